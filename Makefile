@@ -1,0 +1,62 @@
+# Thin wrappers: each target makes sure of set-up, then hands over to one command that can be typed
+# by hand as well. `make` alone prints the list below. Needs Python 3.11+ and Java 17+, nothing else.
+#
+# Variables: OUT (where `make verify` writes), JOBS (parallel test processes), ARGS (passed on to the
+# command behind the target), PYTHON (the interpreter that set-up builds .venv from).
+
+OUT  ?= runs/verify
+JOBS ?= 2
+ARGS ?=
+
+BIN := .venv/bin
+# What exists of our packages, so that lint covers a new one from its first file.
+CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup verify test spec spec-medium chaos bugs bench lint format lock clean distclean
+
+help: ## print every target with its one-line help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## make .venv and check Java (under a second when done already)
+	@tools/setup.sh
+
+verify: setup ## the main job: models, simulation, conformance, histories, report (OUT=dir)
+	@$(BIN)/kraftcheck verify --out $(OUT) $(ARGS)
+
+test: setup ## the whole test-suite (JOBS=n, ARGS="-k name")
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+spec: setup ## check the small TLA+ models with TLC
+	@$(BIN)/kraftcheck spec check --tier small $(ARGS)
+
+spec-medium: setup ## check the medium TLA+ models (minutes to hours)
+	@$(BIN)/kraftcheck spec check --tier medium $(ARGS)
+
+chaos: setup ## the long form of the stateful tests: thousands of examples
+	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
+
+bugs: setup ## check that the known bugs are found
+	@$(BIN)/kraftcheck spec check --tier bugs $(ARGS)
+
+bench: setup ## run every benchmark (ARGS="name ..." for some)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lint: setup ## ruff (rules and format) and mypy in strict mode
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/mypy $(CODE)
+
+format: setup ## rewrite the code in the one format and sort imports
+	@$(BIN)/ruff check --select I --fix --quiet $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
+	@tools/lock.sh $(ARGS)
+
+clean: ## remove caches and build output; .venv and runs/ stay
+	@rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache states
+	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv too; runs/ and the failures Hypothesis saved stay
+	@rm -rf .venv .setup.lock
