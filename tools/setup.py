@@ -138,7 +138,7 @@ def set_up(checkout: Checkout, env: Mapping[str, str]) -> None:
         java = find_java(env)
         minor = prepare_venv(checkout, env)
         stamp = {"key": key_of(checkout, minor), "python": minor, "java": list(java)}
-        stamp["interpreter"] = os.path.realpath(checkout.python)
+        stamp |= {"root": str(checkout.root), "interpreter": os.path.realpath(checkout.python)}
         # From here until the end the environment counts as half-made.
         if read_stamp(checkout).get("key") != stamp["key"]:
             checkout.stamp.unlink(missing_ok=True)
@@ -174,9 +174,10 @@ def venv_fits(checkout: Checkout, stamp: Mapping[str, Any], env: Mapping[str, st
     The interpreter's real path is compared because an upgrade of the system's Python turns the
     link in `.venv` into one to a version that does not see the installed packages. An environment
     stays with the version it was made with unless PYTHON asks for another by name: two shells with
-    different defaults must not take turns in remaking it.
+    different defaults must not take turns in remaking it. The root is compared because scripts in
+    `.venv` name it: a checkout that was moved would run the code of its old place.
     """
-    if not stamp or not os.path.exists(checkout.python):
+    if not os.path.exists(checkout.python) or stamp.get("root") != str(checkout.root):
         return False
     if stamp.get("interpreter") != os.path.realpath(checkout.python):
         return False
@@ -285,7 +286,7 @@ def prepare_venv(checkout: Checkout, env: Mapping[str, str]) -> str:
     if checkout.venv.is_symlink() or checkout.venv.is_file():
         checkout.venv.unlink()
     elif checkout.venv.exists():
-        say("the .venv here was never finished or its Python is gone; making it again")
+        say("the .venv here is unfinished or from another place or Python; making it again")
         shutil.rmtree(checkout.venv)
     say(f"making .venv with Python {sys.version.split()[0]}")
     # From inside an activated environment (perhaps the one just removed) the base is asked.

@@ -1,0 +1,1 @@
+"""The test-suite. README.md here says where a new test goes."""

@@ -1,0 +1,116 @@
+"""What all tests share: Hypothesis profiles, paths, one Spark session.
+
+Hypothesis settings live here and nowhere else, so that one option changes how hard the whole suite
+searches: `--hypothesis-profile=dev`, `ci` or `chaos`. Without the option it is `ci` where CI is set
+and `dev` elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# No profile has a deadline: a slow example on a busy machine is no failure.
+settings.register_profile("dev", max_examples=50, deadline=None)
+# The same examples on every machine and in every run: what is red here is red for everybody.
+settings.register_profile(
+    "ci",
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# A search, not a check: long schedules, fresh ones each time, and the failures are remembered in
+# .hypothesis/ so that the next run starts with them.
+settings.register_profile(
+    "chaos",
+    max_examples=5000,
+    stateful_step_count=300,
+    deadline=None,
+    derandomize=False,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Thousands of examples are worth nothing if most of them were rejected; the statistics say so.
+    if config.getoption("--hypothesis-profile") == "chaos":
+        config.option.hypothesis_show_statistics = True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark tests are marked by the fixture they use, and stay in one process under xdist.
+
+    A JVM for each process would cost more than the tests take.
+    """
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def repo_root() -> Path:
+    """The checkout, wherever pytest was started."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def specs_dir(repo_root: Path) -> Path:
+    return repo_root / "specs"
+
+
+@pytest.fixture(scope="session")
+def corpus_dir(repo_root: Path) -> Path:
+    """Shrunk failures of the past, replayed first."""
+    return repo_root / "tests" / "corpus"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One local session for all tests of a run: two cores, no UI, few partitions.
+
+    It listens on loopback only and keeps its files in pytest's folder, so it works on a machine
+    without network and leaves nothing in the checkout.
+    """
+    # Workers would otherwise take the first python3 on PATH, which has none of our packages.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Late, because importing Spark takes a second that most runs of the suite need not spend.
+    from pyspark.sql import SparkSession
+
+    scratch = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("kraftcheck-tests")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.local.dir": str(scratch / "local"),
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
