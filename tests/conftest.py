@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +42,8 @@ settings.register_profile(
     stateful_step_count=300,
     deadline=None,
     derandomize=False,
+    # Named, since Hypothesis would turn it off where CI is set.
+    database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis" / "examples"),
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

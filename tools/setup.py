@@ -68,6 +68,11 @@ PIP_FAILURES = (
         "connect, or set PIP_INDEX_URL (or HTTPS_PROXY) to one that can be reached, and run again",
     ),
     (
+        r"from versions: none",
+        "the package index in use does not answer, or lacks a locked package",
+        "look up its address (`pip config list`, PIP_INDEX_URL), then run again",
+    ),
+    (
         r"Permission denied|Read-only file system",
         "pip may not write where it must",
         "make the checkout and TMPDIR writable and run again",
@@ -135,6 +140,8 @@ def set_up(checkout: Checkout, env: Mapping[str, str]) -> None:
         # Another `make` may have done it all while this one waited.
         if is_done(checkout, env):
             return
+        # What can be found wrong at once comes before what takes minutes.
+        key_of(checkout, own_minor())
         java = find_java(env)
         minor = prepare_venv(checkout, env)
         stamp = {"key": key_of(checkout, minor), "python": minor, "java": list(java)}

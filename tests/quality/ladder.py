@@ -1,0 +1,149 @@
+"""Who imports whom, read from the source with `ast`: nothing is imported to find out.
+
+The rules themselves are data and stand at the top of test_import_ladder.py. An import counts
+wherever it is written: at the top, in a function, or under TYPE_CHECKING. What an import inside a
+function hides from Python it does not hide from a reader.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import networkx as nx
+
+
+class Rule(NamedTuple):
+    """What one package may import besides itself and the standard library."""
+
+    ours: tuple[str, ...] = ()
+    third_party: tuple[str, ...] = ()
+    # Standard modules that it must not touch.
+    forbidden: tuple[str, ...] = ()
+
+
+# "*" among `third_party`: any library.
+ANY = "*"
+
+
+class Import(NamedTuple):
+    target: str
+    line: int
+
+
+Modules = Mapping[str, Path]
+
+
+def find_modules(root: Path, tops: tuple[str, ...]) -> dict[str, Path]:
+    """Dotted name to file, for every Python file below the named top folders."""
+    modules = {}
+    for top in tops:
+        for path in sorted((root / top).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return modules
+
+
+def imports_of(name: str, path: Path, modules: Modules) -> list[Import]:
+    """Everything that the module names in an import, as precisely as it can be told.
+
+    `from a.b import c` is an import of `a.b.c` where that is a module of ours, else of `a.b`. So a
+    package that re-exports its modules is no cycle with them.
+    """
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            found += [Import(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(package, node)
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                found.append(Import(full if full in modules else base, node.lineno))
+    return found
+
+
+def absolute(package: str, node: ast.ImportFrom) -> str:
+    """The dotted name that a possibly relative import starts from."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    parts = parts[: len(parts) - node.level + 1]
+    return ".".join([*parts, node.module] if node.module else parts)
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def package_of(name: str, rules: Mapping[str, Rule]) -> str | None:
+    """The longest key of the rules that the module falls under.
+
+    A key `a.b.*` covers the package and all below it, a plain key `a` that one module alone.
+    """
+    fitting = [
+        key
+        for key in rules
+        if (within(name, key.removesuffix(".*")) if key.endswith(".*") else name == key)
+    ]
+    return max(fitting, key=len, default=None)
+
+
+def violations(root: Path, rules: Mapping[str, Rule]) -> list[str]:
+    """Every import that the rules do not allow, as `file:line: what`."""
+    modules = find_modules(root, tops_of(rules))
+    found = []
+    for name, path in modules.items():
+        place = path.relative_to(root)
+        key = package_of(name, rules)
+        if key is None:
+            found.append(f"{place}:1: {name} has no rule in the table of imports")
+            continue
+        home = key.removesuffix(".*")
+        for target, line in imports_of(name, path, modules):
+            if not allowed(target, home, rules[key], modules):
+                found.append(f"{place}:{line}: {home} must not import {target}")
+    return found
+
+
+def tops_of(rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    return tuple(sorted({key.split(".")[0] for key in rules}))
+
+
+def allowed(target: str, home: str, rule: Rule, modules: Modules) -> bool:
+    top = target.split(".")[0]
+    ours = {name.split(".")[0] for name in modules}
+    if top in ours:
+        return any(within(target, package) for package in (home, *rule.ours))
+    if top in sys.stdlib_module_names:
+        return top not in rule.forbidden
+    return ANY in rule.third_party or top in rule.third_party
+
+
+def cycles(root: Path, tops: tuple[str, ...]) -> list[str]:
+    """Each group of modules that import each other in a circle, with the circle spelled out."""
+    modules = find_modules(root, tops)
+    graph = nx.DiGraph(list(edges(modules)))
+    found = []
+    for group in nx.strongly_connected_components(graph):
+        circle = nx.find_cycle(graph.subgraph(group)) if is_circle(graph, group) else []
+        if circle:
+            found.append(" -> ".join([*(source for source, _ in circle), circle[0][0]]))
+    return sorted(found)
+
+
+def is_circle(graph: nx.DiGraph[str], group: set[str]) -> bool:
+    return len(group) > 1 or any(graph.has_edge(name, name) for name in group)
+
+
+def edges(modules: Modules) -> Iterator[tuple[str, str]]:
+    for name, path in modules.items():
+        for target, _ in imports_of(name, path, modules):
+            # `import a.b` may name something inside a module: the longest known part counts.
+            while target and target not in modules:
+                target = target.rpartition(".")[0]
+            if target:
+                yield name, target

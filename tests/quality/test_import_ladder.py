@@ -1,0 +1,200 @@
+"""Who may import whom. The table below is the authority; the planted trees prove that it bites.
+
+The order of the table is the ladder: a package imports only what stands above it. Specs import
+nothing and are imported by nothing; they meet the Python side in files and in tests/conformance.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.quality.ladder import ANY, Rule, cycles, find_modules, tops_of, violations, within
+
+# Time, chance, disk and network are inputs of the protocol. `importlib` is here because it could
+# fetch any of the others by name.
+NO_IO = (
+    *("random", "secrets", "uuid", "time", "datetime"),
+    *("os", "pathlib", "shutil", "tempfile", "socket", "ssl", "select", "selectors"),
+    *("asyncio", "threading", "concurrent", "multiprocessing", "subprocess", "signal"),
+    "importlib",
+)
+
+# The one table of promises is read by the history checkers and the report as well as by the core.
+PROMISES = "reference.core.promises"
+
+RULES = {
+    "tla_utils.*": Rule(third_party=("networkx",)),
+    # The package files of `reference` and `traces` are imported with anything below them, so they
+    # must not pull in more than their lightest part does.
+    "reference": Rule(),
+    "reference.core.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
+    "reference.bugs.*": Rule(ours=("reference.core",), third_party=("msgspec",), forbidden=NO_IO),
+    "reference.storage.*": Rule(ours=("reference.core",), third_party=("msgspec",)),
+    "traces": Rule(),
+    "traces.schema.*": Rule(third_party=("pyarrow", "msgspec")),
+    "traces.history.*": Rule(ours=("traces.schema",), third_party=("pyarrow", "msgspec", "numpy")),
+    "traces.formats.*": Rule(
+        ours=("traces.schema", "traces.history"), third_party=("pyarrow", "msgspec", "numpy")
+    ),
+    "traces.checkers.*": Rule(
+        ours=("traces.schema", "traces.history", PROMISES),
+        third_party=("numpy", "pyarrow", "msgspec", "networkx", "z3"),
+    ),
+    "reference.sim.*": Rule(
+        ours=("reference.core", "reference.bugs", "traces.schema"), third_party=("msgspec",)
+    ),
+    "traces.jobs.*": Rule(
+        ours=(
+            *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
+            *("reference.core", "reference.bugs", "reference.sim", "tla_utils"),
+        ),
+        third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
+    ),
+    # The report reads the artifacts of a run, so that a report can be made of any run's folder.
+    "traces.report.*": Rule(
+        ours=(PROMISES,), third_party=("jinja2", "markupsafe", "matplotlib", "msgspec")
+    ),
+    "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces"), third_party=(ANY,)),
+    # Runs before anything is installed.
+    "tools.*": Rule(),
+    "benchmarks.*": Rule(
+        ours=("tla_utils", "reference", "traces", "kraftcheck"), third_party=(ANY,)
+    ),
+    "tests.*": Rule(
+        ours=("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks"),
+        third_party=(ANY,),
+    ),
+}
+
+# One module that each rule refuses, for the plants: a library, and a package of ours.
+STRANGER = "requests"
+UPSTAIRS = {"tests.*": None, "kraftcheck.*": "tests.conftest", "benchmarks.*": "tests.conftest"}
+
+
+def plant(root: Path, name: str, text: str) -> str:
+    """Writes module `name`; returns its path as violations print it."""
+    place = Path(*name.split(".")).with_suffix(".py")
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).write_text(text, encoding="utf-8")
+    return str(place)
+
+
+def plant_package(root: Path, key: str, text: str) -> str:
+    """Writes a module that falls under the rule `key`."""
+    if key.endswith(".*"):
+        return plant(root, key.replace("*", "planted"), text)
+    return plant(root, f"{key}.__init__", text)
+
+
+# -- This repository
+
+
+def test_no_module_imports_what_its_rule_refuses(repo_root: Path) -> None:
+    assert violations(repo_root, RULES) == []
+
+
+def test_no_modules_import_each_other(repo_root: Path) -> None:
+    assert cycles(repo_root, tops_of(RULES)) == []
+
+
+def test_the_modules_are_found(repo_root: Path) -> None:
+    """The two tests above would hold of an empty list as well."""
+    assert {"tests.conftest", "tests.quality.ladder"} <= set(find_modules(repo_root, ("tests",)))
+
+
+def test_a_lower_rung_names_no_higher_one() -> None:
+    """The table's own order: what is allowed stands above, so the rules admit no cycle."""
+    seen: list[str] = []
+    for key, rule in RULES.items():
+        for package in rule.ours:
+            whole = "." not in package and any(within(name, package) for name in seen)
+            assert whole or any(within(package, name) for name in seen), (key, package)
+        seen.append(key.removesuffix(".*"))
+
+
+# -- Planted violations: each rule refuses something, and says where
+
+
+@pytest.mark.parametrize("key", [key for key in RULES if ANY not in RULES[key].third_party])
+def test_a_foreign_library_is_reported(key: str, tmp_path: Path) -> None:
+    place = plant_package(tmp_path, key, f"import json\nimport {STRANGER}.adapters\n")
+    home = key.removesuffix(".*")
+    assert violations(tmp_path, RULES) == [f"{place}:2: {home} must not import {STRANGER}.adapters"]
+
+
+@pytest.mark.parametrize("key", [key for key in RULES if UPSTAIRS.get(key, "") is not None])
+def test_a_higher_rung_is_reported(key: str, tmp_path: Path) -> None:
+    target = UPSTAIRS.get(key) or "kraftcheck.cli"
+    plant(tmp_path, target, "")
+    place = plant_package(tmp_path, key, f"def f():\n    from {target} import g\n    g()\n")
+    home = key.removesuffix(".*")
+    assert violations(tmp_path, RULES) == [f"{place}:2: {home} must not import {target}"]
+
+
+@pytest.mark.parametrize("module", NO_IO)
+@pytest.mark.parametrize("package", ["reference.core", "reference.bugs"])
+def test_io_in_the_core_is_reported(package: str, module: str, tmp_path: Path) -> None:
+    place = plant(tmp_path, f"{package}.planted", f"from {module} import anything\n")
+    assert violations(tmp_path, RULES) == [f"{place}:1: {package} must not import {module}"]
+
+
+def test_a_type_only_import_is_reported(tmp_path: Path) -> None:
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import os.path\n"
+    place = plant(tmp_path, "reference.core.planted", text)
+    assert violations(tmp_path, RULES) == [f"{place}:3: reference.core must not import os.path"]
+
+
+def test_a_relative_import_is_resolved(tmp_path: Path) -> None:
+    plant(tmp_path, "reference.sim.run", "")
+    place = plant(tmp_path, "reference.core.planted", "from ..sim import run\n")
+    assert violations(tmp_path, RULES) == [
+        f"{place}:1: reference.core must not import reference.sim.run"
+    ]
+
+
+def test_a_package_without_a_rule_is_reported(tmp_path: Path) -> None:
+    place = plant(tmp_path, "reference.elsewhere.planted", "")
+    assert violations(tmp_path, RULES) == [
+        f"{place}:1: reference.elsewhere.planted has no rule in the table of imports"
+    ]
+
+
+def test_promises_do_not_open_the_core_to_checkers(tmp_path: Path) -> None:
+    plant(tmp_path, PROMISES, "")
+    plant(tmp_path, "reference.core.log", "")
+    text = "from reference.core import promises\nfrom reference.core import log\n"
+    place = plant(tmp_path, "traces.checkers.planted", text)
+    assert violations(tmp_path, RULES) == [
+        f"{place}:2: traces.checkers must not import reference.core.log"
+    ]
+
+
+def test_what_the_rules_allow_is_not_reported(tmp_path: Path) -> None:
+    """The negative twin of all plants above: a check that reports everything is no check."""
+    for key, rule in RULES.items():
+        lines = ["import json", *(f"import {name}" for name in rule.third_party if name != ANY)]
+        lines += [f"import {package}" for package in rule.ours]
+        plant_package(tmp_path, key, "\n".join(lines) + "\n")
+    assert violations(tmp_path, RULES) == []
+
+
+# -- Planted cycles
+
+
+def test_a_cycle_is_reported_with_its_path(tmp_path: Path) -> None:
+    plant(tmp_path, "reference.core.a", "from reference.core import b\n")
+    plant(tmp_path, "reference.core.b", "def late():\n    from .c import thing\n    thing()\n")
+    plant(tmp_path, "reference.core.c", "import reference.core.a\n")
+    (circle,) = cycles(tmp_path, ("reference",))
+    names = circle.split(" -> ")
+    assert names[0] == names[-1]
+    assert set(names) == {"reference.core.a", "reference.core.b", "reference.core.c"}
+
+
+def test_a_package_that_re_exports_is_no_cycle(tmp_path: Path) -> None:
+    plant(tmp_path, "reference.core.__init__", "from reference.core.a import thing\n")
+    plant(tmp_path, "reference.core.a", "from reference.core import b\n")
+    plant(tmp_path, "reference.core.b", "")
+    assert cycles(tmp_path, ("reference",)) == []

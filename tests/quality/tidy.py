@@ -1,0 +1,197 @@
+"""Checks that style is kept, as functions from a path and its text to lines of complaint.
+
+Each takes the path as git prints it and the text of the file, and returns `line: what` pairs; none
+reads a file, so that test_tidy.py can plant a violation for each in a line of its own. The markers
+that the checks look for are put together from halves, since this file is checked too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+LINE_MAX = 100
+FUNCTION_MAX = 70
+
+# What people write and read as source. Recorded data (traces, transcripts, locks) is as wide as
+# it is.
+SOURCE_SUFFIXES = {".py", ".tla", ".cfg", ".toml", ".sh", ".md", ".j2", ".html", ".css", ".in"}
+SOURCE_NAMES = {"Makefile", "run"}
+
+# Where talking to the terminal is the job.
+PRINTING = {"kraftcheck", "benchmarks", "tools"}
+
+# The folders of .gitignore, for checkouts that git knows nothing of.
+UNTRACKED = {".venv", "build", "dist", "runs", "states", "__pycache__", "kraftcheck.egg-info"}
+UNTRACKED |= {".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".setup.lock"}
+
+MARKERS = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b")
+# A folder that exists on one person's machine, at the start of a path.
+MACHINE_PATHS = re.compile(r"(?<![\w.~}])/(" + "|".join(("ro" + "ot", "wo" + "rk")) + r")\b")
+HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
+ADDRESS = ":" + "//"
+
+
+class Finding(NamedTuple):
+    line: int
+    what: str
+
+
+Check = Callable[[str, str], Iterator[Finding]]
+
+
+def is_source(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return pure.suffix in SOURCE_SUFFIXES or pure.name in SOURCE_NAMES
+
+
+def check_line_length(path: str, text: str) -> Iterator[Finding]:
+    if not is_source(path):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        # A row of a Markdown table cannot be broken.
+        if len(line) > LINE_MAX and not (path.endswith(".md") and line.lstrip().startswith("|")):
+            yield Finding(number, f"line of {len(line)} characters, more than {LINE_MAX}")
+
+
+def check_function_length(path: str, text: str) -> Iterator[Finding]:
+    for node in python_nodes(path, text):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_MAX:
+                yield Finding(
+                    node.lineno,
+                    f"function {node.name} of {length} lines, more than {FUNCTION_MAX}",
+                )
+
+
+def check_markers(path: str, text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := MARKERS.search(line):
+            yield Finding(number, f"marker {found.group()}; do it, or write the limit down")
+
+
+def check_print(path: str, text: str) -> Iterator[Finding]:
+    if PurePosixPath(path).parts[0] in PRINTING:
+        return
+    for node in python_nodes(path, text):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "print"
+        ):
+            yield Finding(node.lineno, "print in a library; return it or write an artifact")
+
+
+def check_machine_paths(path: str, text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := MACHINE_PATHS.search(line) or HOME_PATHS.search(line):
+            yield Finding(number, f"path of one machine: {found.group()}")
+
+
+def check_addresses(path: str, text: str) -> Iterator[Finding]:
+    """Requirements name packages, not hosts: whoever installs brings the index."""
+    pure = PurePosixPath(path)
+    listed = pure.parts[0] == "requirements" or pure.suffix == ".lock"
+    if not listed and path != "pyproject.toml":
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if ADDRESS in line and not (path == "pyproject.toml" and is_homepage(line)):
+            yield Finding(number, "address among the requirements")
+
+
+def is_homepage(line: str) -> bool:
+    return re.match(r"(homepage|repository|documentation|changelog)\s*=", line, re.I) is not None
+
+
+def check_last_newline(path: str, text: str) -> Iterator[Finding]:
+    if text and not text.endswith("\n"):
+        yield Finding(text.count("\n") + 1, "no newline at the end of the file")
+
+
+def check_line_ends(path: str, text: str) -> Iterator[Finding]:
+    if "\r\n" in text:
+        yield Finding(text[: text.index("\r\n")].count("\n") + 1, "line ends with CR LF")
+
+
+def check_benchmark(path: str, text: str) -> Iterator[Finding]:
+    """`python -m benchmarks` lists the docstring's first line and calls `main`."""
+    pure = PurePosixPath(path)
+    if pure.parts[0] != "benchmarks" or pure.suffix != ".py" or pure.name.startswith("_"):
+        return
+    module = ast.parse(text)
+    if not ast.get_docstring(module):
+        yield Finding(1, "benchmark without a docstring that says what it compares")
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in module.body):
+        yield Finding(1, "benchmark without main()")
+
+
+CHECKS: tuple[Check, ...] = (
+    check_line_length,
+    check_function_length,
+    check_markers,
+    check_print,
+    check_machine_paths,
+    check_addresses,
+    check_last_newline,
+    check_line_ends,
+    check_benchmark,
+)
+
+
+def python_nodes(path: str, text: str) -> Iterator[ast.AST]:
+    if path.endswith(".py"):
+        yield from ast.walk(ast.parse(text, path))
+
+
+def tracked_files(root: Path) -> list[str]:
+    """What git tracks; in an unpacked archive, everything but what set-up and runs leave behind."""
+    if (root / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True
+        )
+        names = set(listed.stdout.decode().split("\0")) - {""}
+    else:
+        every = (path.relative_to(root) for path in root.rglob("*"))
+        names = {path.as_posix() for path in every if not UNTRACKED & set(path.parts)}
+    return sorted(name for name in names if (root / name).is_file())
+
+
+def read_text(path: Path) -> str | None:
+    """The text, or None for binary files (and for what is no UTF-8)."""
+    data = path.read_bytes()
+    try:
+        return None if b"\0" in data else data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def findings(root: Path, checks: tuple[Check, ...] = CHECKS) -> list[str]:
+    found = []
+    for name in tracked_files(root):
+        text = read_text(root / name)
+        if text is not None:
+            found += [
+                f"{name}:{finding.line}: {finding.what}"
+                for check in checks
+                for finding in check(name, text)
+            ]
+    return found
+
+
+def unlocked(pyproject: dict[str, object], locks: str) -> list[str]:
+    """Dependencies of the project (and of its `dev` extra) that no lock pins."""
+    project = pyproject["project"]
+    assert isinstance(project, dict)
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = {normal(name) for name in re.findall(r"^([\w.-]+)==", locks, re.MULTILINE)}
+    names = [re.split(r"[\s<>=!~;\[]", requirement)[0] for requirement in wanted]
+    return [name for name in names if normal(name) not in pinned]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
