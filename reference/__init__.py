@@ -1,0 +1,1 @@
+"""A compact, deterministic reference of Kafka's replicated logs in KRaft mode."""
