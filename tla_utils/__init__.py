@@ -1,4 +1,4 @@
-"""A driver for TLC, the TLA+ model checker. Re-exports only; see README.md for the reading order."""
+"""A driver for TLC, the model checker of TLA+. Re-exports only; README.md has the reading order."""
 
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java

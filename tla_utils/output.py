@@ -126,6 +126,7 @@ class TlcResult:
     coverage: per action, when coverage was asked for.
     errors, warnings: one line per error and warning message.
     error_state: the initial state TLC was evaluating when an error stopped it, or None.
+    stopped: why the run ended too early (time, memory), whatever its verdict; else "".
     printed: the values that Print and PrintT wrote, as text, in order.
     modules: the module files that SANY read.
     seconds, cpu_seconds: wall time and processor time; peak_rss_mb: resident memory in MiB.
@@ -148,6 +149,7 @@ class TlcResult:
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     error_state: dict[str, Value] | None = None
+    stopped: str = ""
     printed: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     exit_code: int | None = None
@@ -171,7 +173,7 @@ def parse_output(
     exit_code: int | None,
     *,
     properties: list[str] | None = None,
-    stopped: str | None = None,
+    stopped: str = "",
 ) -> TlcResult:
     """The result that TLC's `-tool` output establishes.
 
@@ -184,13 +186,15 @@ def parse_output(
     messages, outside = _split(text)
     if not any(message.code == BANNER for message in messages):
         if stopped:
-            return TlcResult("unknown", stopped, exit_code=exit_code)
+            return TlcResult("unknown", stopped, stopped=stopped, exit_code=exit_code)
         said = next((line for line in text.splitlines() if line.strip()), "nothing")
         raise ToolError(f"this is not the output of TLC (exit code {exit_code}): {said[:200]}")
     _refuse_bad_input(messages, outside)
 
     violations = list(_violations(messages, properties or []))
     errors = [message for message in messages if _is_error(message)]
+    if any(message.code in OUT_OF_MEMORY for message in messages):
+        stopped = stopped or "TLC ran out of memory: give it a larger heap or a smaller model"
     counts = _counts(messages)
     complete = any(message.code == COMPLETED for message in messages) and not errors
     verdict, reason = _verdict(violations, errors, counts, complete, exit_code, stopped)
@@ -214,6 +218,7 @@ def parse_output(
         errors=[_one_line(message) for message in errors],
         warnings=[_one_line(m) for m in messages if m.severity == 3 and m.code != 2401],
         error_state=_error_state(errors),
+        stopped=stopped,
         printed=list(_printed(outside)),
         modules=_SANY_FILE.findall("\n".join(outside)),
         exit_code=exit_code,
@@ -419,14 +424,12 @@ def _verdict(
     counts: dict[str, int],
     complete: bool,
     exit_code: int | None,
-    stopped: str | None,
+    stopped: str,
 ) -> tuple[Verdict, str]:
     if violations:
         return "violated", ""
     if stopped:
         return "unknown", stopped
-    if any(message.code in OUT_OF_MEMORY for message in errors):
-        return "unknown", "TLC ran out of memory: give it a larger heap or a smaller model"
     if errors:
         return "unknown", f"TLC reported an error: {_one_line(errors[0])}"
     if counts.get("generated") == 0 or counts.get("distinct") == 0:

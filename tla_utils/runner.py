@@ -172,7 +172,7 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
     command = command_line(job, work_dir)
     output = work_dir / OUTPUT_FILE
     ended = _execute(command, work_dir, output, job.timeout_s)
-    stopped = None
+    stopped = ""
     if ended.exit_code is None:
         stopped = f"stopped after the time limit of {job.timeout_s:g} s"
     try:
