@@ -371,7 +371,8 @@ def wait_with_heartbeat(process: subprocess.Popen[bytes], log: Path) -> None:
         except subprocess.TimeoutExpired:
             waited += HEARTBEAT_S
             doing = last_line(log.read_text(encoding="utf-8", errors="replace"))
-            say(f"{waited} s: {doing[:80]}")
+            # "Installing collected packages: a, b, c ..." says enough before its colon.
+            say(f"{waited} s: {doing.partition(': ')[0][:80]}")
 
 
 def explain_pip(output: str, log: Path) -> SetupError:
