@@ -7,8 +7,12 @@
 (***************************************************************************)
 EXTENDS QuorumHandlers
 
+(* A run begins with a step "Init" for every node: its first row is initial.*)
+Step_Init(n, row, input) == {[row |-> InitialRow(n), sent |-> {}, ignored |-> ""]}
+
 StepOf(action, n, row, input) ==
-  CASE action = "HandleVoteRequest" -> Step_HandleVoteRequest(n, row, input)
+  CASE action = "Init" -> Step_Init(n, row, input)
+    [] action = "HandleVoteRequest" -> Step_HandleVoteRequest(n, row, input)
     [] action = "HandleVoteResponse" -> Step_HandleVoteResponse(n, row, input)
     [] action = "HandleBeginQuorumEpochRequest" ->
          Step_HandleBeginQuorumEpochRequest(n, row, input)
