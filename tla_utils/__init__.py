@@ -1,32 +1,61 @@
 """A driver for TLC, the model checker of TLA+. Re-exports only; README.md has the reading order."""
 
+from tla_utils.diagnosis import Diagnosis, Difference, diagnose
 from tla_utils.errors import ToolError
+from tla_utils.graph import GraphStats, graph_stats, initial_states, read_graph
+from tla_utils.itf import Trace, from_itf, to_itf
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.output import ActionCount, State, TlcResult, Violation, parse_output
 from tla_utils.runner import ModuleText, Simulate, TlcJob, command_line, run_tlc
+from tla_utils.steps import (
+    CheckOptions,
+    Progress,
+    StepFrame,
+    StepReport,
+    StepTable,
+    StepVerdict,
+    check_steps,
+)
 from tla_utils.values import Function, ModelValue, Record, Value, function, parse, render
 
 __all__ = [
     "ActionCount",
+    "CheckOptions",
+    "Diagnosis",
+    "Difference",
     "Function",
+    "GraphStats",
     "Jar",
     "Java",
     "ModelValue",
     "ModuleText",
+    "Progress",
     "Record",
     "Simulate",
     "State",
+    "StepFrame",
+    "StepReport",
+    "StepTable",
+    "StepVerdict",
     "TlcJob",
     "TlcResult",
     "ToolError",
+    "Trace",
     "Value",
     "Violation",
+    "check_steps",
     "command_line",
+    "diagnose",
     "find_jar",
     "find_java",
+    "from_itf",
     "function",
+    "graph_stats",
+    "initial_states",
     "parse",
     "parse_output",
+    "read_graph",
     "render",
     "run_tlc",
+    "to_itf",
 ]

@@ -188,10 +188,13 @@ class CheckOptions:
     keep: Path | None = None
 
 
+DEFAULT_OPTIONS = CheckOptions()
+
+
 def check_steps(
     frame: StepFrame,
     steps: StepTable | Iterable[Step],
-    options: CheckOptions = CheckOptions(),
+    options: CheckOptions = DEFAULT_OPTIONS,
     progress: Callable[[Progress], None] | None = None,
 ) -> StepReport:
     """Judge every step.
@@ -279,11 +282,17 @@ class Batch:
         return (node.kind, frozenset(parts))
 
 
-def batch_module(frame: StepFrame, batch: Batch, rows: list[Row], tail: str) -> ModuleText:
-    """The module StepBatch: the steps as data, the variable SB_id, and `tail` for its use."""
+def batch_module(
+    frame: StepFrame, batch: Batch, rows: list[Row], tail: str, extends: Sequence[str] = ()
+) -> ModuleText:
+    """The module StepBatch: the steps as data, the variable SB_id, and `tail` for its use.
+
+    extends: standard modules that `tail` needs.
+    """
     definitions = batch.definitions(rows)
-    extends = ["Integers", *(["TLC"] if needs_tlc(definitions + tail) else []), frame.module]
-    head = f"---- MODULE {ROOT_MODULE} ----\nEXTENDS {', '.join(extends)}\n"
+    # No more than what is needed: each module brings names that the frame then cannot define.
+    needed = ["Integers", *extends, *(["TLC"] if needs_tlc(definitions) else []), frame.module]
+    head = f"---- MODULE {ROOT_MODULE} ----\nEXTENDS {', '.join(dict.fromkeys(needed))}\n"
     counter = (
         f"VARIABLE SB_id\nSB_Init == SB_id \\in 0..{len(rows)}\n"
         "SB_Next == FALSE /\\ UNCHANGED SB_id\n"
@@ -331,7 +340,7 @@ def rejected_ids(result: TlcResult, steps: int) -> set[int]:
     return set(named) - {0}
 
 
-def _complaint(result: TlcResult) -> str:
+def complaint(result: TlcResult) -> str:
     """TLC's first error, without our number of the step, which means nothing outside."""
     return result.errors[0].split(" While working on the initial state:")[0]
 
@@ -365,7 +374,7 @@ class _Session:
             if result.stopped:
                 verdicts |= dict.fromkeys(part, StepVerdict("unknown", result.stopped))
             elif result.errors:
-                last_error = _complaint(result)
+                last_error = complaint(result)
                 if first:
                     self._demand_sound_frame(name)
                 waiting += self._isolate(part, result, verdicts)
@@ -385,7 +394,7 @@ class _Session:
             number = 1
         if type(number) is int and 1 <= number <= len(part):
             culprit = part[number - 1]
-            verdicts[culprit] = StepVerdict("rejected", f"evaluation error: {_complaint(result)}")
+            verdicts[culprit] = StepVerdict("rejected", f"evaluation error: {complaint(result)}")
             shape = self.batch.shape(culprit)
             alike = [r for r in part if r != culprit and self.batch.shape(r) == shape]
             aside = {culprit, *alike}
@@ -403,7 +412,7 @@ class _Session:
         if result.errors:
             raise ToolError(
                 f"the frame {self.frame.module} fails before any step is judged: "
-                f"{_complaint(result)}"
+                f"{complaint(result)}"
             )
 
     def _may_run_again(self) -> bool:
