@@ -1,7 +1,7 @@
 """What a node receives: messages of its peers, and all other inputs.
 
 Law of this file: values only. The names, and the fields in their order, are those of
-specs/KRaftElection.tla in snake case; the tag `type` is the spec's. A response carries the request
+specs/QuorumHandlers.tla in snake case; the tag `type` is the spec's. A response carries the request
 that it answers, where Kafka matches correlation ids (Q22).
 
 Every value is immutable and hashable, equal by content, and encodes to the same bytes in every

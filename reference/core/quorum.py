@@ -1,4 +1,4 @@
-"""The handlers of a controller-quorum voter: the twin of specs/KRaftElection.tla.
+"""The handlers of a controller-quorum voter: the twin of specs/QuorumHandlers.tla.
 
 Law of this file: a handler sees its own node, that node's row and one input, and answers with one
 outcome that the spec allows, or with None where the spec allows none (the input is disabled).
@@ -661,30 +661,32 @@ class QuorumHandlers:
         )
         return Outcome(down, (), "")
 
+    def start_in(self, n: int, row: Row, role: Role) -> Row:
+        """Q3. What starting in a role means, once StartupRole has chosen it."""
+        file = row.quorum_state
+        log_epoch = self.rules.last_fetched_epoch(row)
+        if role == "Unattached" and file.epoch < log_epoch:
+            return self.enter_role(row, role, log_epoch, NOBODY, NOBODY)
+        if role == "Unattached":
+            leader = self.rules.remembered_leader(file)
+            return self.enter_role(row, role, file.epoch, leader, file.voted)
+        if role == "Follower":
+            return self.enter_role(row, role, file.epoch, file.leader, file.voted)
+        if role == "Candidate":
+            candidate = self.enter_role(row, role, file.epoch, NOBODY, n)
+            return replace(candidate, granted=(n,))
+        if role == "Resigned":
+            return self.become_resigned(n, row, ())
+        assert role == "Leader", f"nobody starts as {role}"
+        return self.become_leader(n, row)
+
     def handle_restart(self, n: int, row: Row, input: Restart) -> Outcome | None:
         if row.role != "Down":
             return None
         cache = self.rules.recovered_epoch_cache(row.epoch_cache, log.end_offset(row.log))
-        started = self.start_up(n, replace(row, epoch_cache=cache))
+        up = replace(row, epoch_cache=cache)
+        role = self.rules.startup_role(n, row.quorum_state, self.rules.last_fetched_epoch(up))
+        started = self.start_in(n, up, role)
         if self.constants.voters == (n,):
             started = self.become_prospective(n, started)
         return self.finish(n, row, started)
-
-    def start_up(self, n: int, up: Row) -> Row:
-        """Q3. What a voter starts as; the rows of HandleRestart's CASE, in its order."""
-        file = up.quorum_state
-        last_epoch = log.latest_epoch(up.epoch_cache)
-        role = self.rules.startup_role(n, file, last_epoch)
-        if role == "Unattached" and file.epoch < last_epoch:
-            return self.enter_role(up, role, last_epoch, NOBODY, NOBODY)
-        if role == "Unattached":
-            leader = self.rules.remembered_leader(file)
-            return self.enter_role(up, role, file.epoch, leader, file.voted)
-        if role == "Resigned":
-            return self.become_resigned(n, up, ())
-        if role == "Candidate":
-            candidate = self.enter_role(up, role, file.epoch, NOBODY, n)
-            return replace(candidate, granted=(n,))
-        if role == "Leader":
-            return self.enter_role(up, role, file.epoch, n, file.voted)
-        return self.enter_role(up, role, file.epoch, file.leader, file.voted)

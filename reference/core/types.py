@@ -1,6 +1,6 @@
 """The state of a node and what a step makes of it.
 
-Law of this file: values only. `Row` is the row of specs/KRaftElection.tla, the same fields in the
+Law of this file: values only. `Row` is the row of specs/QuorumHandlers.tla, the same fields in the
 same order in snake case, and nothing else: no clock, deadline, correlation id or statistic (L1).
 
 Where the spec has a set, a row has a sorted tuple; where the spec has a function on voters, a row
