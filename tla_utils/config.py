@@ -3,8 +3,9 @@
 TLC 2.15 is silent about two mistakes that turn a check into nothing:
 
 * `CONSTANT Q = 3` where no module declares Q is ignored;
-* `Op <- BugOp` without a module name is ignored, exit code 0, when Op is reached through an
-  unqualified INSTANCE. `Op <- [DefiningModule] BugOp` always works.
+* `Op <- BugOp` without a module name is ignored, exit code 0, when Op is reached through a LOCAL
+  INSTANCE, or through an INSTANCE of a module with constants or variables (SANY then copies the
+  definitions). `Op <- [DefiningModule] BugOp` always works.
 
 Law of this file: it knows the grammar of a cfg and nothing of what the names mean. The runner
 compares these names with the modules that TLC really read.

@@ -289,7 +289,7 @@ def _distrust(config: Config, job: TlcJob, modules: list[str]) -> list[str]:
         elsewhere = [stem for stem, text in sources.items() if defined.search(text)]
         if module is None and elsewhere and job.name not in elsewhere:
             warnings.append(
-                f"{left} <- {right} is ignored by TLC where {left} is reached through INSTANCE: "
+                f"TLC may silently ignore {left} <- {right}, as {left} is of another module: "
                 f"write {left} <- [{elsewhere[0]}] {right}"
             )
     return warnings

@@ -37,7 +37,7 @@ from tla_utils.values import render_record
 LINE_WIDTH = 110
 INT_MAX = 2**31 - 1
 
-_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|,\s|[^",]+|,')
+_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[,@]+ ?|[^",@]+')
 
 
 def step_definitions(
@@ -257,7 +257,7 @@ def _sequence(name: str, items: list[str]) -> str:
 
 
 def _fold(text: str) -> str:
-    """The text with line breaks behind commas, so that lines stay short."""
+    """The text with line breaks behind commas and @@, so that lines stay short."""
     if len(text) <= LINE_WIDTH:
         return text
     lines: list[str] = []
@@ -266,7 +266,7 @@ def _fold(text: str) -> str:
     for piece in _PIECES.findall(text):
         line.append(piece)
         width += len(piece)
-        if width > LINE_WIDTH - 20 and piece == ", ":
+        if width > LINE_WIDTH - 20 and piece in (", ", "@@ "):
             lines.append("".join(line).rstrip())
             line, width = [], 0
     lines.append("".join(line))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 Value: TypeAlias = Union[
     bool, int, str, "ModelValue", "tuple[Value, ...]", "frozenset[Value]", "Record", "Function"
@@ -162,7 +162,7 @@ class Function(Mapping[Value, Value]):
     _pairs: dict[Value, Value]
     _hash: int | None
 
-    def __init__(self, pairs: Mapping[Value, Value]) -> None:
+    def __init__(self, pairs: Mapping[Any, Value]) -> None:
         if _is_sequence_domain(pairs):
             raise ValueError("a function over 1..n is a sequence: write a tuple, or function()")
         if all(isinstance(key, str) for key in pairs):
@@ -199,7 +199,7 @@ class Function(Mapping[Value, Value]):
         return (Function, (self._pairs,))
 
 
-def function(pairs: Mapping[Value, Value] | Iterable[tuple[Value, Value]]) -> Value:
+def function(pairs: Mapping[Any, Value] | Iterable[tuple[Value, Value]]) -> Value:
     """The TLA+ function with these (argument, value) pairs, in its one Python form: a tuple for the
     domain 1..n (`()` for the empty one), a Record for strings, else a Function."""
     mapping = dict(pairs)

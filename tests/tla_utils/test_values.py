@@ -185,7 +185,7 @@ def test_each_value_has_one_python_form() -> None:
     assert isinstance(function({0: "a", 1: "b"}), Function)
     for sequence_or_record in ({}, {1: "a"}, {"a": 1}):
         with pytest.raises(ValueError):
-            Function(sequence_or_record)  # type: ignore[arg-type]
+            Function(sequence_or_record)
     with pytest.raises(ValueError):
         Record()
 

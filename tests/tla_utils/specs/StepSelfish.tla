@@ -1,0 +1,6 @@
+---------------------------- MODULE StepSelfish ----------------------------
+(* A frame whose own assumption can be false, or not a truth value at all.    *)
+CONSTANT Fine
+ASSUME Fine
+Allowed(step) == step.action = "Add"
+=============================================================================

@@ -1,0 +1,339 @@
+"""Batches of steps: exactly the wrong ones are rejected, and a report that lies is not believed."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tla_utils.ledger import (
+    Step,
+    frame,
+    ledger_steps,
+    number_of,
+    spoiled,
+    without,
+)
+from tla_utils.errors import ToolError
+from tla_utils.interning import Interner
+from tla_utils.output import State, TlcResult, Violation
+from tla_utils.runner import TlcJob, run_tlc
+from tla_utils.steps import (
+    Batch,
+    CheckOptions,
+    Progress,
+    StepFrame,
+    StepTable,
+    batch_module,
+    check_steps,
+    rejected_ids,
+)
+from tla_utils.values import Function, ModelValue, Record, Value, function, render
+
+
+@pytest.mark.tlc
+def test_exactly_the_corrupted_steps_are_rejected() -> None:
+    steps = ledger_steps(300)
+    planted = sorted(random.Random(7).sample(range(300), 20))
+    for number in planted:
+        steps[number] = spoiled(steps[number], guess=77)
+    seen: list[Progress] = []
+    report = check_steps(frame(), steps, CheckOptions(chunk=160, parallel=2), seen.append)
+    assert report.numbers("rejected") == planted
+    assert len(report.numbers("accepted")) == 280 and report.numbers("unknown") == []
+    assert report.verdicts[planted[0]].reason == "the specification does not allow this step"
+    assert (report.distinct, report.runs) == (300, 2)
+    assert [p.chunks_done for p in seen] == [1, 2] and seen[-1].steps_done == 300
+
+
+@pytest.mark.tlc
+def test_a_mislabelled_stutter_is_rejected() -> None:
+    """Nothing changed, but the label says Toggle: a check on changes only would not look at it."""
+    steps = ledger_steps(40)
+    number = number_of(steps, "Toggle")
+    steps[number] = {**steps[number], "after": steps[number]["before"]}
+    idle = number_of(steps, "Guess")
+    before = steps[idle]["before"]
+    steps[idle] = {**steps[idle], "after": before}  # Guess may keep the guess: a true stutter
+    assert check_steps(frame(), steps).numbers("rejected") == [number]
+
+
+@pytest.mark.tlc
+def test_overrides_reach_the_rules_behind_the_frame() -> None:
+    steps = ledger_steps(30)
+    toggles = [i for i, step in enumerate(steps) if step["action"] == "Toggle"]
+    report = check_steps(frame("CONSTANT Toggled <- [LedgerRules] BugToggled"), steps)
+    assert toggles and report.numbers("rejected") == toggles
+
+
+@pytest.mark.tlc
+def test_steps_that_tlc_cannot_evaluate_are_isolated() -> None:
+    steps = ledger_steps(120)
+    broken = [number_of(steps, "Add", skip) for skip in (3, 9)]
+    for number in broken:
+        steps[number] = {**steps[number], "before": without(steps[number]["before"], "open")}
+    mixed = number_of(steps, "Toggle", 2)
+    steps[mixed] = {**steps[mixed], "sent": frozenset({1, "one"})}
+    unnamed = number_of(steps, "Guess", 1)
+    steps[unnamed] = {**steps[unnamed], "action": "Gues"}
+    wrong = number_of(steps, "Guess", 4)
+    steps[wrong] = spoiled(steps[wrong], guess=9)
+    report = check_steps(frame(), steps)
+    assert report.numbers("rejected") == sorted([*broken, mixed, unnamed, wrong])
+    assert report.numbers("unknown") == []
+    assert 'nonexistent field "open"' in report.verdicts[broken[0]].reason
+    assert "evaluation error: " in report.verdicts[mixed].reason
+    assert "SB_id" not in report.verdicts[unnamed].reason
+    assert "does not allow" in report.verdicts[wrong].reason
+
+
+@pytest.mark.tlc
+def test_an_error_without_a_step_is_narrowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if TLC had not said at which step it failed: halving must find the same one."""
+
+    def forgetful(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
+        return replace(run_tlc(job, work_dir=work_dir), error_state=None)
+
+    monkeypatch.setattr("tla_utils.steps.run_tlc", forgetful)
+    steps = ledger_steps(4)
+    steps[2] = {**steps[2], "action": "Gues"}
+    steps[3] = spoiled(steps[3], guess=9)
+    report = check_steps(frame(), steps)
+    assert report.numbers("rejected") == [2, 3] and report.numbers("accepted") == [0, 1]
+    assert "evaluation error" in report.verdicts[2].reason
+
+
+@pytest.mark.tlc
+def test_beyond_the_bound_of_extra_runs_steps_are_unknown() -> None:
+    steps = ledger_steps(60)
+    adds = [i for i, step in enumerate(steps) if step["action"] == "Add"]
+    for number in adds:
+        steps[number] = {**steps[number], "before": without(steps[number]["before"], "open")}
+    report = check_steps(frame(), steps, CheckOptions(extra_runs=2))
+    assert len(report.numbers("rejected")) == 2
+    assert set(report.numbers("unknown")) == set(adds) - set(report.numbers("rejected"))
+    assert "too many steps that TLC cannot evaluate" in report.verdicts[adds[-1]].reason
+
+
+@pytest.mark.tlc
+def test_a_slow_check_is_unknown() -> None:
+    report = check_steps(frame(), ledger_steps(5), CheckOptions(timeout_s=0.2))
+    assert report.numbers("unknown") == [0, 1, 2, 3, 4]
+    assert "time limit" in report.verdicts[0].reason
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("module", "constants", "complaint"),
+    [
+        ("StepNowhere", "", "module StepNowhere"),
+        ("Counter", "CONSTANT Max = 3", "Allowed"),
+        ("StepSelfish", "CONSTANT Fine = 3", "StepSelfish fails before any"),
+        ("StepSelfish", "CONSTANT Fine = FALSE", "assumes what is not so"),
+    ],
+)
+def test_a_frame_that_is_wrong_in_itself_is_refused(
+    module: str, constants: str, complaint: str, toys: Path
+) -> None:
+    with pytest.raises(ToolError, match=complaint):
+        check_steps(StepFrame(module, [toys], constants), ledger_steps(3))
+
+
+def test_no_steps_are_no_evidence() -> None:
+    tables = [StepTable.from_steps([]), StepTable({"action": ["Add"]}, {"action": []})]
+    for nothing in tables:
+        with pytest.raises(ToolError, match="there are no steps"):
+            check_steps(frame(), nothing)
+
+
+@pytest.mark.parametrize(
+    ("steps", "complaint"),
+    [
+        ([{"action": "Add"}, {"action": "Add", "node": 1}], "step 1 has the columns"),
+        ([{"an action": "Add"}], "'an action' cannot name a field"),
+        ([{"action": "Add", "node": [1]}], "column node holds what TLA"),
+        ([{"action": "Add", "node": 2**40}], "column node .* 32-bit"),
+        ([{"action": "Add", "node": None}], "column node .* NoneType"),
+    ],
+)
+def test_steps_that_are_none_are_refused(steps: list[Step], complaint: str) -> None:
+    with pytest.raises(ToolError, match=complaint):
+        Batch(StepTable.from_steps(steps))
+
+
+def test_tables_that_do_not_fit_are_refused() -> None:
+    for values, index, complaint in [
+        ({"a": [1]}, {"b": [0]}, "needs values and index .*: a, b"),
+        ({"a": [1], "b": [1]}, {"a": [0], "b": [0, 0]}, "differ in length"),
+        ({"a": [1]}, {"a": [0, 1]}, "outside its 1 values"),
+        ({"a": [1]}, {"a": [-1]}, "outside its 1 values"),
+    ]:
+        with pytest.raises(ToolError, match=complaint):
+            StepTable(values, index)
+
+
+@pytest.mark.tlc
+def test_a_table_of_interned_values_is_judged_like_its_steps() -> None:
+    steps = ledger_steps(40)
+    steps[11] = spoiled(steps[11], guess=8)
+    whole = StepTable.from_steps(steps)
+    # Every step twice, and every value twice in its dictionary: the same distinct steps.
+    doubled = StepTable(
+        {c: [*whole.values[c], *whole.values[c]] for c in whole.columns},
+        {c: [*whole.index[c], *[i + len(whole.values[c]) for i in whole.index[c]]]
+         for c in whole.columns},
+    )  # fmt: skip
+    assert doubled[11] == doubled[51] == steps[11]
+    report = check_steps(frame(), doubled)
+    assert (report.distinct, report.numbers("rejected")) == (40, [11, 51])
+
+
+def honest(steps: int = 5, rejected: tuple[int, ...] = (0, 2)) -> TlcResult:
+    """What TLC reports on this many steps when it rejects these (0 is the canary)."""
+    reports = [
+        Violation("safety", "SB_Accepted", [State(1, "<Initial predicate>", {"SB_id": number})])
+        for number in rejected
+    ]
+    return TlcResult(
+        "violated", "", violations=reports, generated=steps + 1, distinct=steps + 1, complete=True
+    )
+
+
+def test_an_honest_report_is_believed() -> None:
+    assert rejected_ids(honest(), 5) == {2}
+    assert rejected_ids(honest(rejected=(0,)), 5) == set()
+
+
+@pytest.mark.parametrize(
+    ("doctored", "complaint"),
+    [
+        (honest(steps=4), "5 states generated and 5 distinct"),
+        (honest(steps=6), "7 states generated and 7 distinct"),
+        (honest(rejected=(2,)), "no report of the canary"),
+        (honest(rejected=()), "no report of the canary"),
+        (honest(rejected=(0, 2, 2)), "3 reports for 2 steps"),
+        (honest(rejected=(0, 6)), "a report of step 6"),
+        (TlcResult("holds", "", generated=6, distinct=6, complete=True), "no report of the canary"),
+        (
+            TlcResult("violated", "", violations=honest().violations, generated=6, distinct=6),
+            "TLC did not finish",
+        ),
+        (
+            TlcResult("violated", "", violations=[Violation("deadlock", None)], generated=6),
+            "without the number of a step",
+        ),
+    ],
+)
+def test_a_report_that_does_not_add_up_is_refused(doctored: TlcResult, complaint: str) -> None:
+    with pytest.raises(ToolError, match=f"does not add up .*{complaint}"):
+        rejected_ids(doctored, 5)
+
+
+class Role(enum.StrEnum):
+    LEADER = "Leader"
+
+
+def test_values_that_python_mixes_up_are_told_apart() -> None:
+    interner = Interner()
+    different: list[Value] = [
+        1,
+        True,
+        0,
+        False,
+        "1",
+        (1,),
+        (True,),
+        (),
+        frozenset(),
+        frozenset({1}),
+    ]
+    different += [Record(a=1), Record(a=True), Function({5: 1}), Function({5: True})]
+    different += [ModelValue("a"), "a", frozenset({True}), frozenset({(1,)}), frozenset({(True,)})]
+    assert len({interner.id_of(value) for value in different}) == len(different)
+    for value in different:
+        assert interner.id_of(value) == interner.id_of(value)
+        assert render(interner.values[interner.id_of(value)]) == render(value)
+    assert interner.id_of(Role.LEADER) == interner.id_of("Leader")
+
+
+SAMPLES: list[Value] = [
+    *range(-3, 40),
+    True,
+    False,
+    "text",
+    "long " * 200,
+    (),
+    (1, "a, b", (True,)),
+    frozenset({3, 20, 100}),
+    frozenset({"x", "y"}),
+    ModelValue("mv"),
+    Record(a=1),
+    Record({"no identifier": 1, "b": 2}),
+    Record(a=Record(a=Record(a=1))),
+    Record(a=(Record(a=2), Record(b=3))),
+    Record(b=Record(a=frozenset({Record(a=1, b=2), Record(a=2, b=2)}))),
+    Function({5: Record(b=3), 7: Record(b=3)}),
+    Record(log=tuple(Record(epoch=i // 7, value="v" * (i % 3)) for i in range(80))),
+    function({i: Record(b=i) for i in range(50, 90)}),
+    *[Record({f"f{k}": (k * 7 + i) % 13 for k in range(25)}) for i in range(30)],
+]
+
+
+@pytest.mark.tlc
+def test_tlc_sees_the_values_that_were_recorded(tmp_path: Path) -> None:
+    """The packed tables against plain literals: the encoding must not change any value."""
+    literals = ",\n".join(render(value) for value in SAMPLES)
+    (tmp_path / "StepSame.tla").write_text(
+        "---- MODULE StepSame ----\nEXTENDS Integers, TLC\nCONSTANT mv\n"
+        f"Expected == <<\n{literals}\n>>\nAllowed(step) == step.value = Expected[step.number]\n"
+        "====\n"
+    )
+    steps: list[Step] = [{"number": i, "value": v} for i, v in enumerate(SAMPLES, start=1)]
+    steps.append({"number": len(SAMPLES), "value": SAMPLES[-2]})
+    report = check_steps(StepFrame("StepSame", [tmp_path], "CONSTANT mv = mv"), steps)
+    assert report.numbers("rejected") == [len(SAMPLES)]
+    assert report.numbers("unknown") == []
+
+
+def module_text(count: int = 400) -> str:
+    batch = Batch(StepTable.from_steps(ledger_steps(count)))
+    return batch_module(frame(), batch, batch.rows, "").text
+
+
+def test_lines_stay_short() -> None:
+    values: list[Step] = [{"value": v} for v in SAMPLES if v != "long " * 200]
+    batch = Batch(StepTable.from_steps(values))
+    for text in (module_text(), batch_module(frame(), batch, batch.rows, "").text):
+        assert max(map(len, text.splitlines())) < 300
+
+
+def test_modules_are_the_same_bytes_in_every_process(repo_root: Path) -> None:
+    program = (
+        "from tests.tla_utils.test_steps import module_text, SAMPLES, Batch, StepTable, frame\n"
+        "from tla_utils.steps import batch_module\n"
+        "batch = Batch(StepTable.from_steps([{'value': v} for v in SAMPLES]))\n"
+        "import hashlib\n"
+        "text = module_text() + batch_module(frame(), batch, batch.rows, '').text\n"
+        "print(hashlib.sha256(text.encode()).hexdigest())\n"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(repo_root)},
+            cwd=repo_root,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("0", "1", "4242")
+    }
+    batch = Batch(StepTable.from_steps([{"value": v} for v in SAMPLES]))
+    text = module_text() + batch_module(frame(), batch, batch.rows, "").text
+    assert digests == {hashlib.sha256(text.encode()).hexdigest()}
