@@ -1,0 +1,17 @@
+"""Z01: the vote lives in memory only.
+
+A voter votes for A in epoch 1, restarts with the vote forgotten, and votes for C in epoch 1. A and
+C both hold a majority.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+from reference.core.types import NOBODY, QuorumStateFile, Row
+
+
+class Z01VoteNotPersisted(QuorumRules):
+    __slots__ = ()
+
+    def persisted_quorum_state(self, row: Row) -> QuorumStateFile:
+        return QuorumStateFile(row.epoch, row.leader, NOBODY)

@@ -1,0 +1,17 @@
+"""Z05 (KAFKA-12619): the guard of Z04, one record too narrow.
+
+The high watermark may reach the start of the leader's epoch without its own LeaderChange record
+being covered. The same loss as in Z04, one record later.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class Z05OwnEpochOffByOne(QuorumRules):
+    __slots__ = ()
+
+    def covers_own_epoch(self, row: Row, offset: int) -> bool:
+        return offset >= row.epoch_start

@@ -1,0 +1,17 @@
+"""Z06: a vote without a look at the nominee's log.
+
+A nominee with a shorter log wins, and its followers truncate what was committed.
+"""
+
+from __future__ import annotations
+
+from reference.core.messages import VoteRequest
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class Z06VoteWithoutLogCheck(QuorumRules):
+    __slots__ = ()
+
+    def log_ok(self, row: Row, m: VoteRequest) -> bool:
+        return True

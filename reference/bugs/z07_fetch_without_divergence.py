@@ -1,0 +1,18 @@
+"""Z07: a fetch without the check of (offset, epoch).
+
+The leader serves any offset, and a follower that diverged appends after its own tail. Logs then
+differ below entries that they share.
+"""
+
+from __future__ import annotations
+
+from reference.core.messages import FetchRequest
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class Z07FetchWithoutDivergence(QuorumRules):
+    __slots__ = ()
+
+    def fetch_diverges(self, row: Row, m: FetchRequest) -> bool:
+        return False

@@ -1,0 +1,15 @@
+"""Z10 (KAFKA-16144): check-quorum with one voter.
+
+A sole voter gets no fetches, so its check-quorum timer expires and it resigns, again and again.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+
+
+class Z10SoleVoterChecksQuorum(QuorumRules):
+    __slots__ = ()
+
+    def check_quorum_applies(self) -> bool:
+        return True

@@ -1,0 +1,18 @@
+"""Z12 (KAFKA-17641): followers always refuse a pre-vote.
+
+After the leader dies, B and C alternate between Follower and Prospective for ever, each refusing
+the other. The cure is to refuse only after one successful fetch in this epoch.
+"""
+
+from __future__ import annotations
+
+from reference.core.messages import VoteRequest
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class Z12FollowersRefusePreVotes(QuorumRules):
+    __slots__ = ()
+
+    def follower_grants_pre_vote(self, row: Row, m: VoteRequest) -> bool:
+        return False

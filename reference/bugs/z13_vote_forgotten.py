@@ -1,0 +1,17 @@
+"""Z13 (KAFKA-17642): a change of role within one epoch drops the vote.
+
+A voter that goes from Prospective back to Unattached or Follower forgets for whom it voted in this
+epoch, and votes again.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+from reference.core.types import NOBODY, Row
+
+
+class Z13VoteForgotten(QuorumRules):
+    __slots__ = ()
+
+    def voted_within_epoch(self, row: Row) -> int:
+        return NOBODY

@@ -1,0 +1,15 @@
+"""Z15 (KAFKA-18379): a resigned leader stays in its epoch.
+
+Its peers still name it leader of that epoch, so it is told to follow itself.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+
+
+class Z15ResignedKeepsItsEpoch(QuorumRules):
+    __slots__ = ()
+
+    def epoch_after_resigned(self, epoch: int) -> int:
+        return epoch

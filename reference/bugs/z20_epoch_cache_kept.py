@@ -1,0 +1,24 @@
+"""Z20 (KAFKA-10706): a truncation that cuts no record leaves the epoch cache alone.
+
+Back-to-back leaders without data leave conflicting entries at the tail of the cache, and a restart
+does not repair them. A leader that lost its LeaderChange record then exchanges the same divergence
+with its follower for ever.
+"""
+
+from __future__ import annotations
+
+from reference.core.log import EpochCache, end_offset
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class Z20EpochCacheKept(QuorumRules):
+    __slots__ = ()
+
+    def truncated_epoch_cache(self, row: Row, offset: int) -> EpochCache:
+        if offset >= end_offset(row.log):
+            return row.epoch_cache
+        return super().truncated_epoch_cache(row, offset)
+
+    def recovered_epoch_cache(self, cache: EpochCache, end_offset: int) -> EpochCache:
+        return cache
