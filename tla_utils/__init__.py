@@ -12,10 +12,10 @@ from tla_utils.steps import (
     Progress,
     StepFrame,
     StepReport,
-    StepTable,
     StepVerdict,
     check_steps,
 )
+from tla_utils.steptable import StepTable
 from tla_utils.values import Function, ModelValue, Record, Value, function, parse, render
 
 __all__ = [

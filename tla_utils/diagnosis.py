@@ -22,16 +22,13 @@ from tla_utils.output import TlcResult
 from tla_utils.runner import TlcJob, run_tlc
 from tla_utils.steps import (
     DEFAULT_OPTIONS,
-    Batch,
     CheckOptions,
-    Row,
-    Step,
     StepFrame,
-    StepTable,
     batch_cfg,
     batch_module,
     complaint,
 )
+from tla_utils.steptable import Batch, Row, Step, StepTable
 from tla_utils.values import Function, Record, Value, render
 
 ABSENT: Final = "<absent>"
@@ -119,7 +116,12 @@ def _outcomes(
     """For each row its outcomes, or TLC's words if they cannot be evaluated."""
     answers: dict[Row, list[Value] | str] = {}
     waiting = list(rows)
+    runs = 0
     while waiting:
+        if runs > options.extra_runs:
+            reason = "not evaluated: TLC failed on too many other steps"
+            return answers | dict.fromkeys(waiting, reason)
+        runs += 1
         result = _ask(frame, batch, waiting, options)
         told = _told(result, len(waiting))
         for number, outcomes in told.items():

@@ -14,9 +14,11 @@ violation. Since `Allowed` is a predicate on a constant, no transition is needed
 step that changes nothing is judged like any other.
 
 The alternative, an action property `[][Allowed]_done` over one transition per step, finds the same
-steps and costs the same within noise (10,000 steps of two 20-field rows, 2 cores, quiet machine:
-2.11 against 2.34 processor seconds, 0.32 GB; 500 rejected ones add about half a second to either).
-It needs a subscript chosen with care, lest recorded stutters pass unchecked; so the invariant won.
+steps and costs the same: three runs each of 10,000 steps with two 20-field rows took 2.0 to 2.2
+processor seconds as an invariant and 1.8 to 2.0 as a property, with 500 of them rejected 1.9 to 2.0
+against 2.1 to 2.3, always 0.24 GB (2 cores with other load). But a property needs a subscript
+chosen with care, lest recorded stutters pass unchecked; so the invariant won. Larger chunks cost
+less per step (40,000: 4.3 s, 0.53 GB), smaller ones run in parallel and lose less to a timeout.
 
 Laws of this file, which make "accepted" mean something:
 
@@ -26,8 +28,8 @@ Laws of this file, which make "accepted" mean something:
   report it has shown that it cannot report, and is an error.
 * A step whose evaluation fails inside TLC (a missing field, values that cannot be compared) is
   rejected with TLC's words, and the others are judged again without it. Steps of the same shape are
-  put aside first, so one malformed action does not cost a run per step. The number of such extra
-  runs is bounded; steps beyond the bound are "unknown", never accepted.
+  put aside for a run of their own, so that the healthy ones are judged next. The number of such
+  extra runs is bounded; steps beyond the bound are "unknown", never accepted.
 * Equal steps are judged once. Generated modules depend on the steps and their order only.
 """
 
@@ -43,17 +45,15 @@ from time import monotonic
 from typing import Literal
 
 from tla_utils.errors import ToolError
-from tla_utils.interning import Interner
 from tla_utils.output import TlcResult
 from tla_utils.runner import ModuleText, TlcJob, run_tlc
-from tla_utils.stepmodule import needs_tlc, step_definitions
-from tla_utils.values import Value
+from tla_utils.stepmodule import needs_tlc
+from tla_utils.steptable import Batch, Row, Step, StepTable
 
 ROOT_MODULE = "StepBatch"
 INVARIANT = "SB_Accepted"
 
 Judgement = Literal["accepted", "rejected", "unknown"]
-Step = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,62 +70,6 @@ class StepFrame:
     libraries: Sequence[Path]
     constants: str = ""
     outcome_columns: Mapping[str, str] = field(default_factory=dict)
-
-
-class StepTable:
-    """Steps by column: for each column its distinct values and, per step, an index into them.
-
-    This is the form for recorders that keep each value once. `values[c]` may hold duplicates;
-    `index[c]` has one position (from 0) per step and any integer sequence will do.
-    Raises ToolError for columns of unequal length or an index outside its values.
-    """
-
-    def __init__(
-        self, values: Mapping[str, Sequence[Value]], index: Mapping[str, Sequence[int]]
-    ) -> None:
-        if set(values) != set(index):
-            odd = ", ".join(sorted(set(values) ^ set(index)))
-            raise ToolError(f"a step table needs values and index for each column, not only: {odd}")
-        self.columns = sorted(values)
-        self.values = {c: list(values[c]) for c in self.columns}
-        self.index = {c: list(index[c]) for c in self.columns}
-        lengths = {c: len(self.index[c]) for c in self.columns}
-        if len(set(lengths.values())) > 1:
-            raise ToolError(f"the columns of a step table differ in length: {lengths}")
-        for c in self.columns:
-            numbers, limit = self.index[c], len(self.values[c])
-            if numbers and not (min(numbers) >= 0 and max(numbers) < limit):
-                raise ToolError(f"column {c} of a step table points outside its {limit} values")
-
-    def __len__(self) -> int:
-        return len(self.index[self.columns[0]]) if self.columns else 0
-
-    def __getitem__(self, number: int) -> dict[str, Value]:
-        """Step `number` (from 0) as a mapping from column to value."""
-        return {c: self.values[c][self.index[c][number]] for c in self.columns}
-
-    @classmethod
-    def from_steps(cls, steps: Iterable[Step]) -> StepTable:
-        """The table of steps given as mappings; all must have the columns of the first one."""
-        rows = list(steps)
-        columns = sorted(rows[0]) if rows else []
-        values: dict[str, list[Value]] = {c: [] for c in columns}
-        index: dict[str, list[int]] = {c: [] for c in columns}
-        # By identity only: telling equal values apart from same ones is the interner's business.
-        known: dict[str, dict[int, int]] = {c: {} for c in columns}
-        for number, step in enumerate(rows):
-            if len(step) != len(columns) or any(c not in step for c in columns):
-                raise ToolError(
-                    f"step {number} has the columns {sorted(step)}, but step 0 has {columns}"
-                )
-            for c in columns:
-                value = step[c]
-                position = known[c].get(id(value))
-                if position is None:
-                    position = known[c][id(value)] = len(values[c])
-                    values[c].append(value)
-                index[c].append(position)
-        return cls(values, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +99,8 @@ class StepReport:
     """The verdict of every step, in the order given, and what it cost.
 
     distinct: steps that differ. runs: how often TLC was started. seconds: wall time;
-    cpu_seconds: of the JVMs together; peak_rss_mb: of the largest JVM, in MiB.
+    cpu_seconds: of the JVMs together; peak_rss_mb: of the largest JVM, in MiB. warnings: what TLC
+    may have ignored in the frame's cfg text.
     """
 
     verdicts: list[StepVerdict]
@@ -164,6 +109,7 @@ class StepReport:
     seconds: float
     cpu_seconds: float
     peak_rss_mb: float
+    warnings: list[str]
 
     def numbers(self, verdict: Judgement) -> list[int]:
         """The numbers (from 0) of the steps with this verdict."""
@@ -175,16 +121,16 @@ class CheckOptions:
     """How to run a check.
 
     chunk: distinct steps per JVM. parallel: JVMs at a time, None for one per processor.
-    heap_mb, timeout_s: per JVM. extra_runs: how many runs of TLC may be spent, over the whole
-    check, on isolating steps that TLC cannot evaluate. keep: a folder for the generated modules
-    and TLC's output, one sub-folder per run.
+    heap_mb, timeout_s: per JVM. extra_runs: how many runs of TLC may be spent, in each chunk, on
+    isolating steps that TLC cannot evaluate (about a second each). keep: a folder for the
+    generated modules and TLC's output, one sub-folder per run.
     """
 
     chunk: int = 10_000
     parallel: int | None = None
     heap_mb: int = 1024
     timeout_s: float | None = 600.0
-    extra_runs: int = 64
+    extra_runs: int = 24
     keep: Path | None = None
 
 
@@ -230,56 +176,8 @@ def check_steps(
         seconds=monotonic() - begin,
         cpu_seconds=session.cpu_seconds,
         peak_rss_mb=session.peak_rss_mb,
+        warnings=sorted(session.warnings),
     )
-
-
-Row = tuple[int, ...]
-
-
-class Batch:
-    """Steps as rows of value ids, the distinct ones in order of first appearance."""
-
-    def __init__(self, table: StepTable) -> None:
-        if len(table) == 0:
-            raise ToolError("there are no steps to check: an empty recording is no evidence")
-        for column in table.columns:
-            if not column.isidentifier():
-                raise ToolError(f"the column {column!r} cannot name a field of a TLA+ record")
-        self.columns = table.columns
-        self.interner = Interner()
-        ids: list[list[int]] = []
-        for column in table.columns:
-            known = [self._id(column, value) for value in table.values[column]]
-            ids.append([known[i] for i in table.index[column]])
-        self.row_of_step: list[Row] = list(zip(*ids, strict=True))
-        self.rows: list[Row] = list(dict.fromkeys(self.row_of_step))
-
-    def _id(self, column: str, value: Value) -> int:
-        try:
-            return self.interner.id_of(value)
-        except (TypeError, ValueError) as error:
-            raise ToolError(f"column {column} holds what TLA+ cannot: {error}") from error
-
-    def definitions(self, rows: list[Row]) -> str:
-        return step_definitions(self.interner, self.columns, rows)
-
-    def shape(self, row: Row) -> tuple[object, ...]:
-        """What rows that fail alike have in common: scalars of the step (such as the action) by
-        value if they are strings, everything else by its structure without values."""
-        parts: list[object] = []
-        for value in row:
-            python = self.interner.values[value]
-            parts.append(python if isinstance(python, str) else self._structure(value))
-        return tuple(parts)
-
-    def _structure(self, value: int) -> object:
-        node = self.interner.nodes[value]
-        if node.kind == "scalar":
-            return type(self.interner.values[value]).__name__
-        parts = [self._structure(part) for part in node.parts]
-        if node.kind == "record":
-            return (node.kind, node.names, tuple(parts))
-        return (node.kind, frozenset(parts))
 
 
 def batch_module(
@@ -355,34 +253,34 @@ class _Session:
         self.runs = 0
         self.cpu_seconds = 0.0
         self.peak_rss_mb = 0.0
-        self._extra_runs = 0
+        self.warnings: dict[str, None] = {}
         self._lock = threading.Lock()
 
     def judge(self, name: str, rows: list[Row]) -> dict[Row, StepVerdict]:
         """The verdict of each row of a chunk."""
         verdicts: dict[Row, StepVerdict] = {}
         waiting = [rows]
-        first = True
+        runs = 0
         last_error = ""
         while waiting:
             part = waiting.pop()
-            if not first and not self._may_run_again():
+            if runs > self.options.extra_runs:
                 reason = f"not judged: too many steps that TLC cannot evaluate ({last_error})"
                 verdicts |= dict.fromkeys(part, StepVerdict("unknown", reason))
                 continue
-            result = self._run(name, part)
+            runs += 1
+            result = self._run(f"{name}-run{runs}", part)
             if result.stopped:
                 verdicts |= dict.fromkeys(part, StepVerdict("unknown", result.stopped))
             elif result.errors:
                 last_error = complaint(result)
-                if first:
+                if runs == 1:
                     self._demand_sound_frame(name)
                 waiting += self._isolate(part, result, verdicts)
             else:
                 rejected = rejected_ids(result, len(part))
                 for number, row in enumerate(part, start=1):
                     verdicts[row] = NOT_ALLOWED if number in rejected else ACCEPTED
-            first = False
         return verdicts
 
     def _isolate(
@@ -415,11 +313,6 @@ class _Session:
                 f"{complaint(result)}"
             )
 
-    def _may_run_again(self) -> bool:
-        with self._lock:
-            self._extra_runs += 1
-            return self._extra_runs <= self.options.extra_runs
-
     def _run(self, name: str, rows: list[Row]) -> TlcResult:
         tail = f"{INVARIANT} == SB_id # 0 /\\ Allowed(SB_step(SB_id))\n"
         job = TlcJob(
@@ -431,12 +324,11 @@ class _Session:
             deadlock=False,
             go_on=True,
         )
+        keep = self.options.keep
+        result = run_tlc(job, work_dir=keep / name if keep else None)
         with self._lock:
             self.runs += 1
-            folder = f"{self.runs:04}-{name}"
-        keep = self.options.keep
-        result = run_tlc(job, work_dir=keep / folder if keep else None)
-        with self._lock:
+            self.warnings |= dict.fromkeys(result.warnings)
             self.cpu_seconds += result.cpu_seconds
             self.peak_rss_mb = max(self.peak_rss_mb, result.peak_rss_mb)
         return result

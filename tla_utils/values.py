@@ -44,6 +44,12 @@ _KEYWORDS = """
     BOOLEAN STRING ACTION"""
 RESERVED = frozenset(_KEYWORDS.split())
 
+# Sets that TLC prints by name.
+_INFINITE = frozenset(("Int", "Nat", "Real"))
+
+# An interval is a set of that many elements here; TLC prints larger ones only if a model has them.
+INTERVAL_MAX = 1_000_000
+
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*\Z")
 
 
@@ -54,7 +60,7 @@ class ModelValue:
     name: str
 
     def __init__(self, name: str) -> None:
-        if not _is_identifier(name):
+        if not _is_identifier(name) or name in _INFINITE:
             raise ValueError(f"{name!r} cannot name a model value")
         object.__setattr__(self, "name", name)
 
@@ -403,14 +409,16 @@ class _Reader:
     def value(self) -> Value:
         kind = self.kind
         if kind == "int":
-            return int(self.take())
+            return self.integer(self.take())
         if kind == "string":
             return _unescape(self.take()[1:-1])
         if kind == "word":
             return self.atom()
         if kind == "interval":
-            low, high = self.take().split("..")
-            return frozenset(range(int(low), int(high) + 1))
+            low, high = (self.integer(end) for end in self.take().split(".."))
+            if high - low >= INTERVAL_MAX:
+                raise ValueError(f"the interval {low}..{high} has too many elements")
+            return frozenset(range(low, high + 1))
         if kind == "open":
             opener = self.take()
             if opener == "<<":
@@ -422,14 +430,21 @@ class _Reader:
             return self.function_or_parenthesised()
         raise self.error("a value")
 
+    def integer(self, digits: str) -> int:
+        # Longer ones would be refused below, but only after int() has read every digit.
+        number = int(digits) if len(digits) <= 11 else INT_MAX + 1
+        if not INT_MIN <= number <= INT_MAX:
+            raise ValueError(f"{digits[:20]} is beyond the 32-bit integers of TLC")
+        return number
+
     def atom(self) -> Value:
         word = self.take()
         if word == "TRUE":
             return True
         if word == "FALSE":
             return False
-        if not _is_identifier(word) or self.kind == "open" or word in ("Nat", "Int", "Real"):
-            raise ValueError(f"{word} at offset {self.token_start} is not a finite value")
+        if not _is_identifier(word) or self.kind == "open" or word in _INFINITE:
+            raise ValueError(f"{word} before offset {self.token_start} is not a finite value")
         return ModelValue(word)
 
     def items(self, closer: str) -> Iterator[Value]:

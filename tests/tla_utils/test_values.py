@@ -36,12 +36,18 @@ strings = st.text(
     max_size=8,
 )
 booleans = st.booleans()
-model_values = st.builds(ModelValue, identifiers)
+model_values = identifiers.filter(lambda n: n not in ("Int", "Nat", "Real")).map(ModelValue)
 
 
 def _children(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
     # Sets and domains hold one kind of element, as TLC demands; Python would also merge 1 and True.
-    homogeneous = [integers, strings, booleans, model_values, st.lists(integers).map(tuple)]
+    homogeneous = [
+        integers,
+        strings,
+        booleans,
+        model_values,
+        st.lists(integers, max_size=3).map(tuple),
+    ]
     pairs = [st.dictionaries(key, inner, max_size=4).map(function) for key in homogeneous]
     sets = [st.frozensets(element, max_size=4) for element in homogeneous]
     return st.one_of(
@@ -95,7 +101,8 @@ def test_any_text_is_a_value_or_a_value_error(text: str) -> None:
         value = parse(text)
     except ValueError:
         return
-    assert same(parse(render(value)), value)
+    if "-2147483648" not in text:  # TLC can compute it, but SANY cannot read it
+        assert same(parse(render(value)), value)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +140,9 @@ def test_forms_that_tlc_prints(text: str, value: Value | None) -> None:
         "<<1,>>",
         "[a |-> 1, a |-> 2]",
         "Nat",
+        "2147483648",
+        "9" * 5000,
+        "1..2000000",
         "Seq({1})",
         "SUBSET 1..17",
         "{1} \\X {2}",
@@ -213,7 +223,7 @@ SAMPLES: list[Value] = [
     Function({True: 1, False: 0}),
     frozenset({frozenset({1}), frozenset({1, 2})}),
     # As an @@ chain without brackets this one would overflow TLC's stack.
-    function({i: i % 3 for i in range(10, 3010)}),
+    function({i: i % 3 for i in range(10, 2210)}),
     tuple(Record(offset=i, epoch=i // 9, value="v" * 9) for i in range(60)),
 ]
 
