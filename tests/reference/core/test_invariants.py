@@ -1,0 +1,329 @@
+"""Each invariant is shown to fail, and the cheap way of checking agrees with the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from reference.bugs.catalog import CATALOG, rules_for
+from reference.core import properties
+from reference.core.invariants import (
+    INVARIANT_NAMES,
+    INVARIANTS,
+    check_step,
+    first_violated,
+    history_init,
+    invariant,
+)
+from reference.core.log import CacheEntry, Entry, cache_of
+from reference.core.properties import QuorumHistory, Rows, history_next
+from reference.core.quorum import QuorumHandlers
+from reference.core.types import (
+    NOBODY,
+    ROLES,
+    UNDEFINED,
+    Constants,
+    QuorumStateFile,
+    Row,
+    initial_row,
+)
+from tests.reference.core.builders import (
+    THREE,
+    fetch_request,
+    handlers,
+    leader_of,
+    log_of,
+    logs,
+    row_of,
+)
+from tests.reference.core.walks import Step, walk
+
+# --- A quorum in order: leader 1 of epoch 1 committed two records, and everybody has heard of it.
+
+LOG = log_of(1, 1)
+LONGER = (*LOG, Entry(1, 2))
+OTHER = (*LOG, Entry(1, 9))
+
+
+def follower(log: Any = LOG, **more: Any) -> Row:
+    more = {"voted": 1, "high_watermark": 2, "has_fetched": True, **more}
+    return row_of("Follower", 1, leader=1, log=log, **more)
+
+
+def leading(log: Any = LOG, **more: Any) -> Row:
+    return leader_of(1, 1, log, **{"high_watermark": 2, "end_offsets": (-1, 2, 2), **more})
+
+
+QUORUM = {1: leading(), 2: follower(), 3: follower()}
+
+
+def history_of(*rows: Rows) -> QuorumHistory:
+    """The history of a run through these states, and two steps on in the last."""
+    history = history_init(THREE)
+    for each in (*rows, rows[-1], rows[-1]):
+        history = history_next(history, each)
+    return history
+
+
+class Plant(NamedTuple):
+    """A violation: a quorum in order, and the row that one of its nodes changes to."""
+
+    name: str
+    node: int
+    change: dict[str, Any]
+    before: Rows = QUORUM
+    earlier: tuple[Rows, ...] = ()
+
+
+NO_LEADER = {
+    1: row_of("Resigned", 1, 1, 1, LOG),
+    2: follower(high_watermark=UNDEFINED),
+    3: follower(log_of(1), high_watermark=UNDEFINED),
+}
+SHORT = {
+    1: leading(end_offsets=(-1, 2, 1)),
+    2: follower(),
+    3: follower(log_of(1), high_watermark=1),
+}
+
+PLANTS = [
+    Plant("RowTypeInv", 2, {"flushed": 3}),
+    Plant("RowTypeInv", 2, {"voted": 7}),
+    Plant("RowTypeInv", 2, {"connections": ("Ready", "Ready", "Busy")}),
+    Plant("RowTypeInv", 1, {"fetched_voters": (1,)}),
+    Plant("ValidRolesAndStates", 2, {"unacked": (1,)}),
+    Plant("ValidRolesAndStates", 2, {"granted": (2,)}),
+    Plant("ValidRolesAndStates", 2, {"parked": (fetch_request(),)}),
+    Plant("ValidRolesAndStates", 2, {"epoch_start": 1}),
+    Plant("ValidRolesAndStates", 2, {"leader": NOBODY}),
+    Plant("NoIllegalState", 2, {"role": "Halted"}),
+    Plant("ElectionSafety", 2, {"leader": 3}),
+    Plant("VoteOnce", 2, {"voted": 3}),
+    Plant("LogMatchingCommitted", 2, {"log": (LOG[0], Entry(1, 9))}),
+    Plant("LogMatching", 2, {"log": OTHER}, {**QUORUM, 1: leading(LONGER)}),
+    Plant(
+        "LeaderCompleteness",
+        3,
+        {
+            "role": "Leader",
+            "epoch": 2,
+            "leader": 3,
+            "voted": 3,
+            "quorum_state": QuorumStateFile(2, 3, 3),
+            "log": log_of(1, 2),
+            "epoch_cache": cache_of(log_of(1, 2)),
+            "high_watermark": UNDEFINED,
+            "epoch_start": 1,
+        },
+        SHORT,
+    ),
+    Plant("MajorityReachedHighWatermark", 1, {"high_watermark": 3}, {**QUORUM, 1: leading(LONGER)}),
+    Plant(
+        "DurableMajority",
+        1,
+        {"high_watermark": 3},
+        {**QUORUM, 1: leading(LONGER), 2: follower(LONGER, flushed=2)},
+    ),
+    Plant(
+        "CommittedSurvives",
+        2,
+        {"log": log_of(1), "flushed": 1},
+        NO_LEADER,
+        earlier=(QUORUM,),
+    ),
+    Plant(
+        "UniqueEntry",
+        2,
+        {"log": OTHER, "flushed": 3},
+        earlier=({**QUORUM, 1: leading(LONGER)},),
+    ),
+    Plant("EpochCacheSound", 2, {"epoch_cache": ()}),
+    Plant("EpochCacheSound", 2, {"epoch_cache": (CacheEntry(1, 0), CacheEntry(2, 2))}),
+    Plant("AnnouncedLeaderIsCaughtUp", 2, {"announced": 1}),
+    Plant("AnnouncedLeaderIsCaughtUp", 1, {"announced": 2}),
+    Plant("MonotonicEpoch", 2, {"quorum_state": QuorumStateFile(0, NOBODY, NOBODY)}),
+    Plant(
+        "MonotonicEpoch",
+        2,
+        {
+            "role": "Unattached",
+            "epoch": 0,
+            "leader": NOBODY,
+            "voted": NOBODY,
+            "quorum_state": QuorumStateFile(0, NOBODY, NOBODY),
+        },
+    ),
+    Plant("MonotonicHighWatermark", 2, {"high_watermark": 1}),
+    Plant("MonotonicHighWatermark", 1, {"high_watermark": 1}),
+    Plant(
+        "NoTruncateBelowHighWatermark",
+        2,
+        {"log": log_of(1), "flushed": 1, "high_watermark": UNDEFINED},
+    ),
+    Plant(
+        "RefinesCommittedLog",
+        2,
+        {"high_watermark": 3},
+        {**QUORUM, 1: leading(LONGER), 2: follower(LONGER)},
+    ),
+]
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
+def test_a_planted_violation_is_found_both_ways(plant: Plant) -> None:
+    before = plant.before
+    history = history_of(*plant.earlier, before)
+    assert first_violated(before, before, history) is None, "the plant's ground is in order"
+
+    row = replace(before[plant.node], **plant.change)
+    after = {**before, plant.node: row}
+    plainly = history_next(history, after)
+    first = first_violated(before, after, plainly)
+    assert first is not None and first.name == plant.name
+    assert invariant(plant.name).check(before, after, plainly)
+    assert check_step(THREE, before, after, plant.node, history) is first
+    assert first.check(before, after, history) == first.check(before, after, plainly)
+
+
+def test_each_invariant_has_a_plant() -> None:
+    assert {plant.name for plant in PLANTS} == set(INVARIANT_NAMES)
+
+
+def test_an_unchanged_row_is_no_violation() -> None:
+    history = history_of(QUORUM)
+    assert check_step(THREE, QUORUM, {**QUORUM}, 2, history) is None
+
+
+def test_a_leader_is_behind_one_step_after_another_commits() -> None:
+    """The spec compares with what was committed before the step, so the next step shows it.
+
+    Even a step that changes nothing: the leader of epoch 2 lags behind a commit of the step before.
+    """
+    behind = leader_of(3, 2, (*LOG, Entry(2, 0)), high_watermark=3)
+    before = {1: leading((*LOG, Entry(1, 2)), high_watermark=2), 2: follower(), 3: behind}
+    history = history_init(THREE)
+    history.committed = (*LOG, Entry(2, 0), Entry(2, 1))
+    history.committed_before = history.committed[:3]
+    assert check_step(THREE, before, {**before}, 2, history) is not None
+
+
+def test_names_and_kinds() -> None:
+    assert len(set(INVARIANT_NAMES)) == len(INVARIANTS)
+    assert {each.name for each in INVARIANTS if each.kind == "step"} == {
+        *("MonotonicEpoch", "MonotonicHighWatermark", "NoTruncateBelowHighWatermark"),
+        "RefinesCommittedLog",
+    }
+    for each in INVARIANTS:
+        assert each.sentence.endswith((".", ")"))
+
+
+# --- Two ways of checking
+
+
+def both_ways(constants: Constants, steps: Iterator[Step]) -> tuple[int, str | None]:
+    """Checks a walk both ways, up to the first violation: how many steps, and its name."""
+    quickly, plainly = history_init(constants), history_init(constants)
+    taken = 0
+    for taken, step in enumerate(steps, 1):
+        found = check_step(constants, step.before, step.after, step.node, quickly)
+        plainly = history_next(plainly, step.after)
+        expected = first_violated(step.before, step.after, plainly)
+        assert found is expected
+        if found is not None:
+            return taken, found.name
+        assert quickly.committed == plainly.committed
+        assert quickly.ballots == plainly.ballots
+        assert quickly.appended == plainly.appended
+    return taken, None
+
+
+IN_SCOPE = [None, *(each.id for each in CATALOG if each.in_scope)]
+
+
+@given(st.sampled_from(IN_SCOPE), st.integers(1, 5), st.integers(0, 2**32))
+def test_both_ways_agree_on_walks_with_and_without_bugs(
+    bug: str | None, voters: int, seed: int
+) -> None:
+    constants = Constants(tuple(range(1, voters + 1)), 2)
+    quorum = QuorumHandlers(constants, rules_for(bug, constants))
+    both_ways(constants, walk(quorum, seed, 80))
+
+
+def mutants(node: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Changes of a few fields of a row, most of them wrong somewhere."""
+    small, someone = st.integers(-1, 6), st.sampled_from((NOBODY, 1, 2, 3))
+    nodes = st.lists(st.sampled_from((1, 2, 3)), max_size=3, unique=True).map(
+        lambda some: tuple(sorted(some))
+    )
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "role": st.sampled_from(ROLES),
+            "epoch": small,
+            "leader": someone,
+            "voted": someone,
+            "log": logs(),
+            "flushed": small,
+            "high_watermark": small,
+            "epoch_start": small,
+            "announced": small,
+            "granted": nodes,
+            "rejected": nodes,
+            "unacked": nodes,
+            "fetched_voters": nodes,
+        },
+    )
+
+
+@given(st.integers(0, 2**32), st.integers(0, 60), st.sampled_from((1, 2, 3)), st.data())
+def test_both_ways_agree_on_a_row_changed_at_random(
+    seed: int, length: int, node: int, data: st.DataObject
+) -> None:
+    """From a state that a walk reaches: one row becomes another, consistent or not."""
+    quickly, plainly = history_init(THREE), history_init(THREE)
+    rows: Rows = dict.fromkeys(THREE.voters, initial_row(THREE))
+    for step in walk(handlers(), seed, length):
+        check_step(THREE, step.before, step.after, step.node, quickly)
+        plainly = history_next(plainly, step.after)
+        rows = step.after
+    change = data.draw(mutants(node))
+    row = replace(rows[node], **change)
+    if data.draw(st.booleans()):
+        # What any step would keep: the cache of the log and the file of the epoch.
+        file = QuorumStateFile(row.epoch, row.leader, row.voted)
+        row = replace(row, epoch_cache=cache_of(row.log), quorum_state=file)
+    after = {**rows, node: row}
+    expected = first_violated(rows, after, history_next(plainly, after))
+    assert check_step(THREE, rows, after, node, quickly) is expected
+
+
+def test_few_steps_of_the_correct_protocol_raise_a_suspicion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A suspicion costs the plain check of everything; the cheap way must seldom need it."""
+    evaluated = 0
+
+    def count(before: Rows, after: Rows, history: QuorumHistory) -> None:
+        nonlocal evaluated
+        evaluated += 1
+
+    monkeypatch.setattr("reference.core.invariants.first_violated", count)
+    taken = 0
+    for seed in range(20):
+        history = history_init(THREE)
+        for step in walk(handlers(), seed, 100):
+            check_step(THREE, step.before, step.after, step.node, history)
+            taken += 1
+    assert taken == 2000
+    assert evaluated <= 5
+
+
+def test_properties_ask_no_rule() -> None:
+    """Else replacing a rule would replace the property that should catch it."""
+    assert "rules" not in vars(properties)
+    assert not any("QuorumRules" in name for name in vars(properties))
