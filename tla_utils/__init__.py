@@ -5,6 +5,8 @@ from tla_utils.errors import ToolError
 from tla_utils.graph import GraphStats, graph_stats, initial_states, read_graph
 from tla_utils.itf import Trace, from_itf, to_itf
 from tla_utils.jar import Jar, Java, find_jar, find_java
+from tla_utils.manifest import Manifest, Model, lint, read_manifest
+from tla_utils.models import ModelResult, RunOptions, check_model, check_models
 from tla_utils.output import ActionCount, State, TlcResult, Violation, parse_output
 from tla_utils.runner import ModuleText, Simulate, TlcJob, command_line, run_tlc
 from tla_utils.steps import (
@@ -27,10 +29,14 @@ __all__ = [
     "GraphStats",
     "Jar",
     "Java",
+    "Manifest",
+    "Model",
+    "ModelResult",
     "ModelValue",
     "ModuleText",
     "Progress",
     "Record",
+    "RunOptions",
     "Simulate",
     "State",
     "StepFrame",
@@ -43,6 +49,8 @@ __all__ = [
     "Trace",
     "Value",
     "Violation",
+    "check_model",
+    "check_models",
     "check_steps",
     "command_line",
     "diagnose",
@@ -52,9 +60,11 @@ __all__ = [
     "function",
     "graph_stats",
     "initial_states",
+    "lint",
     "parse",
     "parse_output",
     "read_graph",
+    "read_manifest",
     "render",
     "run_tlc",
     "to_itf",

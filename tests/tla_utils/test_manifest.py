@@ -1,0 +1,180 @@
+"""Manifests: what is read, what is refused, and what lint finds; each with its planted fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tla_utils.toyspecs import CHECKED, HEAD, MANIFEST, add, replacing, write, write_specs
+from tla_utils.errors import ToolError
+from tla_utils.manifest import lint, outline, read_manifest
+
+REQUIRED = {"MCToy": ["AtMostThree", "Counting"]}
+HOLDS = 'expect = "holds"\ndistinct = 4\ndepth = 4\n'
+
+
+def test_a_manifest_is_read(tmp_path: Path) -> None:
+    manifest = read_manifest(write_specs(tmp_path))
+    assert list(manifest.models) == ["toy", "two", "t01", "t02"]
+    toy, t01 = manifest.models["toy"], manifest.models["t01"]
+    assert (toy.expect, toy.distinct, toy.depth, toy.generated) == ("holds", 4, 4, 5)
+    assert (toy.workers, toy.heap_mb, toy.deadlock, toy.overlays) == (1, 1024, False, ())
+    assert (t01.overlays, t01.property, t01.bug) == (("T01Unbounded",), "AtMostThree", "T01")
+    assert manifest.tiers == ["small", "bugs"]
+    assert manifest.libraries == [tmp_path, tmp_path / "models", tmp_path / "bugs"]
+
+
+def test_models_are_selected(tmp_path: Path) -> None:
+    manifest = read_manifest(write_specs(tmp_path))
+    assert [m.name for m in manifest.select(["t02", "toy"])] == ["toy", "t02"]
+    assert [m.name for m in manifest.select(["toy"], ["bugs"])] == ["toy", "t01", "t02"]
+    assert len(manifest.select()) == 4
+    with pytest.raises(ToolError, match=r"no model 't1' .*nearest: t01"):
+        manifest.select(["t1"])
+    with pytest.raises(ToolError, match=r"no model of tier 'huge' .*there are: small, bugs"):
+        manifest.select(tiers=["huge"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('claim = "counts to three"\n', "", "model 'toy': the key 'claim' is missing"),
+        ('name = "toy"\n', "", "model 'number 1': the key 'name' is missing"),
+        ("depth = 4\n", "", "model 'toy': expects 'holds', so the key 'depth' is missing"),
+        ("length = 3\n", "", "model 'two': expects 'violated', so the key 'length'"),
+        ("generated = 5", "generatd = 5", "model 'toy': unknown key 'generatd'; nearest: gener"),
+        ("distinct = 4", 'distinct = "4"', "distinct must be a whole number, not '4'"),
+        ("distinct = 4", "distinct = true", "distinct must be a whole number, not True"),
+        ("distinct = 4", "distinct = 0", "distinct must be a whole number, not 0"),
+        ("distinct = 4", "distinct = 4\nlength = 2", "length says nothing of a model .* holds"),
+        ("length = 3", "length = 3\ndepth = 2", "depth says nothing of a model .* violated"),
+        ("control = true", "control = 1", "control must be true or false, not 1"),
+        ('["T01Unbounded"]', '"T01Unbounded"', "overlays must be a list of names"),
+        ('["T01Unbounded"]', "[1]", "overlays must be a list of names"),
+        ('expect = "holds"', 'expect = "passes"', "must be 'holds' or 'violated', not 'passes'"),
+        ('tier = "small"', 'tier = " "', "tier must be a text"),
+        ("depth = 4", "depth = 4\ntimeout_s = -1", "timeout_s must be a number, not -1"),
+        ("depth = 4", "depth = 4\nomits = { A = 1 }", "omits must be a table of reasons"),
+        ('name = "two"', 'name = "toy"', "'toy' is named twice"),
+        ('name = "two"', 'name = "../two"', "a name is made of letters"),
+        ('baseline = "toy"', 'baseline = "toi"', "'t01': no baseline 'toi'; nearest: two, toy"),
+        ("[[model]]", "[model]", r"models.toml (is no TOML|: write each)"),
+        ("# The toy", "version = 2 # The toy", "unknown key 'version'"),
+        ('name = "toy"', "name = toy", "models.toml is no TOML: .*line 3"),
+    ],
+)
+def test_a_manifest_is_read_strictly(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    assert old in MANIFEST
+    write(tmp_path, "models.toml", MANIFEST.replace(old, new, 1))
+    with pytest.raises(ToolError, match=complaint) as refused:
+        read_manifest(tmp_path / "models.toml")
+    assert "\n" not in str(refused.value) and "models.toml" in str(refused.value)
+
+
+def test_a_manifest_that_is_no_list_of_tables_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "models.toml", "model = 3\n")
+    with pytest.raises(ToolError, match=r"write each model as a table \[\[model\]\]"):
+        read_manifest(tmp_path / "models.toml")
+    with pytest.raises(ToolError, match="cannot be read: No such file"):
+        read_manifest(tmp_path / "nowhere.toml")
+
+
+def test_several_workers_state_no_depth(tmp_path: Path) -> None:
+    write(tmp_path, "models.toml", MANIFEST.replace("depth = 4\n", "workers = 2\n", 1))
+    assert read_manifest(tmp_path / "models.toml").models["toy"].depth is None
+
+
+def test_an_outline(tmp_path: Path) -> None:
+    manifest = read_manifest(write_specs(tmp_path))
+    files = outline(manifest, manifest.models["t01"])
+    assert files.checked == ["AtMostThree", "Counting"] and files.replaced == ["MayGrow"]
+
+
+T03 = ("T03Same",)
+
+
+@pytest.mark.parametrize(
+    ("cfg", "table", "overlays", "complaint"),
+    [
+        (HEAD, HOLDS, (), "has no invariant and no property"),
+        (HEAD + CHECKED, HOLDS, T03, "uses nothing that overlay T03Same defines"),
+        (
+            HEAD + CHECKED,
+            'expect = "violated"\nproperty = "NeverTwo"\nlength = 3',
+            (),
+            "expects NeverTwo to be violated, but the cfg bugs/x.cfg does not check it",
+        ),
+        (HEAD + CHECKED + replacing("T03_MayGrow"), HOLDS, T03, "as its baseline"),
+        (
+            HEAD + CHECKED + replacing("T03_MayGrow"),
+            HOLDS + 'baseline = "toy"',
+            T03,
+            "counts of its baseline toy: then the override changes nothing",
+        ),
+        (
+            HEAD.replace("3", "5") + CHECKED + replacing("T03_MayGrow"),
+            'expect = "holds"\ndistinct = 6\ndepth = 6\nbaseline = "toy"',
+            T03,
+            "its baseline toy has other bounds: Top = 3 there, 5 here",
+        ),
+        (HEAD + CHECKED + replacing("T03_MayGrwo"), HOLDS, T03, "defines T03_MayGrwo"),
+    ],
+)
+def test_what_cannot_mean_what_it_says_is_refused(
+    tmp_path: Path, cfg: str, table: str, overlays: tuple[str, ...], complaint: str
+) -> None:
+    path = write_specs(tmp_path)
+    add(tmp_path, "x", cfg, table, *overlays)
+    manifest = read_manifest(path)
+    with pytest.raises(ToolError, match=complaint):
+        outline(manifest, manifest.models["x"])
+    assert any(line.startswith("model x: ") for line in lint(manifest, REQUIRED))
+
+
+def test_a_manifest_in_order_has_no_complaint(tmp_path: Path) -> None:
+    assert lint(read_manifest(write_specs(tmp_path)), REQUIRED) == []
+
+
+def test_lint_compares_the_manifest_with_the_folder(tmp_path: Path) -> None:
+    path = write_specs(tmp_path)
+    write(tmp_path, "models/spare.cfg", HEAD)
+    write(tmp_path, "bugs/deep/spare.cfg", HEAD)
+    write(tmp_path, "bugs/T09Spare.tla", "---- MODULE T09Spare ----\n====\n")
+    (tmp_path / "models/probe.cfg").unlink()
+    assert lint(read_manifest(path), REQUIRED) == [
+        "models/spare.cfg is the cfg of no model",
+        "bugs/deep/spare.cfg is the cfg of no model",
+        "bugs/T09Spare.tla is in no model",
+        f"model two: the cfg {tmp_path}/models/probe.cfg cannot be read: No such file or directory",
+    ]
+
+
+def test_lint_wants_required_properties_checked_or_omitted_with_a_reason(tmp_path: Path) -> None:
+    path = write_specs(tmp_path)
+    add(tmp_path, "x", HEAD + "INVARIANT Counting\n", HOLDS)
+    manifest = read_manifest(path)
+    missing = "model x: checks neither AtMostThree nor says in `omits` why not"
+    assert lint(manifest, REQUIRED) == [missing]
+    assert "model toy: nobody says which properties a model of MCToy must check" in lint(
+        manifest, {}
+    )
+
+    text = path.read_text("utf-8")
+    path.write_text(text + 'omits = { AtMostThree = "reason" }\n', "utf-8")
+    assert lint(read_manifest(path), REQUIRED) == []
+    path.write_text(text + 'omits = { AtMostThre = "r", Counting = "r" }\n', "utf-8")
+    assert lint(read_manifest(path), REQUIRED) == [
+        missing,
+        "model x: omits AtMostThre, which nobody asks for; nearest: AtMostThree",
+        "model x: omits Counting, but its cfg checks it",
+    ]
+
+
+def test_lint_wants_violations_explained(tmp_path: Path) -> None:
+    path = write_specs(tmp_path)
+    text = MANIFEST.replace("control = true\n", "").replace('bug = "T02"\nbaseline = "toy"\n', "")
+    path.write_text(text, "utf-8")
+    told = lint(read_manifest(path), REQUIRED)
+    assert told[0].startswith("model two: a violation is either that of a bug or a control")
+    assert told[1].startswith("model t02: replaces MayGrow and is expected to hold")

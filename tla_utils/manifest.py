@@ -1,0 +1,416 @@
+"""A manifest of TLC models, each with the verdict it is expected to give.
+
+A manifest is a TOML file of `[[model]]` tables beside the modules. A model says which module and
+cfg it is, and what TLC must find: that it *holds*, with exact counts of states and depth, or that a
+named property is *violated* by a counterexample of exact length. So a bug that is no longer found
+and a bound that shrank unnoticed are failures like any other. `models.py` runs them.
+
+Laws of this file:
+
+* A manifest is read strictly: a key that is unknown, missing or of the wrong type is a ToolError
+  that names the model, never a default.
+* What can be told from the files is told without TLC: `outline` refuses a model whose files cannot
+  mean what it says, `lint` compares the whole manifest with the folder.
+* An override must show. A violation shows it; where the model still holds, its counts must differ
+  from those of its `baseline`, the same model without the override.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+from tla_utils.config import Config, read_config
+from tla_utils.errors import ToolError
+from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
+
+# Folders beside the manifest in which modules and cfgs lie; "" is the manifest's own.
+FOLDERS = ("", "models", "bugs")
+CFG_FOLDERS = ("models", "bugs")
+DEADLOCK = "deadlock"
+
+# `Constant = value` in a cfg, where a value is a set, a string or a word; and its comments.
+_VALUE = re.compile(r"(\w+)\s*=\s*(\{[^{}]*\}|\"[^\"]*\"|[^\s=]+)")
+_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
+# A name is also that of a file.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+Expectation = Literal["holds", "violated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One `[[model]]` table.
+
+    name: unique. module: the root module. overlays: modules to extend beside it; then the root is
+    generated. config: the cfg, relative to the manifest. tier: a word to select models by.
+    claim: one sentence on what the model shows.
+    expect: "holds" or "violated". property, length: only if violated: the property that must be
+    the violated one ("deadlock" for a deadlock), and the number of states of its counterexample.
+    distinct, depth, generated: only if it holds: TLC's counts; generated may be left out.
+    Depth, length and generated are exact for one worker; with several they are not compared and
+    may be left out.
+    workers, heap_mb, timeout_s: how TLC is run. deadlock: whether a state without successor is a
+    violation.
+    bug: the bug that the model has. baseline: the model of the same bounds without the override.
+    control: the violation is wanted and no bug (a reachability probe, a negative control).
+    omits: required properties that are not checked here, each with the reason.
+    """
+
+    name: str
+    module: str
+    config: str
+    tier: str
+    claim: str
+    expect: Expectation
+    overlays: tuple[str, ...] = ()
+    property: str | None = None
+    length: int | None = None
+    distinct: int | None = None
+    depth: int | None = None
+    generated: int | None = None
+    workers: int = 1
+    heap_mb: int = 1024
+    timeout_s: float = 600.0
+    deadlock: bool = False
+    bug: str | None = None
+    baseline: str | None = None
+    control: bool = False
+    omits: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_exact(model: Model) -> bool:
+    """Whether TLC's depth and shortest counterexample are the same in every run of it."""
+    return model.workers == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The models of one manifest file, in its order, by name."""
+
+    path: Path
+    models: Mapping[str, Model]
+
+    @property
+    def root(self) -> Path:
+        """The folder that the manifest and everything it names lie in."""
+        return self.path.parent
+
+    @property
+    def libraries(self) -> list[Path]:
+        """The folders with modules, in the order in which they are searched."""
+        return [path for path in (self.root / name for name in FOLDERS) if path.is_dir()]
+
+    @property
+    def tiers(self) -> list[str]:
+        """Every tier that a model has, in order of first appearance."""
+        return list(dict.fromkeys(model.tier for model in self.models.values()))
+
+    def select(self, names: Collection[str] = (), tiers: Collection[str] = ()) -> list[Model]:
+        """The models with these names or of these tiers, in the manifest's order; all without any.
+
+        Raises ToolError for a name or a tier that no model has, with the nearest that one has.
+        """
+        for name in names:
+            if name not in self.models:
+                raise ToolError(f"no model {name!r} in {self.path}{nearest(name, self.models)}")
+        for tier in tiers:
+            if tier not in self.tiers:
+                raise ToolError(f"no model of tier {tier!r} in {self.path}; {_list(self.tiers)}")
+        chosen = [m for m in self.models.values() if m.name in names or m.tier in tiers]
+        return chosen if names or tiers else list(self.models.values())
+
+
+# -- Reading a manifest
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest in a file. Raises ToolError with one line that names the file and the model."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ToolError(f"the manifest {path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ToolError(f"the manifest {path} is no TOML: {error}") from error
+    rows = tables.pop("model", [])
+    if tables:
+        raise ToolError(f"{path}: unknown key {next(iter(tables))!r}; only [[model]] is known")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ToolError(f"{path}: write each model as a table [[model]]")
+    models: dict[str, Model] = {}
+    for number, row in enumerate(rows, start=1):
+        label = f"{path}: model {row.get('name', f'number {number}')!r}"
+        model = _read_model(row, label)
+        if model.name in models:
+            raise ToolError(f"{label} is named twice")
+        models[model.name] = model
+    for model in models.values():
+        if model.baseline is not None and model.baseline not in models:
+            known = nearest(model.baseline, models)
+            raise ToolError(f"{path}: model {model.name!r}: no baseline {model.baseline!r}{known}")
+    return Manifest(path, models)
+
+
+_REQUIRED = [f.name for f in fields(Model) if f.default is f.default_factory is MISSING]
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "module", "config", "tier", "claim", "expect"), (str,)),
+    **dict.fromkeys(("property", "bug", "baseline"), (str,)),
+    **dict.fromkeys(("length", "distinct", "depth", "generated", "workers", "heap_mb"), (int,)),
+    **dict.fromkeys(("deadlock", "control"), (bool,)),
+    "timeout_s": (int, float),
+    "overlays": (list,),
+    "omits": (dict,),
+}
+_KIND: dict[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list of names",
+}
+_KIND |= {dict: "a table of reasons", float: "a number"}
+
+
+def _read_model(row: dict[str, Any], label: str) -> Model:
+    for key, value in row.items():
+        if key not in _TYPES:
+            raise ToolError(f"{label}: unknown key {key!r}{nearest(key, _TYPES)}")
+        if not _fits(value, _TYPES[key]):
+            raise ToolError(f"{label}: {key} must be {_KIND[_TYPES[key][-1]]}, not {value!r}")
+    for key in _REQUIRED:
+        if key not in row:
+            raise ToolError(f"{label}: the key {key!r} is missing")
+    model = Model(**{**row, "overlays": tuple(row.get("overlays", ()))})
+    if not _NAME.fullmatch(model.name):
+        raise ToolError(f"{label}: a name is made of letters, digits, '.', '_' and '-'")
+    if model.expect not in get_args(Expectation):
+        raise ToolError(f"{label}: expect must be 'holds' or 'violated', not {model.expect!r}")
+    _check_expectation(model, row, label)
+    return model
+
+
+def _fits(value: object, types: tuple[type, ...]) -> bool:
+    if isinstance(value, bool) or bool in types:
+        return isinstance(value, bool) and bool in types
+    if isinstance(value, str):
+        return str in types and bool(value.strip())
+    if isinstance(value, int | float):
+        return isinstance(value, types) and value > 0
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, types) and all(isinstance(p, str) and p.strip() for p in parts)
+
+
+def _check_expectation(model: Model, row: Collection[str], label: str) -> None:
+    """Each verdict has numbers of its own; the other's would be a claim nobody checks."""
+    of_violation, of_holding = ("property", "length"), ("distinct", "depth")
+    wanted: tuple[str, ...] = of_holding
+    other: tuple[str, ...] = (*of_violation, "control")
+    if model.expect == "violated":
+        wanted, other = of_violation, (*of_holding, "generated", "omits")
+    for key in other:
+        if key in row:
+            raise ToolError(f"{label}: {key} says nothing of a model that is {model.expect}")
+    inexact = () if is_exact(model) else ("depth", "length")
+    for key in wanted:
+        if key not in row and key not in inexact:
+            raise ToolError(f"{label}: expects {model.expect!r}, so the key {key!r} is missing")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """A hint for a misspelt name: the nearest known ones, or all if there are few."""
+    close = get_close_matches(name, list(known), 3, 0.5)
+    return f"; nearest: {', '.join(close)}" if close else f"; {_list(known)}"
+
+
+def _list(known: Collection[str]) -> str:
+    shown = list(known)[:12]
+    more = ", ..." if len(known) > len(shown) else ""
+    return f"there are: {', '.join(shown)}{more}" if shown else "there are none"
+
+
+# -- What the files say before TLC does
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A model's cfg and modules as read: what it checks, replaces and sets."""
+
+    config: Config
+    replaced: list[str]
+    root_path: Path
+
+    @property
+    def checked(self) -> list[str]:
+        """The invariants and properties of the cfg."""
+        return [*self.config.invariants, *self.config.properties]
+
+
+def outline(manifest: Manifest, model: Model) -> Outline:
+    """Read the files of a model, and refuse it if they cannot mean what the manifest says.
+
+    Raises ToolError: a file is missing, an override is one that TLC would ignore or never finish,
+    the model checks nothing, or not the property it expects to be violated, or has an override
+    that could not be told from none. The message does not name the model.
+    """
+    roots = [model.module, *model.overlays]
+    modules = read_modules(roots, manifest.libraries)
+    text = _read_cfg(manifest, model)
+    config = read_config(text)
+    root = find_module(model.module, manifest.libraries)
+    assert root is not None, "read_modules has found it"
+    result = Outline(config, check_overrides(config, roots, modules), root)
+    _refuse_idle_overlays(model, result, modules)
+    _refuse_empty_claims(model, result)
+    if model.baseline is not None:
+        _refuse_other_bounds(text, manifest, manifest.models[model.baseline])
+    _refuse_unprovable_overrides(manifest, model, result)
+    return result
+
+
+def _read_cfg(manifest: Manifest, model: Model) -> str:
+    path = manifest.root / model.config
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise ToolError(f"the cfg {path} cannot be read: {said}") from error
+
+
+def _refuse_idle_overlays(
+    model: Model, files: Outline, modules: Mapping[str, ModuleSource]
+) -> None:
+    """An overlay is there to define what the cfg puts in place of something, or what it checks."""
+    used = {right for _, _, right in files.config.substituted} | set(files.checked)
+    for overlay in model.overlays:
+        if not used & set(modules[overlay].definitions):
+            raise ToolError(f"the cfg {model.config} uses nothing that overlay {overlay} defines")
+
+
+def _refuse_empty_claims(model: Model, files: Outline) -> None:
+    if not files.checked and not model.deadlock:
+        raise ToolError(f"the cfg {model.config} has no invariant and no property to check")
+    expected = model.property
+    if expected is None or (expected == DEADLOCK and model.deadlock):
+        return
+    if expected not in files.checked:
+        raise ToolError(
+            f"expects {expected} to be violated, but the cfg {model.config} does not check it"
+            f"{nearest(expected, files.checked)}"
+        )
+
+
+def _refuse_other_bounds(cfg: str, manifest: Manifest, base: Model) -> None:
+    """A model and its baseline differ in what is replaced, and in nothing else that has a value."""
+    mine, theirs = _values(cfg), _values(_read_cfg(manifest, base))
+    for name in sorted(mine.keys() & theirs.keys()):
+        if mine[name] != theirs[name]:
+            raise ToolError(
+                f"its baseline {base.name} has other bounds: {name} = {theirs[name]} there, "
+                f"{mine[name]} here"
+            )
+
+
+def _values(cfg: str) -> dict[str, str]:
+    return {name: " ".join(value.split()) for name, value in _VALUE.findall(_REMARK.sub(" ", cfg))}
+
+
+def _refuse_unprovable_overrides(manifest: Manifest, model: Model, files: Outline) -> None:
+    """Where a replacement is to leave the verdict alone, a baseline must show that it happened."""
+    if not files.replaced or model.expect == "violated":
+        return
+    if model.baseline is None:
+        raise ToolError(
+            f"replaces {', '.join(files.replaced)} and is expected to hold: name the model "
+            "without the replacement as its baseline, so that TLC's counts show the difference"
+        )
+    base = manifest.models[model.baseline]
+    if base.module != model.module:
+        raise ToolError(f"its baseline {base.name} has another module, {base.module}")
+    if base.expect == "holds" and same_counts(model, base):
+        raise ToolError(
+            f"is stated to have the counts of its baseline {base.name}: "
+            "then the override changes nothing"
+        )
+
+
+class Counts(Protocol):
+    """What a model states of its states, and a result has found."""
+
+    @property
+    def distinct(self) -> int | None: ...
+    @property
+    def depth(self) -> int | None: ...
+    @property
+    def generated(self) -> int | None: ...
+
+
+def same_counts(one: Counts, other: Counts) -> bool:
+    """Whether two models, or a model and a result, have the same states as far as both say."""
+    pairs = [(one.distinct, other.distinct), (one.depth, other.depth)]
+    if one.generated is not None and other.generated is not None:
+        pairs.append((one.generated, other.generated))
+    return all(left == right for left, right in pairs)
+
+
+# -- The manifest against the folder
+
+
+def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]:
+    """Everything that manifest, cfgs and modules say differently, one line each; [] if in order.
+
+    required: for each root module the properties that every model of it that is expected to hold
+    must check, or name in `omits`.
+    """
+    complaints = [*_unlisted(manifest)]
+    for model in manifest.models.values():
+        try:
+            files = outline(manifest, model)
+        except ToolError as error:
+            complaints.append(f"model {model.name}: {error}")
+            continue
+        told = [*_unexplained(model), *_unchecked(model, files, required)]
+        complaints += [f"model {model.name}: {line}" for line in told]
+    return complaints
+
+
+def _unlisted(manifest: Manifest) -> Iterator[str]:
+    """Files that no model uses; a cfg that a model names but is missing is told by `outline`."""
+    named = {(manifest.root / model.config).resolve() for model in manifest.models.values()}
+    for folder in CFG_FOLDERS:
+        for path in sorted((manifest.root / folder).glob("**/*.cfg")):
+            if path.resolve() not in named:
+                yield f"{path.relative_to(manifest.root)} is the cfg of no model"
+    overlays = {name for model in manifest.models.values() for name in model.overlays}
+    roots = {model.module for model in manifest.models.values()}
+    for path in sorted((manifest.root / "bugs").glob("*.tla")):
+        if path.stem not in overlays | roots:
+            yield f"{path.relative_to(manifest.root)} is in no model"
+
+
+def _unexplained(model: Model) -> Iterator[str]:
+    if model.expect == "violated" and (model.bug is None) != model.control:
+        yield "a violation is either that of a bug or a control: give `bug` or `control = true`"
+    if model.overlays and model.bug is None and not model.control and model.baseline is None:
+        yield "has overlays, but names neither a bug nor a baseline"
+
+
+def _unchecked(
+    model: Model, files: Outline, required: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    if model.expect == "violated":
+        return
+    if model.module not in required:
+        yield f"nobody says which properties a model of {model.module} must check"
+        return
+    for name in required[model.module]:
+        if name not in files.checked and name not in model.omits:
+            yield f"checks neither {name} nor says in `omits` why not"
+    for name in model.omits:
+        if name not in required[model.module]:
+            yield f"omits {name}, which nobody asks for{nearest(name, required[model.module])}"
+        elif name in files.checked:
+            yield f"omits {name}, but its cfg checks it"

@@ -1,0 +1,222 @@
+"""Run the models of a manifest and compare what TLC finds with what the manifest says.
+
+Laws of this file:
+
+* A model matches only if everything stated is so: verdict, property, length of the counterexample,
+  counts. Everything else is one line that says what is not.
+* A model that TLC refuses does not take the others with it: it is a result with `refused` set.
+* Deadlock is not looked for unless a model says so: within budgets every behaviour ends somewhere.
+* No more worker threads run than there are cores to spend, whatever the models ask for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tla_utils.errors import ToolError
+from tla_utils.jar import Jar, Java, find_jar, find_java
+from tla_utils.manifest import DEADLOCK, Manifest, Model, Outline, is_exact, outline, same_counts
+from tla_utils.output import TlcResult, Verdict
+from tla_utils.runner import OUTPUT_FILE, ModuleText, TlcJob, run_tlc
+
+# From about this many states on a run lasts over half a minute and gets the flags for long runs.
+LONG_RUN_STATES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult:
+    """What TLC found, and whether it is what the manifest says.
+
+    verdict, property, distinct, generated, depth: as in TlcResult; property is "deadlock" for a
+    deadlock. length: states of the counterexample. matches: everything stated is so; otherwise
+    `reason` says in one line what is not, or why the verdict is unknown. refused: TLC, or the check
+    before it, could not use the model at all; `reason` says why.
+    """
+
+    model: Model
+    verdict: Verdict
+    property: str | None = None
+    distinct: int | None = None
+    generated: int | None = None
+    depth: int | None = None
+    length: int | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_rss_mb: float = 0.0
+    matches: bool = False
+    reason: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run models.
+
+    cores: worker threads of all JVMs together; None is one per processor. java, jar: None finds
+    them. keep: a folder in which TLC's output is kept, one file `<model>.out` each.
+    """
+
+    cores: int | None = None
+    java: Java | None = None
+    jar: Jar | None = None
+    keep: Path | None = None
+
+
+DEFAULT_RUN = RunOptions()
+
+
+def check_models(
+    manifest: Manifest,
+    models: Sequence[Model],
+    options: RunOptions = DEFAULT_RUN,
+    on_result: Callable[[ModelResult], None] | None = None,
+) -> list[ModelResult]:
+    """Run the models, several at a time, and compare them with what the manifest says.
+
+    on_result is called in this thread as each model ends. The results come in the order of
+    `models`. Raises ToolError when there is no model, or no Java or jar to run it with.
+    """
+    if not models:
+        raise ToolError(f"there is no model to check in {manifest.path}")
+    tools = RunOptions(
+        cores=options.cores or os.cpu_count() or 1,
+        java=options.java or find_java(),
+        jar=options.jar or find_jar(),
+        keep=options.keep,
+    )
+    results: dict[str, ModelResult] = {}
+    for result in _run_all(manifest, models, tools):
+        results[result.model.name] = result
+        if on_result:
+            on_result(result)
+    return [results[model.name] for model in models]
+
+
+def _run_all(
+    manifest: Manifest, models: Sequence[Model], options: RunOptions
+) -> Iterator[ModelResult]:
+    """Each result as it comes. The largest models start first, so that none is left for last."""
+    cores = options.cores or 1
+    waiting = sorted(models, key=_expected_cost, reverse=True)
+    running: dict[Future[ModelResult], int] = {}
+    pool = ThreadPoolExecutor(max_workers=cores)
+    try:
+        while waiting or running:
+            free = cores - sum(running.values())
+            for model in list(waiting):
+                # A model that wants more than there is gets all of it.
+                need = min(model.workers, cores)
+                if need <= free:
+                    free -= need
+                    waiting.remove(model)
+                    running[pool.submit(check_model, manifest, model, options)] = need
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[future]
+                yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _expected_cost(model: Model) -> tuple[int, int]:
+    return model.workers, model.distinct or 0
+
+
+def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_RUN) -> ModelResult:
+    """Run one model and compare; a model that cannot be run is a result too, and is refused."""
+    try:
+        files = outline(manifest, model)
+        found = _run(manifest, model, files, options)
+    except ToolError as error:
+        return ModelResult(model, "unknown", reason=str(error), refused=True)
+    result = ModelResult(
+        model,
+        verdict=found.verdict,
+        property=found.property or (DEADLOCK if found.kind == "deadlock" else None),
+        distinct=found.distinct,
+        generated=found.generated,
+        depth=found.depth,
+        length=len(found.counterexample) if found.verdict == "violated" else None,
+        seconds=found.seconds,
+        cpu_seconds=found.cpu_seconds,
+        peak_rss_mb=found.peak_rss_mb,
+    )
+    reason = _mismatch(manifest, result, found, files)
+    return replace(result, matches=not reason, reason=reason)
+
+
+def _run(manifest: Manifest, model: Model, files: Outline, options: RunOptions) -> TlcResult:
+    root: Path | ModuleText = files.root_path
+    libraries = manifest.libraries
+    if model.overlays:
+        name = "_".join([model.module, *model.overlays])
+        extended = ", ".join([model.module, *model.overlays])
+        root = ModuleText(name, f"---- MODULE {name} ----\nEXTENDS {extended}\n====\n")
+    job = TlcJob(
+        module=root,
+        cfg=manifest.root / model.config,
+        libraries=libraries,
+        heap_mb=model.heap_mb,
+        workers=model.workers,
+        timeout_s=model.timeout_s,
+        deadlock=model.deadlock,
+        long=(model.distinct or 0) >= LONG_RUN_STATES,
+        java=options.java,
+        jar=options.jar,
+    )
+    with tempfile.TemporaryDirectory(prefix="model-") as folder:
+        work = Path(folder) / "work"
+        try:
+            return run_tlc(job, work_dir=work)
+        finally:
+            output = work / OUTPUT_FILE
+            if options.keep is not None and output.is_file():
+                options.keep.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(output, options.keep / f"{model.name}.out")
+
+
+def _mismatch(manifest: Manifest, result: ModelResult, found: TlcResult, files: Outline) -> str:
+    """What is not as the manifest says, in one line; "" if all is."""
+    model = result.model
+    if result.verdict == "unknown":
+        return found.reason
+    if result.verdict == "violated" and model.expect == "holds":
+        return f"expected to hold, but {_violation(result, found, files)}"
+    if result.verdict == "holds" and model.expect == "violated":
+        return f"expected {model.property} to be violated, but the model holds"
+    if result.verdict == "violated" and result.property != model.property:
+        return f"expected {model.property} to be violated, but {_violation(result, found, files)}"
+    changed = [
+        f"{name} is {is_now}, not {stated}"
+        for name, is_now, stated in _numbers(result)
+        if stated is not None and is_now != stated
+    ]
+    base = manifest.models[model.baseline] if model.baseline else None
+    still = files.replaced and base and result.verdict == base.expect == "holds"
+    if base and still and same_counts(result, base):
+        changed.append(
+            f"the counts are those of its baseline {base.name}: the override changes nothing"
+        )
+    return "; ".join(changed)
+
+
+def _numbers(result: ModelResult) -> list[tuple[str, int | None, int | None]]:
+    model = result.model
+    exact = [
+        ("generated", result.generated, model.generated),
+        ("depth", result.depth, model.depth),
+        ("length", result.length, model.length),
+    ]
+    return [("distinct", result.distinct, model.distinct), *(exact if is_exact(model) else [])]
+
+
+def _violation(result: ModelResult, found: TlcResult, files: Outline) -> str:
+    if result.property is None and found.kind == "liveness":
+        listed = ", ".join(files.config.properties)
+        return f"a liveness property is (TLC does not say which of {listed}: list only one)"
+    return f"{result.property} is, in {result.length} states"
