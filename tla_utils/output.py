@@ -129,7 +129,8 @@ class TlcResult:
     stopped: why the run ended too early (time, memory), whatever its verdict; else "".
     printed: the values that Print and PrintT wrote, as text, in order.
     modules: the module files that SANY read.
-    seconds, cpu_seconds: wall time and processor time; peak_rss_mb: resident memory in MiB.
+    seconds, cpu_seconds: wall time and processor time. peak_rss_mb: resident memory in MiB, at
+        least that of the Python process when it started the run.
     """
 
     verdict: Verdict
