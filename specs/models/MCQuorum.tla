@@ -2,10 +2,15 @@
 (***************************************************************************)
 (* The asynchronous composition: every message is a message, in a network   *)
 (* that never forgets.  Bounds live here and nowhere else (L4).             *)
+(*                                                                          *)
+(* A network that never forgets is exact for loss, duplication and          *)
+(* reordering, and large.  So each model of it asks one question:           *)
+(* `Moves` names the actions that may happen, `MaxEpoch` and the budgets    *)
+(* bound them.                                                              *)
 (***************************************************************************)
 EXTENDS QuorumProperties, TLC
 
-CONSTANTS MaxEpoch, MaxRecords, MaxCrashes
+CONSTANTS MaxEpoch, MaxRecords, MaxCrashes, Moves
 
 VARIABLE spent      \* how much of each budget has been used
 
@@ -20,21 +25,16 @@ Spend(budget, limit) ==
   /\ spent' = [spent EXCEPT ![budget] = @ + 1]
 
 Free(n) ==
-  \/ HandleVoteRequest(n)
-  \/ HandleVoteResponse(n)
-  \/ HandleBeginQuorumEpochRequest(n)
-  \/ HandleBeginQuorumEpochResponse(n)
-  \/ HandleEndQuorumEpochRequest(n)
-  \/ HandleEndQuorumEpochResponse(n)
-  \/ HandleFetchRequest(n)
-  \/ HandleFetchResponse(n)
-  \/ HandleFetchMaxWait(n)
-  \/ HandleFlush(n)
-  \/ HandleElectionTimeout(n)
-  \/ HandleFetchTimeout(n)
-  \/ HandleBeginQuorumEpochTimeout(n)
-  \/ HandleCheckQuorumTimeout(n)
-  \/ \E peer \in Voters : HandleRequestTimeout(n, peer)
+  \/ "Vote" \in Moves /\ (HandleVoteRequest(n) \/ HandleVoteResponse(n))
+  \/ "Begin" \in Moves /\ (HandleBeginQuorumEpochRequest(n) \/ HandleBeginQuorumEpochResponse(n))
+  \/ "End" \in Moves /\ (HandleEndQuorumEpochRequest(n) \/ HandleEndQuorumEpochResponse(n))
+  \/ "Fetch" \in Moves /\ (HandleFetchRequest(n) \/ HandleFetchResponse(n) \/ HandleFlush(n))
+  \/ "MaxWait" \in Moves /\ HandleFetchMaxWait(n)
+  \/ "Election" \in Moves /\ HandleElectionTimeout(n)
+  \/ "FetchTimeout" \in Moves /\ HandleFetchTimeout(n)
+  \/ "Resend" \in Moves /\ HandleBeginQuorumEpochTimeout(n)
+  \/ "CheckQuorum" \in Moves /\ HandleCheckQuorumTimeout(n)
+  \/ "RequestTimeout" \in Moves /\ \E peer \in Voters : HandleRequestTimeout(n, peer)
   \/ HandleRestart(n)
 
 Budgeted(n) ==
@@ -50,4 +50,13 @@ MCNext ==
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
 WithinEpochs == \A n \in Voters : rows[n].epoch <= MaxEpoch
+
+(* Exact: epochs only grow, and a response counts only in the epoch of its  *)
+(* request, so a message of an older epoch on both ends is dead for ever.   *)
+Alive(m) ==
+  IF m.type \in {"VoteRequest", "BeginQuorumEpochRequest", "EndQuorumEpochRequest", "FetchRequest"}
+  THEN m.epoch >= rows[m.destination].epoch \/ m.epoch >= rows[m.source].epoch
+  ELSE m.request.epoch >= rows[m.destination].epoch
+
+AliveView == <<rows, {m \in network : Alive(m)}, committed, ballots, appended, spent>>
 =============================================================================
