@@ -6,10 +6,14 @@ network (L3). A walk is a function of its seed alone.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
+
+from reference.core.invariants import check_step, history_init
 from reference.core.messages import (
     Append,
     BeginQuorumEpochTimeout,
@@ -26,6 +30,7 @@ from reference.core.messages import (
     Restart,
 )
 from reference.core.quorum import QuorumHandlers
+from reference.core.timers import timer_effects
 from reference.core.types import Constants, Outcome, Row, initial_row
 
 
@@ -96,3 +101,18 @@ def walk(
         before, rows = rows, {**rows, node: outcome.row}
         network += outcome.sent
         yield Step(node, input, before, rows, outcome)
+
+
+def digest(seed: int, steps: int) -> str:
+    """A digest of everything that the core says about one walk of five voters."""
+    constants = Constants((1, 2, 3, 4, 5), 2)
+    history = history_init(constants)
+    summed = hashlib.sha256()
+    for step in walk(QuorumHandlers(constants), seed, steps):
+        before = step.before[step.node]
+        effects = timer_effects(constants, step.node, before, step.input, step.outcome)
+        violated = check_step(constants, step.before, step.after, step.node, history)
+        name = violated.name if violated else ""
+        summed.update(msgspec.msgpack.encode((step.input, step.outcome, effects, name)))
+        summed.update(msgspec.msgpack.encode((history.committed, history.ballots)))
+    return summed.hexdigest()

@@ -1,0 +1,198 @@
+"""Every choice of a simulation comes from a `Chooser`, through one of five named streams.
+
+Law of this file: a choice is a natural number below a bound, nothing else; whoever asks says what
+it means, with 0 the simplest meaning (no fault, the first node, the shortest time). So a run *is*
+its list of choices: drawn from a seed, read from a file, cut short or simplified by a shrinker, or
+drawn by Hypothesis (a `Chooser` whose streams call `draw(integers(0, bound - 1))`).
+
+The streams are independent: one more choice in one moves nothing in another.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b, shake_256
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
+
+StreamName: TypeAlias = Literal["network", "disk", "faults", "clock", "workload"]
+STREAMS: tuple[StreamName, ...] = get_args(StreamName)
+
+
+class Stream(Protocol):
+    def below(self, bound: int) -> int:
+        """A number from 0 to `bound - 1`; `bound` is at least 1 and at most 2**32."""
+        ...
+
+
+class Chooser(Protocol):
+    def stream(self, name: StreamName) -> Stream:
+        """The stream of this name: the same object each time."""
+        ...
+
+
+class Choice(NamedTuple):
+    """One choice as it was made, for schedules."""
+
+    stream: StreamName
+    bound: int
+    value: int
+
+
+T = TypeVar("T")
+
+
+def pick(stream: Stream, among: Sequence[T]) -> T:
+    return among[stream.below(len(among))]
+
+
+def chance(stream: Stream, per_mille: int) -> bool:
+    """True in so many of a thousand cases. What can only be false is not asked."""
+    return per_mille > 0 and stream.below(1000) >= 1000 - per_mille
+
+
+# --- From a seed ---
+
+_BLOCK = struct.Struct("<64I")
+
+
+class SeededStream:
+    """Numbers from a hash in counter mode: no state but a key and a position.
+
+    Words of 32 bits are drawn by the block, because this is asked once for every message. The
+    bias of a number is below bound / 2**32.
+    """
+
+    __slots__ = ("_at", "_block", "_key", "_words")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._block = 0
+        self._at = 64
+        self._words: tuple[int, ...] = ()
+
+    def below(self, bound: int) -> int:
+        at = self._at
+        if at == 64:
+            self._refill()
+            at = 0
+        self._at = at + 1
+        return self._words[at] * bound >> 32
+
+    def _refill(self) -> None:
+        key = self._key + self._block.to_bytes(8, "little")
+        self._words = _BLOCK.unpack(shake_256(key).digest(_BLOCK.size))
+        self._block += 1
+
+
+class SeededChooser:
+    """The choices that a seed stands for."""
+
+    def __init__(self, seed: int) -> None:
+        self._streams = {
+            name: SeededStream(blake2b(f"{seed}/{name}".encode(), digest_size=16).digest())
+            for name in STREAMS
+        }
+
+    def stream(self, name: StreamName) -> Stream:
+        return self._streams[name]
+
+
+def run_seed(campaign_seed: int, run: int) -> int:
+    """The seed of one run of a campaign, below 2**63: it can be executed without the others."""
+    key = blake2b(f"{campaign_seed}/{run}".encode(), digest_size=8).digest()
+    return int.from_bytes(key, "little") >> 1
+
+
+# --- From a schedule, and into one ---
+
+
+class _ReplayStream:
+    __slots__ = ("_at", "_owner", "_values")
+
+    def __init__(self, owner: ReplayChooser, choices: list[Choice]) -> None:
+        self._owner = owner
+        self._values = choices
+        self._at = 0
+
+    def below(self, bound: int) -> int:
+        if self._at == len(self._values):
+            self._owner.missing += 1
+            return 0
+        choice = self._values[self._at]
+        self._at += 1
+        self._owner.misfits += choice.bound != bound
+        return min(choice.value, bound - 1)
+
+
+class ReplayChooser:
+    """The choices of a schedule, stream by stream.
+
+    A schedule that was edited need not fit: where it ends, the simplest choice is made; where a
+    bound has changed, the value is cut to it. `missing` and `misfits` count such cases: a faithful
+    replay has none.
+    """
+
+    def __init__(self, choices: Iterable[Choice]) -> None:
+        self.missing = 0
+        self.misfits = 0
+        by_stream: dict[StreamName, list[Choice]] = {name: [] for name in STREAMS}
+        for choice in choices:
+            by_stream[choice.stream].append(choice)
+        self._streams = {name: _ReplayStream(self, made) for name, made in by_stream.items()}
+
+    def stream(self, name: StreamName) -> Stream:
+        return self._streams[name]
+
+
+class _RecordingStream:
+    __slots__ = ("_choices", "_inner", "_name")
+
+    def __init__(self, name: StreamName, inner: Stream, choices: list[Choice]) -> None:
+        self._name = name
+        self._inner = inner
+        self._choices = choices
+
+    def below(self, bound: int) -> int:
+        value = self._inner.below(bound)
+        self._choices.append(Choice(self._name, bound, value))
+        return value
+
+
+class RecordingChooser:
+    """Another chooser's choices, noted in `choices` in the order in which they were made."""
+
+    def __init__(self, inner: Chooser) -> None:
+        self.choices: list[Choice] = []
+        self._streams = {
+            name: _RecordingStream(name, inner.stream(name), self.choices) for name in STREAMS
+        }
+
+    def stream(self, name: StreamName) -> Stream:
+        return self._streams[name]
+
+
+def render(choices: Iterable[Choice]) -> str:
+    """A schedule as text, one choice a line: `network 17 of 1000`."""
+    return "".join(f"{c.stream} {c.value} of {c.bound}\n" for c in choices)
+
+
+def parse(text: str) -> list[Choice]:
+    """The schedule that `render` wrote. Empty lines and lines from # on are comments.
+
+    Raises ValueError with the number of the first line that is no choice.
+    """
+    choices = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            name, value, of, bound = words
+            choice = Choice(STREAMS[STREAMS.index(name)], int(bound), int(value))
+        except ValueError:
+            choice = None
+        if choice is None or of != "of" or not 0 <= choice.value < choice.bound:
+            raise ValueError(f"line {number}: not a choice: {line.strip()!r}")
+        choices.append(choice)
+    return choices

@@ -1,0 +1,218 @@
+"""What may go wrong in a run: options, drawn before anything happens, and episodes of trouble.
+
+Swarm: each run switches about half of the kinds of fault off entirely, so that what is left has
+room; a mixture of everything is the same mush in every run. Options come from short lists of
+values, because runs that resemble each other share their steps.
+
+An *episode* has shape: a partition or an outage begins, lasts, and ends. Between episodes there is
+calm, in which leaders are elected and records are committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from reference.sim.choices import Stream, pick
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one run. Shares are per mille, durations milliseconds of virtual time."""
+
+    voters: int = 3
+    fetch_max_records: int = 2
+    loss: int = 0
+    """Share of messages that are lost."""
+    duplication: int = 0
+    """Share of messages that arrive a second time, up to `hold_ms` later."""
+    reordering: int = 0
+    """Share of messages that are held back for up to `hold_ms`."""
+    hold_ms: int = 100
+    latency_ms: int = 1
+    """Links take from 1 ms to so long; each link has its own latency for the whole run."""
+    slow_node: int = 1
+    """By how much one node's links are slower than the others'."""
+    partitions: int = 0
+    """Weight among the episodes; likewise `crashes` and `resignations`."""
+    one_way: int = 0
+    """Share of partitions that cut one direction only."""
+    crashes: int = 0
+    lossy: int = 0
+    """Share of crashes that lose a part of the unflushed tail, if there is one."""
+    resignations: int = 0
+    crash_on: Literal["", "vote", "election", "append", "truncation"] = ""
+    """Some crashes come just after a node did this."""
+    flush_ms: int = 1
+    """A flush takes from 1 ms to so long."""
+    clock_skew: int = 0
+    """By how much a node's clock may be fast or slow."""
+    calm_ms: int = 1500
+    """Between two episodes it is calm from half as long to one and a half times as long."""
+
+
+Palette: TypeAlias = tuple[tuple[int, Any], ...]
+"""Weighted values of an option, the simplest first."""
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "loss": ("loss",),
+    "duplication": ("duplication",),
+    "reordering": ("reordering",),
+    "delay": ("latency_ms",),
+    "slow node": ("slow_node",),
+    "partition": ("partitions", "one_way"),
+    "crash": ("crashes", "crash_on"),
+    "crash with loss": ("lossy",),
+    "resignation": ("resignations",),
+    "slow disk": ("flush_ms",),
+    "clock": ("clock_skew",),
+}
+"""The kinds of fault that a run has or has not, and the options that make each."""
+
+OFF = Options()
+"""Nothing goes wrong."""
+
+
+def draw_options(
+    stream: Stream, palettes: Mapping[str, Palette], requested: Mapping[str, Any]
+) -> Options:
+    """All options of a run: requested ones as they are, the others drawn.
+
+    Raises ValueError: there is no such option, or it cannot have this value.
+    """
+    switched_off: set[str] = set()
+    for options in KINDS.values():
+        if stream.below(2) == 0:
+            switched_off.update(options)
+    drawn = {}
+    for name in Options.__struct_fields__:
+        palette = palettes.get(name)
+        value = getattr(OFF, name) if palette is None else _draw(stream, palette)
+        drawn[name] = getattr(OFF, name) if name in switched_off else value
+    return _options(drawn | _known(requested))
+
+
+def _draw(stream: Stream, palette: Palette) -> Any:
+    at = stream.below(sum(weight for weight, _ in palette))
+    for weight, value in palette:
+        if at < weight:
+            return value
+        at -= weight
+    raise AssertionError("a number below the sum falls to one of the weights")
+
+
+def _known(requested: Mapping[str, Any]) -> dict[str, Any]:
+    names = Options.__struct_fields__
+    for name in requested:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ValueError(f"no option {name!r}; {hint}")
+    return dict(requested)
+
+
+def _options(values: Mapping[str, Any]) -> Options:
+    try:
+        options = msgspec.convert(values, Options)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"option refused: {error}") from None
+    for name in Options.__struct_fields__:
+        value = getattr(options, name)
+        least = 1 if name in _POSITIVE else 0
+        most = 1000 if name in _SHARES else 100_000
+        if isinstance(value, int) and not least <= value <= most:
+            raise ValueError(f"option refused: {name} is {value}, not from {least} to {most}")
+    if options.loss + options.duplication + options.reordering > 1000:
+        raise ValueError("option refused: loss, duplication and reordering add up to over 1000")
+    return options
+
+
+_POSITIVE = ("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms")
+_SHARES = ("loss", "duplication", "reordering", "one_way", "lossy", "clock_skew")
+
+
+def options_json(options: Options) -> str:
+    """The options as they are stored with a run: JSON with sorted keys."""
+    return msgspec.json.encode(options, order="sorted").decode()
+
+
+# --- Episodes ---
+
+
+class Partition(NamedTuple):
+    """Messages from any of `sources` to any of `destinations` are lost; both ways unless
+    `one_way`."""
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+    one_way: bool
+    lasts_ms: int
+
+
+class Outage(NamedTuple):
+    """A node crashes, and starts again after `lasts_ms`."""
+
+    node: int
+    lasts_ms: int
+
+
+class Resignation(NamedTuple):
+    """A leader is asked to step down."""
+
+    node: int
+
+
+Episode: TypeAlias = Partition | Outage | Resignation
+
+# Longer than check-quorum, so that a leader cut off resigns; longer than a fetch timeout, so that
+# others stand for election; and short ones, which nobody should notice.
+PARTITION_MS = (3500, 5000, 2400, 1200, 300)
+# Within one election timeout, so that a node comes back to the same epoch; and past it.
+OUTAGE_MS = (30, 200, 800, 2500)
+
+
+def draw_calm(stream: Stream, options: Options) -> int:
+    """Milliseconds until the next episode."""
+    return options.calm_ms // 2 + options.calm_ms * stream.below(16) // 15
+
+
+def draw_outage(stream: Stream, node: int) -> Outage:
+    return Outage(node, pick(stream, OUTAGE_MS))
+
+
+def draw_episode(
+    stream: Stream, options: Options, nodes: Sequence[int], leader: int | None
+) -> Episode | None:
+    """The next episode, or None where the run has no kind of them (or none that can happen).
+
+    `leader` is the latest leader if one is running: half of all trouble is its own.
+    """
+    weights = (options.partitions, options.crashes, options.resignations)
+    if not any(weights):
+        return None
+    at = stream.below(sum(weights))
+    if at >= options.partitions + options.crashes:
+        return None if leader is None else Resignation(leader)
+    # The leader stands once more for each node.
+    victims = (*nodes, *([] if leader is None else [leader] * len(nodes)))
+    node = pick(stream, victims)
+    if at >= options.partitions:
+        return draw_outage(stream, node)
+    if len(nodes) == 1:
+        return None
+    return _draw_partition(stream, options, nodes, node)
+
+
+def _draw_partition(stream: Stream, options: Options, nodes: Sequence[int], node: int) -> Partition:
+    """One node on one side, or in larger quorums two; the direction of a one-way cut is drawn."""
+    side = [node]
+    others = [other for other in nodes if other != node]
+    if len(nodes) > 3 and stream.below(2):
+        side.append(others.pop(stream.below(len(others))))
+    one_way = options.one_way > 0 and stream.below(1000) >= 1000 - options.one_way
+    cut = (tuple(side), tuple(others))
+    if one_way and stream.below(2):
+        cut = cut[::-1]
+    return Partition(*cut, one_way, pick(stream, PARTITION_MS))

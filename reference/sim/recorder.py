@@ -1,0 +1,175 @@
+"""What runs leave behind: the steps they took, stored once per part, and what is known of each run.
+
+Law of this file: it observes and never steers. Ids are given in order of first appearance within
+the part, and a step's rows and inputs get theirs when the step gets its own; so they depend on the
+runs of the part alone, not on what the memo knew before.
+
+L7: at the end of a run the number of recorded steps must be the number of handler calls that the
+scheduler counted; at the end of a part every row and input that the part names is encoded again
+and must be what it was.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reference.core.quorum import HANDLERS
+from reference.core.types import Constants
+from reference.sim.faults import Options, options_json
+from reference.sim.interning import KnownInput, KnownRow
+from reference.sim.memo import Step
+from reference.sim.workload import Operation
+from traces import schema
+from traces.schema import PartTables
+
+_ACTION_OF = {of.__name__: action for of, action in HANDLERS.items()}
+
+
+class Violation(NamedTuple):
+    invariant: str
+    step: int
+    explanation: str
+
+
+class RunResult(NamedTuple):
+    """What is known of a run when it is over, besides its steps."""
+
+    run: int
+    seed: int
+    constants: Constants
+    options: Options
+    handler_calls: int
+    verdict: str
+    violations: Sequence[Violation]
+    history: Sequence[Operation]
+    statistics: dict[str, int]
+
+
+class Recorder:
+    """The recording of one part."""
+
+    def __init__(self, first_run: int) -> None:
+        self.first_run = first_run
+        self.steps = schema.Lists("i")
+        self.times = schema.Lists("q")
+        self.distinct: list[Step] = []
+        self.results: list[RunResult] = []
+        self._rows: list[KnownRow] = []
+        self._inputs: list[KnownInput] = []
+        # By step id, for counting: 1 if it changed a row or sent something, or was ignored.
+        self._changing: list[int] = []
+        self._ignored: list[int] = []
+
+    def enter(self, step: Step) -> None:
+        """Gives a step its id in this part, and its rows and inputs theirs."""
+        assert step.owner is not self, "entered once"
+        step.owner = self
+        step.number = len(self.distinct)
+        self.distinct.append(step)
+        self._changing.append(int(step.after is not step.before or bool(step.sent)))
+        self._ignored.append(int(bool(step.ignored)))
+        self._number(step.before.known, self._rows)
+        self._number(step.input, self._inputs)
+        self._number(step.after.known, self._rows)
+        for _, message in step.sent:
+            self._number(message, self._inputs)
+
+    def _number(self, known: Any, listed: list[Any]) -> None:
+        if known.owner is not self:
+            known.owner = self
+            known.number = len(listed)
+            listed.append(known)
+
+    def close_run(self, result: RunResult) -> None:
+        """The run is over: its steps are those recorded since the last one was."""
+        steps = self.steps.items[self.steps.close() :]
+        self.times.close()
+        assert len(steps) == result.handler_calls, (
+            f"run {result.run}: {len(steps)} steps recorded, {result.handler_calls} handlers called"
+        )
+        result.statistics["ignored"] = sum(map(self._ignored.__getitem__, steps))
+        result.statistics["changing_or_sending"] = sum(map(self._changing.__getitem__, steps))
+        self.results.append(result)
+
+    def tables(self) -> PartTables:
+        """The part. Raises AssertionError where a value is no longer what was recorded (L7)."""
+        for row in self._rows:
+            assert row.is_unchanged(), f"a handler changed a row of role {row.row.role}"
+        for known in self._inputs:
+            assert known.is_unchanged(), f"a handler changed an input, {known.kind}"
+        columns = {
+            "runs": self._run_columns(),
+            "steps": self._step_columns(),
+            "rows": _contents(self._rows),
+            "inputs": _contents(self._inputs) | {"type": [i.kind for i in self._inputs]},
+        }
+        lengths = {
+            "runs": len(self.results),
+            "steps": len(self.distinct),
+            "rows": len(self._rows),
+            "inputs": len(self._inputs),
+        }
+        tables = {}
+        for name, length in lengths.items():
+            columns[name]["part"] = array("q", [self.first_run]) * length
+            tables[name] = schema.table(name, columns[name])
+        return PartTables(self.first_run, len(self.results), tables)
+
+    def _run_columns(self) -> dict[str, Any]:
+        results = self.results
+        return {
+            "run": array("q", [r.run for r in results]),
+            "seed": array("q", [r.seed for r in results]),
+            "constants": [constants_json(r.constants) for r in results],
+            "options": [options_json(r.options) for r in results],
+            "steps": self.steps,
+            "times": self.times,
+            "handler_calls": array("q", [r.handler_calls for r in results]),
+            "verdict": [r.verdict for r in results],
+            "violations": schema.Structs(schema.VIOLATION, [r.violations for r in results]),
+            "history": schema.Structs(
+                schema.OPERATION, [[op.fields() for op in r.history] for r in results]
+            ),
+            "statistics": [r.statistics for r in results],
+        }
+
+    def _step_columns(self) -> dict[str, Any]:
+        distinct = self.distinct
+        sent = schema.Lists("i")
+        for step in distinct:
+            sent.append([message.number for _, message in step.sent])
+        counts = Counter(self.steps.items)
+        constants = {
+            machine: constants_json(machine.constants)
+            for machine in {step.before.machine: None for step in distinct}
+        }
+        return {
+            "id": array("i", range(len(distinct))),
+            "constants": [constants[step.before.machine] for step in distinct],
+            "node": array("i", [step.before.node for step in distinct]),
+            "action": [_ACTION_OF[step.input.kind] for step in distinct],
+            "before": array("i", [step.before.known.number for step in distinct]),
+            "input": array("i", [step.input.number for step in distinct]),
+            "after": array("i", [step.after.known.number for step in distinct]),
+            "sent": sent,
+            "ignored": [step.ignored for step in distinct],
+            "count": array("q", [counts[at] for at in range(len(distinct))]),
+        }
+
+
+def _contents(known: Sequence[KnownRow] | Sequence[KnownInput]) -> dict[str, Any]:
+    return {
+        "id": array("i", range(len(known))),
+        "digest": [schema.digest(value.body) for value in known],
+        "body": [value.body for value in known],
+    }
+
+
+def constants_json(constants: Constants) -> str:
+    """The constants as they are stored with runs and steps: JSON with sorted keys (L8)."""
+    return msgspec.json.encode(constants, order="sorted").decode()

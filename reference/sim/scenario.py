@@ -1,0 +1,85 @@
+"""Named scenarios: which cluster, under which load, for how long, with which chances of trouble.
+
+`quorum` is tuned so that runs are short and resemble each other (few epochs, few records, few
+values of every option), because what is worth judging is the distinct step; and so that in most of
+them leaders change and in many a follower cuts its log. benchmarks/simulator.py prints how far
+that holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import msgspec
+
+from reference.core.timers import Timeouts
+from reference.sim.faults import Palette
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What clients do. Durations are milliseconds of virtual time."""
+
+    clients: int
+    appends: int
+    """At most so many records, not counting those that probe the healed core."""
+    think_ms: tuple[int, ...]
+    patience_ms: int
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """A family of runs. Durations are milliseconds of virtual time."""
+
+    name: str
+    sentence: str
+    palettes: Mapping[str, Palette]
+    timeouts: Timeouts
+    load: Load
+    faulty_ms: tuple[int, ...]
+    """How long trouble may go on; then the core is healed."""
+    healed_ms: int
+    """How long the healed core has for its progress."""
+    max_events: int
+    """A bound on the events of one run."""
+
+
+QUORUM = Scenario(
+    name="quorum",
+    sentence="a KRaft controller quorum elects, replicates, crashes and recovers",
+    palettes={
+        "voters": ((32, 3), (4, 5), (2, 1), (2, 2)),
+        "fetch_max_records": ((8, 2), (1, 1), (1, 4)),
+        "loss": ((2, 20), (2, 60), (1, 150)),
+        "duplication": ((2, 30), (1, 100)),
+        "reordering": ((2, 30), (1, 100)),
+        "hold_ms": ((1, 100), (1, 800), (1, 3000)),
+        "latency_ms": ((1, 10), (1, 40)),
+        "slow_node": ((1, 20),),
+        "partitions": ((1, 2), (1, 4)),
+        "one_way": ((1, 0), (1, 500)),
+        "crashes": ((1, 2), (1, 4)),
+        "lossy": ((1, 1000), (1, 500)),
+        "resignations": ((1, 1),),
+        "crash_on": ((2, ""), (2, "vote"), (1, "election"), (1, "append"), (1, "truncation")),
+        "flush_ms": ((1, 50), (1, 400)),
+        "clock_skew": ((2, 20), (1, 100)),
+        "calm_ms": ((2, 1500), (1, 700), (1, 3000)),
+    },
+    timeouts=Timeouts(retry_backoff=200, fetch_max_wait=900),
+    load=Load(clients=2, appends=6, think_ms=(200, 600, 1200), patience_ms=4000),
+    faulty_ms=(7000, 10000, 13000),
+    healed_ms=60_000,
+    max_events=20_000,
+)
+
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (QUORUM,)}
+
+
+def scenario(name: str) -> Scenario:
+    """The scenario of this name. Raises ValueError, naming those there are."""
+    found = SCENARIOS.get(name)
+    if found is None:
+        near = get_close_matches(name, SCENARIOS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SCENARIOS)}"
+        raise ValueError(f"no scenario {name!r}; {hint}")
+    return found
