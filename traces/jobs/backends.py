@@ -1,0 +1,203 @@
+"""Where the work on parts is done: a pool of processes, or Spark.
+
+A campaign is a number of parts, and every job on it a function from a part's number to an Arrow
+table. Both backends run that function once for each number and hand back all rows; which one did it
+cannot be seen from the result. The pool is for a machine and small campaigns (Spark's JVM costs
+about four CPU-seconds before it does anything), Spark for clusters and long ones.
+
+Laws of this file: nothing here knows what a job does; a TraceError or ToolError raised in a worker
+arrives as itself, in one line; a worker that dies is an error, never a missing part.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from uuid import uuid4
+
+import pyarrow as pa
+
+from tla_utils.errors import ToolError
+from traces.schema import TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Task: TypeAlias = Callable[[int], pa.Table]
+"""A job on one part, by the part's number. It must be picklable: a module's function, or a
+`functools.partial` of one."""
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with (stage, done, total), from one thread at a time, `done` never falling."""
+
+POLL_S = 0.2
+
+
+class Backend(Protocol):
+    """What a job needs of the place where it runs."""
+
+    @property
+    def name(self) -> str:
+        """ "pool" or "spark", with its size."""
+
+    def run(
+        self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
+    ) -> pa.Table:
+        """The rows of task(0), ..., task(items - 1), in no promised order.
+
+        `done` is told, now and then, how many of the items are finished.
+        """
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Processes on this machine; with one, no other process than this."""
+
+    processes: int = 0
+    """0: one for each processor."""
+
+    @property
+    def size(self) -> int:
+        return self.processes or os.cpu_count() or 1
+
+    @property
+    def name(self) -> str:
+        return f"pool of {self.size}"
+
+    def run(
+        self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
+    ) -> pa.Table:
+        tables: dict[int, pa.Table] = {}
+        for item, table in self._results(task, items):
+            tables[item] = table
+            if done:
+                done(len(tables))
+        return pa.concat_tables([tables[item] for item in range(items)] or [schema.empty_table()])
+
+    def _results(self, task: Task, items: int) -> Iterator[tuple[int, pa.Table]]:
+        processes = min(self.size, items)
+        if processes <= 1:
+            yield from ((item, task(item)) for item in range(items))
+            return
+        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
+        # deadlock.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+            running = {pool.submit(task, item): item for item in range(items)}
+            try:
+                for future in as_completed(running):
+                    yield running[future], future.result()
+            except BrokenProcessPool:
+                raise ToolError(
+                    "a worker process died (out of memory, or killed); finished parts are kept"
+                ) from None
+            finally:
+                for future in running:
+                    future.cancel()
+
+
+@dataclass(frozen=True)
+class Spark:
+    """One Spark task for each part, on whatever the session's master is.
+
+    The parts come from `spark.range`, never from a groupBy: adaptive execution sees a few bytes of
+    seeds, merges their partitions into one, and a single core does all the work.
+    """
+
+    session: SparkSession
+
+    @property
+    def name(self) -> str:
+        return f"spark on {self.session.sparkContext.master}"
+
+    def run(
+        self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
+    ) -> pa.Table:
+        return self.collect(self.frame(task, items, schema), items, schema, done)
+
+    def frame(self, task: Task, items: int, schema: pa.Schema) -> DataFrame:
+        """The rows of all items, one partition for each item; nothing is computed yet."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        parts = self.session.range(0, items, 1, numPartitions=max(items, 1))
+        return parts.mapInArrow(partial(_run_items, task), from_arrow_schema(schema))
+
+    def collect(
+        self,
+        frame: DataFrame,
+        items: int,
+        schema: pa.Schema,
+        done: Callable[[int], None] | None = None,
+    ) -> pa.Table:
+        """All rows of the frame, with exactly this schema."""
+        watch = _Watch(self.session, items, done)
+        try:
+            with watch:
+                table = frame.toArrow()
+        except Exception as error:
+            raise _own_error(error) from None
+        return table.select(schema.names).cast(schema)
+
+
+def _run_items(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for item in batch.column(0).to_pylist():
+            yield from task(item).to_batches()
+
+
+class _Watch:
+    """While a Spark job runs, tells `done` how many of its tasks over parts are finished."""
+
+    def __init__(
+        self, session: SparkSession, items: int, done: Callable[[int], None] | None
+    ) -> None:
+        self._context = session.sparkContext
+        self._items = items
+        self._done = done
+        self._group = f"kraftcheck-{uuid4()}"
+        self._finished = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+
+    def __enter__(self) -> None:
+        self._context.setJobGroup(self._group, "kraftcheck")
+        if self._done:
+            self._thread.start()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._finished.set()
+        if self._done:
+            self._thread.join()
+            if kind is None:
+                self._done(self._items)
+
+    def _poll(self) -> None:
+        assert self._done is not None
+        tracker, most = self._context.statusTracker(), 0
+        while not self._finished.wait(POLL_S):
+            for job in tracker.getJobIdsForGroup(self._group):
+                info = tracker.getJobInfo(job)
+                for stage in info.stageIds if info else ():
+                    state = tracker.getStageInfo(stage)
+                    if state and state.numTasks == self._items:
+                        most = max(most, state.numCompletedTasks)
+            self._done(min(most, self._items))
+
+
+_OWN = re.compile(r"^(?:[\w.]*\.)?(TraceError|ToolError): (.*)$", re.MULTILINE)
+
+
+def _own_error(error: Exception) -> Exception:
+    """The error that a worker raised, which Spark wraps in tracebacks of two languages."""
+    found = _OWN.search(str(error))
+    if found is None:
+        last = [line for line in str(error).splitlines() if line.strip()] or [repr(error)]
+        return ToolError(f"Spark failed: {last[0][:300]}")
+    return (TraceError if found[1] == "TraceError" else ToolError)(found[2])

@@ -1,0 +1,309 @@
+"""What is checked on whole runs, so that judging steps judges runs (L1 to L10).
+
+TLC says of each step whether the specification allows it. That the steps of a run, one behind the
+other, are a behaviour of the specification is said here:
+
+    ContentAddressed   a row or an input is stored once, under the digest of what it holds (L7)
+    Labelled           a step has the action that its input belongs to, as the lifting of handlers
+                       to actions demands it
+    ConstantsAgree     a step is judged under the constants of the run that took it (L8)
+    FirstRowsInitial   each node begins in the initial row (TLC judges that as well)
+    Chained            each node enters a step in the row in which it left its last one (L7)
+    StepsCounted       as many steps are recorded as the scheduler counted handler calls (L7)
+    Provenanced        a delivered message was sent before, in this run, to this node, as it is:
+                       the guarantee of specs/Network.tla (L3). Loss, duplication, reordering are
+                       free; invention, alteration and misdelivery are not. Timers, client
+                       requests, crashes need no sender.
+    NothingWhenDown    a node that is not running receives no message (`LiftMessages`)
+    SentOnce           no step sends one message twice: the spec's set would not show it (L6)
+    WellFormed         a step is one of a voter, its rows have an entry for each voter where they
+                       must, and their sets are sets. Other steps have no form in the spec; they are
+                       not judged, and this finding says so.
+
+Every check works on recorded data, never on canonical forms. Each has a planted fault in
+tests/conformance that it alone must report.
+
+Law of this file: a check finds, in every run, the first occurrence that is wrong, and says so in
+one finding; it never stops at the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from reference.core.messages import MESSAGES, encode
+from reference.core.types import Row, initial_row
+from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
+
+_encode_row = msgspec.msgpack.Encoder().encode
+
+
+class Finding(msgspec.Struct, frozen=True, order=True):
+    """What a check found wrong in a run: `step` is the number of the step in the run, from 0."""
+
+    check: str
+    run: int
+    step: int
+    explanation: str
+
+
+def content_addressed(part: Part) -> Iterator[Finding]:
+    bad_rows = _badly_stored(
+        part.row_digests, part.row_names, part.row_bodies, [_encode_row(row) for row in part.rows]
+    )
+    bad_inputs = _badly_stored(
+        part.input_digests, part.input_names, part.input_bodies, [encode(i) for i in part.inputs]
+    )
+    for number, kind in enumerate(part.input_types):
+        if type(part.inputs[number]).__name__ != kind:
+            bad_inputs[number] = True
+    sent = _any_of_list(bad_inputs[part.sent.items], part.sent.offsets)
+    step = bad_rows[part.before] | bad_rows[part.after] | bad_inputs[part.input] | sent
+    yield from _first_in_runs(
+        part,
+        "ContentAddressed",
+        step[part.taken],
+        lambda o: (
+            f"{o.action} of node {o.node} refers to a row or an input that is not stored once and "
+            "under the digest of what it holds"
+        ),
+    )
+
+
+def _badly_stored(
+    digests: Sequence[bytes],
+    names: Sequence[bytes],
+    bodies: Sequence[bytes],
+    encoded: Sequence[bytes],
+) -> Mask:
+    """Which entries have another digest than their body, one that another has, or a body with
+    something in it that the values do not have (an unknown field)."""
+    bad = np.zeros(len(digests), dtype=np.bool_)
+    seen: set[bytes] = set()
+    for number, stored in enumerate(digests):
+        bad[number] = stored in seen or stored != names[number]
+        bad[number] |= bodies[number] != encoded[number]
+        seen.add(stored)
+    return bad
+
+
+def labelled(part: Part) -> Iterator[Finding]:
+    expected = [f"Handle{type(item).__name__}" for item in part.inputs]
+    wrong = np.array(
+        [action != expected[of] for action, of in zip(part.action, part.input, strict=True)],
+        dtype=np.bool_,
+    )
+    yield from _first_in_runs(
+        part,
+        "Labelled",
+        wrong[part.taken],
+        lambda o: f"recorded as {o.action}, but its input makes it Handle{o.kind}",
+    )
+
+
+def constants_agree(part: Part) -> Iterator[Finding]:
+    of_step, of_run = part.step_constants[part.taken], part.run_constants[part.run_at]
+    texts = part.constants_texts
+    yield from _first_in_runs(
+        part,
+        "ConstantsAgree",
+        of_step != of_run,
+        lambda o: (
+            f"the step has the constants {texts[of_step[o.at]]}, its run {texts[of_run[o.at]]}"
+        ),
+    )
+
+
+def first_rows_initial(part: Part) -> Iterator[Finding]:
+    order, first = part.by_node
+    begun = order[first]
+    wrong = np.zeros(len(part.taken), dtype=np.bool_)
+    rows = part.before[part.taken[begun]]
+    for code, constants in enumerate(part.constants):
+        initial = initial_row(constants)
+        other = np.array([row != initial for row in part.rows], dtype=np.bool_)
+        of_code = part.run_constants[part.run_at[begun]] == code
+        wrong[begun] |= of_code & other[rows]
+    yield from _first_in_runs(
+        part,
+        "FirstRowsInitial",
+        wrong,
+        lambda o: f"node {o.node} does not begin in the initial row",
+    )
+
+
+def chained(part: Part) -> Iterator[Finding]:
+    order, first = part.by_node
+    before, after = part.before[part.taken[order]], part.after[part.taken[order]]
+    wrong = np.zeros(len(part.taken), dtype=np.bool_)
+    wrong[order[1:]] = ~first[1:] & (before[1:] != after[:-1])
+    yield from _first_in_runs(
+        part,
+        "Chained",
+        wrong,
+        lambda o: (
+            f"node {o.node} enters {o.action} in another row than the one in which it left its "
+            "step before"
+        ),
+    )
+
+
+def steps_counted(part: Part) -> Iterator[Finding]:
+    recorded = part.steps_of_run.lengths
+    for at in np.flatnonzero(recorded != part.handler_calls):
+        yield Finding(
+            "StepsCounted",
+            int(part.run[at]),
+            max(int(recorded[at]) - 1, 0),
+            f"{recorded[at]} steps are recorded, the scheduler counted {part.handler_calls[at]}",
+        )
+    occurrences = np.bincount(part.taken, minlength=len(part.node))
+    off = occurrences != part.count
+    yield from _first_in_runs(
+        part,
+        "StepsCounted",
+        off[part.taken],
+        lambda o: (
+            f"step {o.step} of the part was counted {part.count[o.step]} times, but its runs took "
+            f"it {occurrences[o.step]} times"
+        ),
+    )
+    if np.any(off & (occurrences == 0)):
+        yield Finding(
+            "StepsCounted",
+            part.first_run,
+            0,
+            f"the part counts a step that no run took: {np.flatnonzero(off & (occurrences == 0))}",
+        )
+
+
+def provenanced(part: Part) -> Iterator[Finding]:
+    destination = part.input_destination[part.input[part.taken]]
+    delivered = np.flatnonzero(destination != NOT_A_MESSAGE)
+    sent_by = np.repeat(np.arange(len(part.taken)), part.sent.lengths[part.taken])
+    message = _gather(part)
+    # A message of a run as one number. Occurrences ascend, so the first one found sent it first.
+    width = max(len(part.inputs), 1)
+    sent, at = np.unique(part.run_at[sent_by] * width + message, return_index=True)
+    first_sent = sent_by[at]
+    wanted = part.run_at[delivered] * width + part.input[part.taken[delivered]]
+    place = np.searchsorted(sent, wanted)
+    known = place < len(sent)
+    known[known] = sent[place[known]] == wanted[known]
+    earlier = known.copy()
+    earlier[known] = first_sent[place[known]] < delivered[known]
+    misdelivered = destination[delivered] != part.node[part.taken[delivered]]
+    wrong = np.zeros(len(part.taken), dtype=np.bool_)
+    wrong[delivered] = ~earlier | misdelivered
+    ever = dict(zip(delivered.tolist(), known.tolist(), strict=True))
+
+    def explain(o: Occurrence) -> str:
+        if destination[o.at] != o.node:
+            return f"a {o.kind} to node {destination[o.at]} was delivered to node {o.node}"
+        when = "before it was sent" if ever[o.at] else "that nobody sent"
+        return f"a {o.kind} was delivered to node {o.node} {when}"
+
+    yield from _first_in_runs(part, "Provenanced", wrong, explain)
+
+
+def _gather(part: Part) -> Ints:
+    """The messages sent by each occurrence, one behind the other."""
+    lengths = part.sent.lengths[part.taken]
+    starts = part.sent.offsets[part.taken]
+    ends = np.cumsum(lengths)
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    items: Ints = part.sent.items[np.repeat(starts, lengths) + within]
+    return items
+
+
+def nothing_when_down(part: Part) -> Iterator[Finding]:
+    message = np.array([isinstance(item, MESSAGES) for item in part.inputs], dtype=np.bool_)
+    wrong = message[part.input] & ~part.row_running[part.before]
+    yield from _first_in_runs(
+        part,
+        "NothingWhenDown",
+        wrong[part.taken],
+        lambda o: f"node {o.node} is {o.role} and received a {o.kind}",
+    )
+
+
+def sent_once(part: Part) -> Iterator[Finding]:
+    twice = np.zeros(len(part.node), dtype=np.bool_)
+    for step in np.flatnonzero(part.sent.lengths > 1).tolist():
+        messages = part.sent[step].tolist()
+        twice[step] = len(set(messages)) < len(messages)
+    yield from _first_in_runs(
+        part,
+        "SentOnce",
+        twice[part.taken],
+        lambda o: f"{o.action} of node {o.node} sent one message twice",
+    )
+
+
+def ill_formed(part: Part) -> Mask:
+    """Per step: whether it has no form in the spec (abstraction.py)."""
+    ill = np.zeros(len(part.node), dtype=np.bool_)
+    for code, constants in enumerate(part.constants):
+        mine = part.step_constants == code
+        rows = np.zeros(len(part.rows), dtype=np.bool_)
+        for row in np.unique([part.before[mine], part.after[mine]]).tolist():
+            rows[row] = not _is_row_of(constants.voters, part.rows[row])
+        bad = rows[part.before] | rows[part.after] | ~np.isin(part.node, constants.voters)
+        ill |= mine & bad
+    return ill
+
+
+def _is_row_of(voters: Sequence[int], row: Row) -> bool:
+    aligned = len(row.end_offsets) == len(row.connections) == len(voters)
+    sets = (row.granted, row.rejected, row.fetched_voters, row.unacked, row.parked)
+    return aligned and all(len(set(members)) == len(members) for members in sets)
+
+
+def well_formed(part: Part) -> Iterator[Finding]:
+    yield from _first_in_runs(
+        part,
+        "WellFormed",
+        ill_formed(part)[part.taken],
+        lambda o: f"{o.action} of node {o.node}: no voter, or a row that is none of its voters",
+    )
+
+
+CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
+    "ContentAddressed": content_addressed,
+    "Labelled": labelled,
+    "ConstantsAgree": constants_agree,
+    "FirstRowsInitial": first_rows_initial,
+    "Chained": chained,
+    "StepsCounted": steps_counted,
+    "Provenanced": provenanced,
+    "NothingWhenDown": nothing_when_down,
+    "SentOnce": sent_once,
+    "WellFormed": well_formed,
+}
+
+
+def check_runs(part: Part) -> list[Finding]:
+    """What every check finds in the part, by check and run."""
+    return sorted(finding for check in CHECKS.values() for finding in check(part))
+
+
+def _any_of_list(items: Mask, offsets: Ints) -> Mask:
+    """Per list: whether any of its items is set."""
+    total = np.concatenate(([0], np.cumsum(items)))
+    return total[offsets[1:]] > total[offsets[:-1]]
+
+
+def _first_in_runs(
+    part: Part, check: str, wrong: Mask, explain: Callable[[Occurrence], str]
+) -> Iterator[Finding]:
+    """A finding for the first occurrence in each run that is wrong."""
+    found = np.flatnonzero(wrong)
+    runs, first = np.unique(part.run_at[found], return_index=True)
+    for run, at in zip(runs.tolist(), found[first].tolist(), strict=True):
+        yield Finding(
+            check, int(part.run[run]), int(part.position[at]), explain(part.occurrence(at))
+        )

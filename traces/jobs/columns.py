@@ -1,0 +1,235 @@
+"""A part as flat arrays: what the checks on whole runs compute with.
+
+An *occurrence* is one step of one run. All occurrences of a part stand one behind the other, run by
+run, so that a check is a handful of NumPy operations on a million of them; Python objects exist
+only for what is distinct (rows, inputs, steps).
+
+Laws of this file: nothing is judged here. Whatever the tables hold is carried over as it is, and
+what cannot be decoded is a TraceError that names the part, the table and the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from reference.core.messages import MESSAGES, Input, Message, decode_input
+from reference.core.types import Constants, Row, is_running
+from traces.jobs.canonical import Step
+from traces.schema import PartTables, TraceError, digest
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+NOT_A_MESSAGE = -1
+"""The destination of an input that is no message."""
+
+_decode_row = msgspec.msgpack.Decoder(Row).decode
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A list of integers per entry: those of entry i are items[offsets[i]:offsets[i + 1]]."""
+
+    offsets: Ints
+    items: Ints
+
+    @cached_property
+    def lengths(self) -> Ints:
+        return np.diff(self.offsets)
+
+    def __getitem__(self, entry: int) -> Ints:
+        return self.items[self.offsets[entry] : self.offsets[entry + 1]]
+
+
+class Occurrence(NamedTuple):
+    """One step of one run, for whoever explains it. `at` is its place among the part's."""
+
+    at: int
+    step: int
+    node: int
+    action: str
+    kind: str
+    """The type of the input."""
+    role: str
+    """The role in the row before."""
+
+
+class Part:
+    """One part of a trace, by column. Ids are the part's own.
+
+    Per run (R of them): `run` its index in the campaign, `handler_calls`, `run_constants`.
+    Per occurrence (N): `taken` the id of the step, `run_at` the position of its run in the part.
+    Per step (S): `node`, `action`, `before`, `input`, `after`, `sent`, `ignored`, `constants`,
+    `count`. Constants are indices into `constants_texts`.
+    Per row and per input: `row_digests`, `input_digests`, and the decoded values.
+    """
+
+    def __init__(self, tables: PartTables) -> None:
+        self.first_run = tables.first_run
+        self.tables = tables.tables
+        runs, steps = self.tables["runs"], self.tables["steps"]
+        self.run = _ints(runs["run"])
+        self.handler_calls = _ints(runs["handler_calls"])
+        self.steps_of_run = _ragged(runs["steps"])
+        self.taken = self.steps_of_run.items
+        self.run_at = np.repeat(np.arange(len(self.run)), self.steps_of_run.lengths)
+
+        self.node = _ints(steps["node"])
+        self.action: list[str] = steps["action"].to_pylist()
+        self.before = _ints(steps["before"])
+        self.input = _ints(steps["input"])
+        self.after = _ints(steps["after"])
+        self.sent = _ragged(steps["sent"])
+        self.ignored: list[str] = steps["ignored"].to_pylist()
+        self.count = _ints(steps["count"])
+
+        texts = [*runs["constants"].to_pylist(), *steps["constants"].to_pylist()]
+        self.constants_texts: list[str] = list(dict.fromkeys(texts))
+        code = {text: number for number, text in enumerate(self.constants_texts)}
+        codes = np.array([code[text] for text in texts], dtype=np.int64)
+        self.run_constants, self.step_constants = np.split(codes, [len(self.run)])
+
+        self.row_bodies: list[bytes] = self.tables["rows"]["body"].to_pylist()
+        self.row_digests: list[bytes] = self.tables["rows"]["digest"].to_pylist()
+        self.input_bodies: list[bytes] = self.tables["inputs"]["body"].to_pylist()
+        self.input_digests: list[bytes] = self.tables["inputs"]["digest"].to_pylist()
+        self.input_types: list[str] = self.tables["inputs"]["type"].to_pylist()
+
+    @cached_property
+    def constants(self) -> list[Constants]:
+        """What the texts in `constants_texts` say."""
+        return [decode_constants(text) for text in self.constants_texts]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        return self._decoded("rows", _decode_row, self.row_bodies)
+
+    @cached_property
+    def inputs(self) -> list[Input]:
+        return self._decoded("inputs", decode_input, self.input_bodies)
+
+    @cached_property
+    def row_names(self) -> list[bytes]:
+        """Per row: the digest of what it holds, whatever digest it is stored under."""
+        return [digest(body) for body in self.row_bodies]
+
+    @cached_property
+    def input_names(self) -> list[bytes]:
+        """Per input: the same."""
+        return [digest(body) for body in self.input_bodies]
+
+    @cached_property
+    def position(self) -> Ints:
+        """Per occurrence: its number in its run, from 0."""
+        return np.arange(len(self.taken)) - self.steps_of_run.offsets[self.run_at]
+
+    @cached_property
+    def row_running(self) -> Mask:
+        return np.array([is_running(row) for row in self.rows], dtype=np.bool_)
+
+    @cached_property
+    def input_destination(self) -> Ints:
+        """Per input: to whom the message goes, or NOT_A_MESSAGE."""
+        return np.array(
+            [m.destination if isinstance(m, MESSAGES) else NOT_A_MESSAGE for m in self.inputs],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def witness(self) -> Ints:
+        """Per step: the first occurrence that took it; -1 if none did."""
+        first = np.full(len(self.node), -1, dtype=np.int64)
+        steps, at = np.unique(self.taken, return_index=True)
+        first[steps] = at
+        return first
+
+    @cached_property
+    def by_node(self) -> tuple[Ints, Mask]:
+        """Occurrences ordered by run, then node, then time; and whether each, in that order, is the
+        first of its run and node."""
+        node = self.node[self.taken]
+        order = np.lexsort((node, self.run_at))  # stable: time is the order of occurrences
+        run, node = self.run_at[order], node[order]
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = (run[1:] != run[:-1]) | (node[1:] != node[:-1])
+        return order, first
+
+    def occurrence(self, at: int) -> Occurrence:
+        step = int(self.taken[at])
+        return Occurrence(
+            at=at,
+            step=step,
+            node=int(self.node[step]),
+            action=self.action[step],
+            kind=type(self.inputs[self.input[step]]).__name__,
+            role=self.rows[self.before[step]].role,
+        )
+
+    def step(self, number: int) -> Step:
+        """The step with this id, as it was recorded."""
+        return Step(
+            action=self.action[number],
+            node=int(self.node[number]),
+            before=self.rows[self.before[number]],
+            input=self.inputs[self.input[number]],
+            after=self.rows[self.after[number]],
+            sent=self.messages(self.sent[number]),
+            ignored=self.ignored[number],
+        )
+
+    def first_step(self, node: int, row: int) -> Step:
+        """The step "Init" that puts a node into its first row."""
+        return Step("Init", node, self.rows[row], None, self.rows[row], (), "")
+
+    def messages(self, numbers: Sequence[int] | Ints) -> tuple[Message, ...]:
+        found = tuple([self.inputs[number] for number in numbers])
+        for message in found:
+            if not isinstance(message, MESSAGES):
+                raise TraceError(
+                    f"part {self.first_run}: {type(message).__name__} was recorded as sent, but "
+                    "is no message"
+                )
+        return found  # type: ignore[return-value]
+
+    def _decoded(
+        self, table: str, decode: Callable[[bytes], T], bodies: Sequence[bytes]
+    ) -> list[T]:
+        values = []
+        for number, body in enumerate(bodies):
+            try:
+                values.append(decode(body))
+            except msgspec.MsgspecError as error:
+                raise TraceError(
+                    f"part {self.first_run}: {table} {number} cannot be read: {error}"
+                ) from None
+        return values
+
+
+def decode_constants(text: str) -> Constants:
+    """Raises TraceError for what names no constants."""
+    try:
+        return msgspec.json.decode(text, type=Constants)
+    except (msgspec.MsgspecError, AssertionError) as error:
+        raise TraceError(f"constants {text!r}: {error}") from None
+
+
+def _ints(column: Any) -> Ints:
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def _ragged(column: pa.ChunkedArray) -> Ragged:
+    lists = column.combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):  # pyarrow keeps an empty column chunked
+        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], column.type)
+    offsets = np.asarray(lists.offsets.to_numpy(), dtype=np.int64)
+    # Flattening honours the window that a slice has; offsets are counted from its start.
+    return Ragged(offsets - offsets[0], np.asarray(lists.flatten().to_numpy(), dtype=np.int64))

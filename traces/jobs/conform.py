@@ -1,0 +1,211 @@
+"""Conformance of a trace: is every recorded run a behaviour of the specification?
+
+    parts -> checks on runs, canonical steps        in workers, by part (distinct.py, checks.py)
+          -> distinct classes, each with a count and its smallest witness    (pool or Spark)
+          -> a verdict for each class               TLC, thousands in one JVM (judge.py)
+          -> joined back to every run that took it  in workers (joined.py)
+          -> summary.json                           (summary.py)
+
+What TLC must judge grows with the number of distinct steps and not with the number of runs.
+
+Three-valued (docs/architecture.md, docs/conformance.md): *violated* when a step was rejected, a
+check found something, an invariant was violated, or a healed core made no progress; else *unknown*
+when TLC could not judge a step or runs of the campaign are missing; else *holds*. A trace without
+runs or without steps is no evidence and an error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tla_utils import CheckOptions
+from tla_utils.errors import ToolError
+from traces.jobs.backends import Backend, Pool, Progress, Spark
+from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge, merge_with_spark
+from traces.jobs.joined import JOINED, join_part
+from traces.jobs.judge import REJECTED, SPECS, UNKNOWN, Explanation, Judgement, explain, judge
+from traces.jobs.summary import Evidence, summarise
+from traces.schema import Manifest, PartEntry, TraceError, read_manifest
+
+SUMMARY = "summary.json"
+FOLDER = "conform"
+JUDGED_STEPS = "steps.parquet"
+JOINED_RUNS = "rejected.parquet"
+
+
+@dataclass(frozen=True)
+class ConformOptions:
+    """How to judge a trace.
+
+    backend: where parts are worked on. check: how TLC is run. explain: how many rejected classes
+    are explained, those with the earliest witnesses first (the others are counted, and listed in
+    rejected.parquet). out: where tables go, `<trace>/conform` by default. specs: the modules.
+    """
+
+    backend: Backend = field(default_factory=Pool)
+    check: CheckOptions = field(default_factory=CheckOptions)
+    explain: int = 1000
+    out: Path | None = None
+    specs: Path = SPECS
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """The result. `verdict` is holds, violated or unknown; `reasons` say why it is not holds.
+
+    summary: what `<trace>/summary.json` holds, in JSON's types.
+    """
+
+    verdict: str
+    reasons: list[str]
+    summary: dict[str, Any]
+
+
+def conform(
+    directory: Path, options: ConformOptions | None = None, progress: Progress | None = None
+) -> Conformance:
+    """Judges a trace and writes `summary.json` into it, and tables into its folder `conform`.
+
+    progress is called with (stage, done, total); stages are "read" (parts), "judge" (classes),
+    "join" (parts).
+    Raises TraceError for a trace that cannot be read, ToolError for one without runs or steps, and
+    for a TLC that cannot be used or believed.
+    """
+    return _Conform(directory, options or ConformOptions(), progress).run()
+
+
+class _Conform:
+    def __init__(self, directory: Path, options: ConformOptions, progress: Progress | None) -> None:
+        self.directory = directory
+        self.options = options
+        self.progress = progress
+        self.out = options.out or directory / FOLDER
+        self.seconds: dict[str, float] = {}
+        self.manifest: Manifest = read_manifest(directory)
+        self.entries: Sequence[PartEntry] = self.manifest.parts
+        self.files = [PartFiles.of(self.out, entry) for entry in self.entries]
+
+    def run(self) -> Conformance:
+        if not any(entry.runs for entry in self.entries):
+            raise ToolError(
+                f"{self.directory}: no runs are recorded: an empty trace is no evidence"
+            )
+        self._begin()
+        with self._stage("read"):
+            merged = self._distinct()
+            facts = [_read_facts(part) for part in self.files]
+        if not sum(fact.steps for fact in facts):
+            raise ToolError(f"{self.directory}: its runs have no steps: that is no evidence")
+        with self._stage("judge"):
+            judgement = judge(
+                self.files,
+                merged,
+                self.out / JUDGED_STEPS,
+                self.options.check,
+                self.options.specs,
+                lambda done: self._tell("judge", done, len(merged)),
+            )
+        with self._stage("explain"):
+            explained = self._explain(merged, judgement)
+        with self._stage("join"):
+            joined = self._join(merged, judgement)
+        evidence = Evidence(
+            directory=self.directory,
+            manifest=self.manifest,
+            facts=facts,
+            files=self.files,
+            merged=merged,
+            judgement=judgement,
+            explained=explained,
+            joined=joined,
+            seconds=self.seconds,
+            backend=self.options.backend.name,
+            specs=self.options.specs,
+        )
+        summary = summarise(evidence)
+        write_json(self.directory / SUMMARY, summary)
+        return Conformance(summary["verdict"], summary["reasons"], summary)
+
+    def _begin(self) -> None:
+        """A summary of an earlier judgement must not stand beside half of a new one."""
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            (self.directory / SUMMARY).unlink(missing_ok=True)
+        except OSError as error:
+            raise TraceError(f"{error.filename or self.out}: {error.strerror}") from None
+
+    def _distinct(self) -> pa.Table:
+        task = partial(examine_part, self.directory, self.out, self.entries)
+        backend, parts = self.options.backend, len(self.entries)
+
+        def done(number: int) -> None:
+            self._tell("read", number, parts)
+
+        if isinstance(backend, Spark):
+            frame = merge_with_spark(backend.frame(task, parts, SLIM))
+            merged = backend.collect(frame, parts, SLIM, done)
+            return merged.sort_by("key").combine_chunks()
+        return merge(backend.run(task, parts, SLIM, done)).combine_chunks()
+
+    def _explain(self, merged: pa.Table, judgement: Judgement) -> dict[int, Explanation]:
+        """The rejected classes with the earliest witnesses, explained."""
+        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
+        rejected = judgement.numbers(REJECTED)
+        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
+        asked = [(number, run, step) for run, step, number in witnesses[: self.options.explain]]
+        if not asked:
+            return {}
+        options = self.options
+        return explain(self.directory, self.entries, judgement, asked, options.check, options.specs)
+
+    def _join(self, merged: pa.Table, judgement: Judgement) -> pa.Table:
+        """(class, run) for every class that was not accepted and every run that took it."""
+        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
+        keys = [merged["key"][number].as_py() for number in numbers]
+        joined = JOINED.empty_table()
+        if keys:
+            task = partial(join_part, self.directory, self.out, self.entries, keys)
+            parts = len(self.entries)
+            joined = self.options.backend.run(
+                task, parts, JOINED, lambda done: self._tell("join", done, parts)
+            ).sort_by([("run", "ascending"), ("step", "ascending"), ("key", "ascending")])
+        pq.write_table(joined, self.out / JOINED_RUNS, compression="zstd")
+        return joined
+
+    def _tell(self, stage: str, done: int, total: int) -> None:
+        if self.progress:
+            self.progress(stage, done, total)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        yield
+        self.seconds[name] = round(time.monotonic() - begin, 3)
+
+
+def _read_facts(part: PartFiles) -> Facts:
+    try:
+        return msgspec.json.decode(part.facts.read_bytes(), type=Facts)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TraceError(f"{part.facts}: {error}") from None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Whole or not at all, the same bytes for equal values."""
+    encoded = msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.write_bytes(encoded)
+        temporary.replace(path)
+    except OSError as error:
+        raise TraceError(f"{error.filename or path}: {error.strerror}") from None

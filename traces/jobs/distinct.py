@@ -1,0 +1,374 @@
+"""From runs to distinct steps: what a worker makes of one part, and how parts are merged.
+
+For each part three files are left in the output folder: `<stem>.classes.parquet` (the canonical
+steps of the part, encoded), `<stem>.keys.parquet` (to which class each recorded step belongs) and
+`<stem>.facts.json` (what the checks on runs found, and what the report counts). What goes back to
+the driver is one slim row for each class of the part: its key, how often it was taken, and its
+first witness. So a class that a thousand parts have is sent a thousand times by its key, and read
+once.
+
+The witness of a class is the smallest (run, step) that took it. It does not depend on the order in
+which parts are worked on, on how many workers there are, or on which backend they run.
+
+Beside the recorded steps, each node's first row makes a step "Init", which TLC judges too.
+
+Law of this file: `merge` and `merge_with_spark` have one result (tested, byte for byte).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reference.core.types import Constants
+from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
+from traces.jobs.checks import Finding, check_runs, ill_formed
+from traces.jobs.columns import Mask, Part
+from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+INIT: Final = "Init"
+FIRST_ROW: Final = -1
+"""In place of a step's id: the class is that of a node's first row."""
+
+_KEY = pa.binary(16)
+_BODY = pa.binary()
+
+SLIM = pa.schema([("key", _BODY), ("count", pa.int64()), ("run", pa.int64()), ("step", pa.int64())])
+"""One row for each class and part: how often it was taken there, and by whom first."""
+
+CLASSES = pa.schema(
+    [
+        ("key", _KEY),
+        ("constants", pa.string()),
+        ("action", pa.string()),
+        ("node", pa.int32()),
+        ("before", _BODY),
+        ("input", _BODY),
+        ("after", _BODY),
+        ("sent", pa.list_(_BODY)),
+        ("ignored", pa.string()),
+    ]
+)
+"""A canonical step by its key; rows and messages in MessagePack."""
+
+KEYS = pa.schema(
+    [
+        ("id", pa.int32()),
+        ("node", pa.int32()),
+        ("row", pa.int32()),
+        ("constants", pa.string()),
+        ("recorded", _KEY),
+        ("key", _KEY),
+    ]
+)
+"""The class of each recorded step (`id`), or of the first row `row` of `node` (id FIRST_ROW).
+`recorded` names the step before it was renamed."""
+
+
+class RunNote(msgspec.Struct, frozen=True):
+    """A run worth naming, with a number (steps, virtual us) or with words."""
+
+    run: int
+    number: int = 0
+    what: str = ""
+
+
+class BrokenInvariant(msgspec.Struct, frozen=True, order=True):
+    run: int
+    step: int
+    invariant: str
+    explanation: str
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a part without judging its steps.
+
+    statistics: sum over the runs; runs_with: in how many runs it is not zero. longest, slowest: the
+    runs with most steps and with most virtual time, at most NAMED_RUNS of each.
+    """
+
+    first_run: int
+    runs: int
+    steps: int
+    first_rows: int
+    handler_calls: int
+    actions: dict[str, int]
+    ignored: dict[str, int]
+    findings: list[Finding]
+    invariants: list[BrokenInvariant]
+    verdicts: dict[str, int]
+    unprogressed: list[RunNote]
+    statistics: dict[str, int]
+    runs_with: dict[str, int]
+    longest: list[RunNote]
+    slowest: list[RunNote]
+    constants: list[str]
+
+
+NAMED_RUNS: Final = 10
+
+
+class PartFiles(NamedTuple):
+    """The runs of a part, and where what is known of them lies."""
+
+    out: Path
+    stem: str
+    first_run: int
+    runs: int
+
+    @classmethod
+    def of(cls, out: Path, entry: PartEntry) -> PartFiles:
+        return cls(out, entry.stem, entry.first_run, entry.runs)
+
+    @property
+    def classes(self) -> Path:
+        return self.out / f"{self.stem}.classes.parquet"
+
+    @property
+    def keys(self) -> Path:
+        return self.out / f"{self.stem}.keys.parquet"
+
+    @property
+    def facts(self) -> Path:
+        return self.out / f"{self.stem}.facts.json"
+
+
+# --- In a worker ---
+
+
+def examine_part(directory: Path, out: Path, entries: Sequence[PartEntry], number: int) -> pa.Table:
+    """Checks the runs of a part and finds its classes; the slim rows, and the three files.
+
+    Raises TraceError for a part that cannot be read.
+    """
+    entry = entries[number]
+    return examine(read_part(directory, entry), PartFiles.of(out, entry))
+
+
+def examine(tables: PartTables, files: PartFiles) -> pa.Table:
+    part = Part(tables)
+    findings = check_runs(part)
+    classes = Classes(part)
+    files.out.mkdir(parents=True, exist_ok=True)
+    pq.write_table(classes.table(), files.classes, compression="zstd")
+    pq.write_table(classes.keys_table(), files.keys, compression="zstd")
+    files.facts.write_bytes(msgspec.json.encode(facts_of(part, classes, findings)))
+    return classes.slim()
+
+
+class _Namer:
+    """Canonical forms and keys under one set of constants, remembered by the recorded step.
+
+    It lives as long as the worker, since the parts of a campaign have most steps in common.
+    """
+
+    def __init__(self, constants: Constants, text: str) -> None:
+        self._text = text.encode()
+        self._canonicaliser = Canonicaliser(constants)
+        self._known: dict[bytes, tuple[bytes, CanonicalStep]] = {}
+
+    def name(self, recorded: bytes, step: Callable[[], Step]) -> tuple[bytes, CanonicalStep]:
+        known = self._known.get(recorded)
+        if known is None:
+            if len(self._known) >= MEMO_LIMIT:
+                self._known.clear()
+            form = self._canonicaliser.canonical(step())
+            known = self._known[recorded] = (form.digest(self._text), form)
+        return known
+
+
+_namers: dict[str, _Namer] = {}
+
+
+class _Class:
+    """A class of steps of a part: how often it was taken, and the first occurrence."""
+
+    __slots__ = ("constants", "count", "first", "form")
+
+    def __init__(self, constants: str, form: CanonicalStep) -> None:
+        self.constants = constants
+        self.form = form
+        self.count = 0
+        self.first = -1
+
+    def enter(self, count: int, first: int) -> None:
+        self.count += count
+        self.first = first if self.first < 0 else min(self.first, first)
+
+
+class Classes:
+    """The classes of a part's steps and first rows, by key.
+
+    Steps that have no form in the spec are left out; `ill_formed` is a finding of its own.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._classes: dict[bytes, _Class] = {}
+        self._keys: list[tuple[int, int, int, str, bytes, bytes]] = []
+        self.first_rows = 0
+        ill = ill_formed(part)
+        counts = np.bincount(part.taken, minlength=len(part.node))
+        for step in np.flatnonzero((counts > 0) & ~ill).tolist():
+            of_step = self._enter(int(part.step_constants[step]), step)
+            of_step.enter(int(counts[step]), int(part.witness[step]))
+        for (code, node, row), (count, at) in _first_rows(part, ill).items():
+            self._enter(code, FIRST_ROW, node, row).enter(count, at)
+            self.first_rows += count
+
+    def _enter(self, code: int, step: int, node: int = 0, row: int = 0) -> _Class:
+        part = self._part
+        text = part.constants_texts[code]
+        if text not in _namers:
+            _namers[text] = _Namer(part.constants[code], text)
+        if step == FIRST_ROW:
+            recorded = _hash(text, INIT, node, part.row_names[row])
+            key, form = _namers[text].name(recorded, lambda: part.first_step(node, row))
+        else:
+            recorded = _recorded_name(part, step)
+            key, form = _namers[text].name(recorded, lambda: part.step(step))
+        self._keys.append((step, node, row, text, recorded, key))
+        if key not in self._classes:
+            self._classes[key] = _Class(text, form)
+        return self._classes[key]
+
+    def slim(self) -> pa.Table:
+        part, classes = self._part, self._classes.values()
+        first = np.array([c.first for c in classes], dtype=np.int64)
+        columns = {
+            "key": pa.array(list(self._classes), _KEY),
+            "count": [c.count for c in classes],
+            "run": part.run[part.run_at[first]],
+            "step": part.position[first],
+        }
+        return pa.table(columns, schema=SLIM)
+
+    def table(self) -> pa.Table:
+        forms = [c.form for c in self._classes.values()]
+        columns: dict[str, Any] = {
+            "key": list(self._classes),
+            "constants": [c.constants for c in self._classes.values()],
+        }
+        for name in CLASSES.names[2:]:
+            columns[name] = [getattr(form, name) for form in forms]
+        return pa.table(columns, schema=CLASSES)
+
+    def keys_table(self) -> pa.Table:
+        columns = list(zip(*self._keys, strict=True)) or [()] * len(KEYS)
+        return pa.table([list(column) for column in columns], schema=KEYS)
+
+
+def _first_rows(part: Part, ill: Mask) -> dict[tuple[int, int, int], tuple[int, int]]:
+    """(constants, node, first row) -> in how many runs, and the first occurrence entered in it."""
+    order, first = part.by_node
+    begun = order[first]
+    steps = part.taken[begun]
+    found: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for at, run, step in zip(begun.tolist(), part.run_at[begun], steps, strict=True):
+        if not ill[step]:
+            key = (int(part.run_constants[run]), int(part.node[step]), int(part.before[step]))
+            count, earliest = found.get(key, (0, at))
+            found[key] = (count + 1, min(earliest, at))
+    return found
+
+
+def _hash(*parts: object) -> bytes:
+    return blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
+
+
+def _recorded_name(part: Part, step: int) -> bytes:
+    """128 bits for a step as it was recorded, the same in every part."""
+    return _hash(
+        part.constants_texts[part.step_constants[step]],
+        part.action[step],
+        int(part.node[step]),
+        part.row_names[part.before[step]],
+        part.input_names[part.input[step]],
+        part.row_names[part.after[step]],
+        [part.input_names[message] for message in part.sent[step]],
+        part.ignored[step],
+    )
+
+
+def facts_of(part: Part, classes: Classes, findings: list[Finding]) -> Facts:
+    runs = part.tables["runs"]
+    times = Counter(part.taken.tolist())
+    actions: Counter[str] = Counter()
+    ignored: Counter[str] = Counter()
+    for step, count in sorted(times.items()):
+        actions[part.action[step]] += count
+        if part.ignored[step]:
+            ignored[part.ignored[step]] += count
+    statistics: list[dict[str, int]] = runs["statistics"].to_pylist()
+    verdicts: list[str] = runs["verdict"].to_pylist()
+    numbers: list[int] = part.run.tolist()
+    return Facts(
+        first_run=part.first_run,
+        runs=len(part.run),
+        steps=len(part.taken),
+        first_rows=classes.first_rows,
+        handler_calls=int(part.handler_calls.sum()),
+        actions=dict(sorted(actions.items())),
+        ignored=dict(sorted(ignored.items())),
+        findings=findings,
+        invariants=sorted(
+            BrokenInvariant(run, v["step"], v["invariant"], v["explanation"])
+            for run, violations in zip(numbers, runs["violations"].to_pylist(), strict=True)
+            for v in violations
+        ),
+        verdicts=dict(sorted(Counter(verdicts).items())),
+        unprogressed=[
+            RunNote(run, what=verdict)
+            for run, verdict in zip(numbers, verdicts, strict=True)
+            if verdict not in (PROGRESSED, STOPPED)
+        ],
+        statistics={f.name: sum(s[f.name] for s in statistics) for f in STATISTICS},
+        runs_with={f.name: sum(s[f.name] > 0 for s in statistics) for f in STATISTICS},
+        longest=most(map(RunNote, numbers, part.steps_of_run.lengths.tolist())),
+        slowest=most(map(RunNote, numbers, [s["duration"] for s in statistics])),
+        constants=sorted({part.constants_texts[code] for code in part.run_constants.tolist()}),
+    )
+
+
+def most(notes: Iterable[RunNote]) -> list[RunNote]:
+    """The notes with the largest numbers, the earlier run first among equals."""
+    return sorted(notes, key=lambda note: (-note.number, note.run))[:NAMED_RUNS]
+
+
+# --- Merging ---
+
+
+def merge(slim: pa.Table) -> pa.Table:
+    """One row for each class: its count over all parts, and its smallest witness; by key."""
+    ordered = slim.sort_by([("key", "ascending"), ("run", "ascending"), ("step", "ascending")])
+    # One thread, so that "first" is the first.
+    merged = ordered.group_by("key", use_threads=False).aggregate(
+        [("count", "sum"), ("run", "first"), ("step", "first")]
+    )
+    return merged.rename_columns(SLIM.names).cast(SLIM)
+
+
+def merge_with_spark(slim: DataFrame) -> DataFrame:
+    """The same, as a transformation of a frame; in no promised order.
+
+    min(struct(run, step)), and not any witness: dropDuplicates would keep whichever came first.
+    """
+    from pyspark.sql import functions as F
+
+    grouped = slim.groupBy("key").agg(
+        F.sum("count").alias("count"), F.min(F.struct("run", "step")).alias("witness")
+    )
+    return grouped.select(
+        "key", "count", F.col("witness.run").alias("run"), F.col("witness.step").alias("step")
+    )

@@ -1,0 +1,327 @@
+"""The verdict of TLC on every class of steps, and why it rejected those that it did.
+
+Classes are read part by part, each from the part where its witness is, and handed to TLC in blocks
+of one set of constants (L8), as many at a time as there are processors: memory holds a few blocks,
+whatever the length of the campaign.
+
+A rejected class is explained by its *witness as it was recorded*, and not by the canonical step
+that was judged: the explanation then speaks of the nodes and values of a run that can be replayed.
+It is a check of L9 as well. If the spec allowed what the witness did while its canonical form was
+rejected, the explanation would say so in as many words.
+
+Law of this file: every class has exactly one verdict, or it is a ToolError; unknown is a verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reference.core.messages import decode_input, decode_message
+from reference.core.types import Constants, Row
+from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
+from tla_utils.errors import ToolError
+from traces.jobs.abstraction import Abstraction, cfg_constants
+from traces.jobs.canonical import Step
+from traces.jobs.columns import Part, decode_constants
+from traces.jobs.distinct import CLASSES, INIT, PartFiles
+from traces.schema import PartEntry, read_part
+
+SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
+FRAME: Final = "StepQuorum"
+ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
+_CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
+
+JUDGED = pa.schema(
+    [
+        *CLASSES,
+        ("count", pa.int64()),
+        ("run", pa.int64()),
+        ("step", pa.int64()),
+        ("verdict", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""A class with its count, its witness, TLC's verdict, and why it is not accepted."""
+
+_decode_row = msgspec.msgpack.Decoder(Row).decode
+
+
+def step_frame(constants: Constants, specs: Path = SPECS) -> StepFrame:
+    """The frame in which steps under these constants are judged."""
+    return StepFrame(FRAME, [specs, specs / "steps"], cfg_constants(constants))
+
+
+def frame_digest(specs: Path = SPECS) -> str:
+    """sha256 over the frame and every module that it extends: what steps were judged against."""
+    texts: dict[str, str] = {}
+    waiting = [FRAME]
+    while waiting:
+        name = waiting.pop()
+        found = [f for f in (specs / f"{name}.tla", specs / "steps" / f"{name}.tla") if f.exists()]
+        if name not in texts and found:  # others are TLC's own
+            texts[name] = found[0].read_text(encoding="utf-8")
+            for names in re.findall(r"^EXTENDS (.*)$", texts[name], re.MULTILINE):
+                waiting += re.findall(r"\w+", names)
+    return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
+
+
+@dataclass
+class Judgement:
+    """TLC's verdicts on the merged classes, and what they cost.
+
+    verdicts: one code for each row of the merged table. reasons, kinds: for those not accepted, why
+    and (constants, action). jvms: how often TLC ran; cpu_seconds of all of them together.
+    """
+
+    verdicts: npt.NDArray[np.int8]
+    reasons: dict[int, str] = field(default_factory=dict)
+    kinds: dict[int, tuple[str, str]] = field(default_factory=dict)
+    jvms: int = 0
+    cpu_seconds: float = 0.0
+    peak_rss_mb: float = 0.0
+
+    def numbers(self, code: int) -> list[int]:
+        numbers: list[int] = np.flatnonzero(self.verdicts == code).tolist()
+        return numbers
+
+
+def judge(
+    files: Sequence[PartFiles],
+    merged: pa.Table,
+    into: Path,
+    options: CheckOptions,
+    specs: Path = SPECS,
+    progress: Callable[[int], None] | None = None,
+) -> Judgement:
+    """Judges every class of the merged table, and writes all with their verdicts to `into`.
+
+    progress is told how many classes have been judged. Raises ToolError as `check_steps` does, and
+    when a class has no content in any part.
+    """
+    judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
+    done = 0
+    with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
+        for text, block, report in _reports(_blocks(files, merged, options.chunk), options, specs):
+            writer.write_table(_enter(judgement, text, block, report))
+            done += len(block)
+            if progress:
+                progress(done)
+    lost = judgement.numbers(UNJUDGED)
+    if lost:
+        raise ToolError(f"{len(lost)} classes of steps have their witness in a run of no part")
+    return judgement
+
+
+_Block: TypeAlias = tuple[str, pa.Table]
+"""Constants, and classes under them with their number in the merged table, count and witness."""
+
+
+def _blocks(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[_Block]:
+    """All classes, in blocks of at most `size`; the order depends on the trace alone."""
+    numbered = merged.append_column("number", pa.array(range(len(merged)), pa.int64()))
+    runs = numbered["run"].to_numpy()
+    kept: dict[str, pa.Table] = {}
+    for part in files:
+        witnessed = (runs >= part.first_run) & (runs < part.first_run + part.runs)
+        classes = _classes_of(part, numbered.filter(pa.array(witnessed)))
+        for text in pc.unique(classes["constants"]).to_pylist():
+            more = classes.filter(pc.equal(classes["constants"], text))
+            waiting = pa.concat_tables([kept[text], more]) if text in kept else more
+            while len(waiting) >= size:
+                yield text, waiting.slice(0, size)
+                waiting = waiting.slice(size)
+            kept[text] = waiting
+    for text in sorted(kept):
+        if len(kept[text]):
+            yield text, kept[text]
+
+
+def _reports(
+    blocks: Iterator[_Block], options: CheckOptions, specs: Path
+) -> Iterator[tuple[str, pa.Table, StepReport]]:
+    """The report on each block, in their order; as many JVMs at a time as the options allow, and
+    few blocks ahead of them."""
+    parallel = options.parallel or os.cpu_count() or 1
+    alone = replace(options, parallel=1)
+    waiting: deque[tuple[str, pa.Table, Future[StepReport]]] = deque()
+    with ThreadPoolExecutor(parallel) as pool:
+        try:
+            for text, block in blocks:
+                waiting.append((text, block, pool.submit(_report, text, block, alone, specs)))
+                if len(waiting) > parallel:
+                    text, block, future = waiting.popleft()
+                    yield text, block, future.result()
+            while waiting:
+                text, block, future = waiting.popleft()
+                yield text, block, future.result()
+        finally:
+            for _, _, future in waiting:
+                future.cancel()
+
+
+def _report(text: str, block: pa.Table, options: CheckOptions, specs: Path) -> StepReport:
+    constants = decode_constants(text)
+    report = check_steps(step_frame(constants, specs), _step_table(block, constants), options)
+    if report.warnings:
+        raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
+    return report
+
+
+def _enter(judgement: Judgement, text: str, block: pa.Table, report: StepReport) -> pa.Table:
+    """Enters a block's verdicts; the block with them."""
+    judgement.jvms += report.runs
+    judgement.cpu_seconds += report.cpu_seconds
+    judgement.peak_rss_mb = max(judgement.peak_rss_mb, report.peak_rss_mb)
+    numbers, actions = block["number"].to_pylist(), block["action"].to_pylist()
+    for number, action, verdict in zip(numbers, actions, report.verdicts, strict=True):
+        judgement.verdicts[number] = _CODES[verdict.verdict]
+        if verdict.verdict != "accepted":
+            judgement.reasons[number] = verdict.reason
+            judgement.kinds[number] = (text, action)
+    judged = block.drop_columns(["number"])
+    for name in ("verdict", "reason"):
+        column = pa.array([getattr(verdict, name) for verdict in report.verdicts])
+        judged = judged.append_column(name, column)
+    return judged.cast(JUDGED)
+
+
+def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
+    """The classes of `wanted`, all of which the part holds, with what was merged of them."""
+    classes = pq.read_table(part.classes, schema=CLASSES)
+    places = pc.index_in(wanted["key"], classes["key"].cast(wanted["key"].type))
+    if places.null_count:
+        raise ToolError(f"{part.classes} does not hold {places.null_count} classes of its part")
+    found = classes.take(places)
+    for name in ("number", "count", "run", "step"):
+        found = found.append_column(name, wanted[name])
+    return found
+
+
+def _step_table(block: pa.Table, constants: Constants) -> StepTable:
+    """The steps of a block as values of the spec, each distinct part converted once."""
+    form = Abstraction(constants)
+    rows: dict[bytes, Value] = {}
+    messages: dict[bytes, Value] = {}
+
+    def row(body: bytes) -> Value:
+        if body not in rows:
+            rows[body] = form.row(_decode_row(body))
+        return rows[body]
+
+    def taken(body: bytes) -> Value:
+        return form.input(decode_input(body) if body else None)
+
+    def sent(bodies: tuple[bytes, ...]) -> Value:
+        for body in bodies:
+            if body not in messages:
+                messages[body] = form.input(decode_message(body))
+        return frozenset([messages[body] for body in bodies])
+
+    forms: dict[str, Callable[[Any], Value]] = {
+        "before": row,
+        "input": taken,
+        "after": row,
+        "sent": sent,
+    }
+    values: dict[str, list[Value]] = {}
+    index: dict[str, list[int]] = {}
+    for name in ("action", "node", "before", "input", "after", "sent", "ignored"):
+        items = block[name].to_pylist()
+        if name == "sent":
+            items = [tuple(bodies) for bodies in items]
+        places = {item: place for place, item in enumerate(dict.fromkeys(items))}
+        index[name] = [places[item] for item in items]
+        values[name] = [forms[name](item) if name in forms else item for item in places]
+    return StepTable(values, index)
+
+
+# --- Explaining ---
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """Why a class was rejected, told of its witness.
+
+    node: who took the step in the witness. outcomes: how many outcomes the spec allows instead.
+    differences: one line for each place in which the recorded outcome differs from the nearest.
+    """
+
+    node: int
+    outcomes: int
+    differences: list[str]
+
+
+def explain(
+    directory: Path,
+    entries: Sequence[PartEntry],
+    judgement: Judgement,
+    witnesses: Sequence[tuple[int, int, int]],
+    options: CheckOptions,
+    specs: Path = SPECS,
+) -> dict[int, Explanation]:
+    """For each (number of a rejected class, run, step of its witness) the explanation."""
+    steps = _recorded_steps(directory, entries, judgement, witnesses)
+    by_constants: dict[str, list[int]] = defaultdict(list)
+    for number in steps:
+        by_constants[judgement.kinds[number][0]].append(number)
+    explained: dict[int, Explanation] = {}
+    for text, numbers in sorted(by_constants.items()):
+        constants = decode_constants(text)
+        form = Abstraction(constants)
+        asked = [as_columns(form, steps[number]) for number in numbers]
+        told = diagnose(step_frame(constants, specs), asked, options=options)
+        for number, diagnosis in zip(numbers, told, strict=True):
+            explained[number] = Explanation(
+                steps[number].node, len(diagnosis.outcomes), list(diagnosis.lines)
+            )
+    return explained
+
+
+def as_columns(form: Abstraction, step: Step) -> dict[str, Value]:
+    """A step as the frame's record."""
+    return {
+        "action": step.action,
+        "node": step.node,
+        "before": form.row(step.before),
+        "input": form.input(step.input),
+        "after": form.row(step.after),
+        "sent": form.sent(step.sent),
+        "ignored": step.ignored,
+    }
+
+
+def _recorded_steps(
+    directory: Path,
+    entries: Sequence[PartEntry],
+    judgement: Judgement,
+    witnesses: Sequence[tuple[int, int, int]],
+) -> dict[int, Step]:
+    """The witnesses as they were recorded, by the number of their class."""
+    starts = [entry.first_run for entry in entries]
+    found: dict[int, Step] = {}
+    at, part = -1, None
+    for number, run, step in sorted(witnesses, key=lambda w: w[1:]):
+        place = bisect_right(starts, run) - 1
+        if place != at or part is None:
+            at, part = place, Part(read_part(directory, entries[place]))
+        taken = int(part.steps_of_run[run - part.first_run][step])
+        if judgement.kinds[number][1] == INIT:
+            found[number] = part.first_step(int(part.node[taken]), int(part.before[taken]))
+        else:
+            found[number] = part.step(taken)
+    return found

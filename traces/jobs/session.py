@@ -1,0 +1,61 @@
+"""The Spark session of a campaign: embedded by default, on any cluster that `master` names.
+
+Two settings that are not the defaults decide whether it works at all: the workers' interpreter is
+this one (they would take the first python3 on PATH, which has none of our packages), and a local
+session binds to loopback, so that it needs no network and no host name.
+
+On a cluster, every worker needs this package installed and the trace's folder at the same path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from tla_utils.errors import ToolError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_MASTER = "local[2]"
+
+
+def spark_session(
+    master: str = DEFAULT_MASTER, driver_memory: str = "2g", name: str = "kraftcheck"
+) -> SparkSession:
+    """The active session, or a new one with this master and memory.
+
+    Raises ToolError when there is no Java to start it with.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which(os.path.join(home, "bin", "java") if home else "java") is None:
+        where = f"JAVA_HOME is {home}, without bin/java" if home else "there is no java on PATH"
+        raise ToolError(
+            f"Spark needs Java 17 or newer, but {where}; or take the pool, without Spark"
+        )
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    local = master.startswith("local")
+    if local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Late: importing Spark takes a second, which the pool need not spend.
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        # Its progress bar writes over ours.
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": driver_memory,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    if local:
+        settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+        settings |= {"spark.sql.shuffle.partitions": "8"}
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
