@@ -13,14 +13,7 @@ first violation.
 
 from __future__ import annotations
 
-from reference.core.log import (
-    Log,
-    agree,
-    cache_append,
-    cache_of,
-    is_prefix_of,
-    prefix,
-)
+from reference.core.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
 from reference.core.properties import (
     INVARIANTS,
     Ballot,
