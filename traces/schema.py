@@ -24,6 +24,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -231,9 +232,11 @@ class Lists:
         self.items = array(typecode)
         self._ends = array("i", [0])
 
-    def close(self) -> None:
-        """Everything in `items` since the last call is one list."""
+    def close(self) -> int:
+        """Everything in `items` since the last call is one list. Returns where it begins."""
+        start = self._ends[-1]
         self._ends.append(len(self.items))
+        return start
 
     def append(self, values: Sequence[int]) -> None:
         self.items.extend(values)
@@ -246,19 +249,38 @@ class Lists:
         return pa.ListArray.from_arrays(_flat(self._ends), _flat(self.items), type=kind)
 
 
+class Structs:
+    """A column of lists of structs, each given as a tuple in the order of the fields."""
+
+    def __init__(self, fields: Sequence[Field], lists: Sequence[Sequence[Sequence[Any]]]) -> None:
+        self._fields = fields
+        self._lists = lists
+
+    def arrow(self, kind: pa.DataType) -> pa.Array:
+        items = [item for items in self._lists for item in items]
+        ends = array("i", [0, *accumulate(map(len, self._lists))])
+        columns = zip(*items, strict=True) if items else [()] * len(self._fields)
+        arrays = [pa.array(c, f.type) for f, c in zip(self._fields, columns, strict=True)]
+        structs = pa.StructArray.from_arrays(arrays, fields=[f.arrow() for f in self._fields])
+        return pa.ListArray.from_arrays(_flat(ends), structs, type=kind)
+
+
 def _flat(values: array[int]) -> pa.Array:
     kind = pa.int32() if values.typecode == "i" else pa.int64()
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def table(name: str, columns: Mapping[str, Any]) -> pa.Table:
-    """A table of the contract from plain sequences, arrays of integers or `Lists`, by column."""
+    """A table of the contract, from its columns by name.
+
+    A column is a plain sequence, an array of integers, or `Lists` or `Structs`.
+    """
     schema = SCHEMAS[name]
     assert set(columns) == set(schema.names), f"the columns of {name} are {schema.names}"
     arrays = []
     for field in schema:
         column = columns[field.name]
-        if isinstance(column, Lists):
+        if isinstance(column, Lists | Structs):
             arrays.append(column.arrow(field.type))
         elif isinstance(column, array):
             arrays.append(_flat(column).cast(field.type))

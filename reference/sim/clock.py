@@ -10,7 +10,7 @@ comes, and moves itself there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeAlias
 
 from reference.core.messages import ElectionTimeout, FetchTimeout, Input
@@ -37,19 +37,14 @@ FIXED arms for `least`, DRAW for `least` and a drawn number below `span` more; K
 deadline; BACKOFF is a lost election's; CANCEL disarms.
 """
 
+STAGGER_MS = 150
 _NEVER = 1 << 62
 
 
-def instructions(
-    effects: Iterable[TimerEffect], timeouts: Timeouts, intern: Callable[[Input], KnownInput]
-) -> tuple[Instruction, ...]:
-    """Timer effects as instructions, in the same order."""
-    return tuple(_instruction(effect, timeouts, intern) for effect in effects)
-
-
-def _instruction(
+def instruction(
     effect: TimerEffect, timeouts: Timeouts, intern: Callable[[Input], KnownInput]
 ) -> Instruction:
+    """What carrying out a timer effect means, under these timeouts."""
     if isinstance(effect, Cancel):
         return CANCEL, intern(effect.timer), 0, 0
     if not isinstance(effect, Arm):
@@ -71,6 +66,7 @@ class Clock:
         self._timeouts = timeouts
         self._stream = stream
         self._queue = queue
+        self._staggered = options.staggered
         self._factors = [self._factor(options.clock_skew) for _ in range(options.voters)]
         self._armed: list[dict[KnownInput, int]] = [{} for _ in self._factors]
         self._queued: list[dict[KnownInput, int]] = [{} for _ in self._factors]
@@ -79,6 +75,14 @@ class Clock:
     def _factor(self, skew: int) -> int:
         """True, fast or slow by the skew."""
         return 1000 + (0, -skew, skew)[self._stream.below(3)] if skew else 1000
+
+    def start(self, node: int, todo: tuple[Instruction, ...]) -> None:
+        """Arms the timers of a first state."""
+        if self._staggered:
+            todo = tuple(
+                (FIXED, timer, least + STAGGER_MS * node, 0) for _, timer, least, _ in todo
+            )
+        self.carry_out(0, node, todo)
 
     def carry_out(self, now: int, node: int, todo: tuple[Instruction, ...]) -> None:
         armed, queued = self._armed[node], self._queued[node]

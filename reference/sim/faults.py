@@ -24,6 +24,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     voters: int = 3
     fetch_max_records: int = 2
+    staggered: bool = True
+    """The first election timeouts come one after the other, not drawn; so node 0 mostly leads
+    first, which is a matter of naming."""
     loss: int = 0
     """Share of messages that are lost."""
     duplication: int = 0

@@ -3,49 +3,41 @@
 Equal by content is then the same by identity, which is what makes a step a look-up. The bytes are
 the content as it was when it was first seen: whoever changes a value afterwards is found out by
 encoding it again (L7).
+
+What lives as long as a memo is out of sight of Python's garbage collector (`gc=False`): it would
+search hundreds of thousands of objects for garbage, again and again, and find none.
 """
 
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
-from reference.core.messages import MESSAGES, Input
+from reference.core.log import Log
+from reference.core.messages import Input
 from reference.core.types import Row
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class _Known:
-    """What rows and inputs have in common."""
-
-    __slots__ = ("body", "number", "owner")
-
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-        self.owner: object = None
-        """The part that `number` belongs to."""
-        self.number = -1
-
-
-class KnownRow(_Known):
-    __slots__ = ("row",)
-
-    def __init__(self, row: Row, body: bytes) -> None:
-        super().__init__(body)
-        self.row = row
+class KnownRow(msgspec.Struct, eq=False, gc=False):
+    row: Row
+    body: bytes
+    number: int = -1
+    """The id in the part that is being recorded, `owner`."""
+    owner: object = None
 
     def is_unchanged(self) -> bool:
         return _encode(self.row) == self.body
 
 
-class KnownInput(_Known):
-    __slots__ = ("destination", "kind", "value")
-
-    def __init__(self, value: Input, body: bytes) -> None:
-        super().__init__(body)
-        self.value = value
-        self.kind = type(value).__name__
-        self.destination = value.destination if isinstance(value, MESSAGES) else -1
+class KnownInput(msgspec.Struct, eq=False, gc=False):
+    value: Input
+    body: bytes
+    kind: str
+    """The name of its type."""
+    number: int = -1
+    owner: object = None
 
     def is_unchanged(self) -> bool:
         return _encode(self.value) == self.body
@@ -57,17 +49,21 @@ class Interner:
     def __init__(self) -> None:
         self._rows: dict[bytes, KnownRow] = {}
         self._inputs: dict[bytes, KnownInput] = {}
+        self._logs: dict[Log, Log] = {}
 
     def row(self, row: Row) -> KnownRow:
+        """The one object for this row. Rows with equal logs have the same log."""
         body = _encode(row)
         known = self._rows.get(body)
         if known is None:
-            known = self._rows[body] = KnownRow(row, body)
+            log = self._logs.setdefault(row.log, row.log)
+            shared = row if log is row.log else replace(row, log=log)
+            known = self._rows[body] = KnownRow(shared, body)
         return known
 
     def input(self, value: Input) -> KnownInput:
         body = _encode(value)
         known = self._inputs.get(body)
         if known is None:
-            known = self._inputs[body] = KnownInput(value, body)
+            known = self._inputs[body] = KnownInput(value, body, type(value).__name__)
         return known

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from msgspec.structs import replace
+import msgspec
 
 from reference.bugs.catalog import rules_for
 from reference.core.quorum import QuorumHandlers
-from reference.core.timers import Timeouts, initial_timer_effects, timer_effects
+from reference.core.timers import Timeouts, TimerEffect, initial_timer_effects, timer_effects
 from reference.core.types import NOBODY, Constants, Outcome, Row, initial_row, is_running
-from reference.sim.clock import Instruction, instructions
+from reference.sim.clock import Instruction, instruction
 from reference.sim.interning import Interner, KnownInput, KnownRow
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
@@ -32,68 +32,54 @@ Sent: TypeAlias = tuple[tuple[int, KnownInput], ...]
 """(addressee, message) pairs."""
 
 
-class Step:
+class Step(msgspec.Struct, eq=False, gc=False):
     """A step as it was and will be, whoever takes it again."""
 
-    __slots__ = (
-        "after",
-        "before",
-        "ignored",
-        "inert",
-        "input",
-        "notable",
-        "number",
-        "owner",
-        "sent",
-        "timers",
-    )
-
-    def __init__(
-        self, before: State, input: KnownInput, after: State, sent: Sent, ignored: str
-    ) -> None:
-        self.before = before
-        self.input = input
-        self.after = after
-        self.sent = sent
-        self.ignored = ignored
-        self.inert = is_inert(before.row, after.row)
-        self.notable = notable(before, after.row)
-        self.timers: tuple[Instruction, ...] = ()
-        self.owner: object = None
-        """The part that `number` belongs to."""
-        self.number = -1
+    before: State
+    input: KnownInput
+    after: State
+    sent: Sent
+    ignored: str
+    timers: tuple[Instruction, ...]
+    inert: bool
+    notable: int
+    number: int = -1
+    """The id in the part that is being recorded, `owner`."""
+    owner: object = None
 
 
-class State:
+class State(msgspec.Struct, eq=False, gc=False):
     """A row of a node under given constants, and the steps that were seen to start from it."""
 
-    __slots__ = ("known", "machine", "node", "row", "running", "steps")
-
-    def __init__(self, machine: Machine, node: int, known: KnownRow) -> None:
-        self.machine = machine
-        self.node = node
-        self.known = known
-        self.row = known.row
-        self.running = is_running(known.row)
-        self.steps: dict[KnownInput, Step] = {}
-
-
-# Fields that belong to one node's dealings with its peers. Properties that compare nodes, or a node
-# with the history, do not read them; those that do read them look at one row alone.
-_DEALINGS = (
-    *("granted", "rejected", "has_fetched", "end_offsets", "fetched_voters"),
-    *("unacked", "successors", "connections", "parked"),
-)
+    machine: Machine
+    node: int
+    known: KnownRow
+    row: Row
+    running: bool
+    steps: dict[KnownInput, Step]
 
 
 def is_inert(before: Row, after: Row) -> bool:
-    """Whether all that changes is the node's dealings with its peers.
+    """Whether all that changes is the node's dealings with its peers: who voted for it, who was
+    asked, what each has fetched, which fetches are parked.
 
-    Then, taken again, the step violates nothing that it did not violate the first time.
+    Properties that compare nodes, or a node with the history, do not read these fields; those that
+    do read them look at one row alone. So the step, taken again, violates nothing that it did not
+    violate the first time.
     """
-    if before is after:
-        return True
-    return replace(before, **{name: getattr(after, name) for name in _DEALINGS}) == after
+    return (
+        after.log is before.log
+        and after.high_watermark == before.high_watermark
+        and after.role == before.role
+        and after.epoch == before.epoch
+        and after.leader == before.leader
+        and after.voted == before.voted
+        and after.flushed == before.flushed
+        and after.epoch_start == before.epoch_start
+        and after.announced == before.announced
+        and after.quorum_state == before.quorum_state
+        and after.epoch_cache == before.epoch_cache
+    )
 
 
 def notable(before: State, after: Row) -> int:
@@ -108,7 +94,7 @@ def notable(before: State, after: Row) -> int:
         (after.voted, after.epoch) != (row.voted, row.epoch)
     ):
         found |= VOTED
-    if after.log != row.log:
+    if after.log is not row.log:
         grows = len(after.log) > len(row.log) and after.log[: len(row.log)] == row.log
         found |= APPENDED if grows else TRUNCATED if is_running(after) else 0
     if after.high_watermark != row.high_watermark:
@@ -127,7 +113,6 @@ class Machine:
         self.constants = constants
         self._memo = memo
         self._interner = memo.interner
-        self._timeouts = memo.timeouts
         self._remember = memo.enabled
         self.handlers = QuorumHandlers(constants, rules_for(memo.bug, constants))
         self._states: dict[int, dict[KnownRow, State]] = {v: {} for v in constants.voters}
@@ -138,14 +123,13 @@ class Machine:
 
     def first_timers(self, node: int) -> tuple[Instruction, ...]:
         effects = initial_timer_effects(self.constants, node)
-        return instructions(effects, self._timeouts, self._interner.input)
+        return tuple([self._memo.instruction(effect) for effect in effects])
 
     def step(self, state: State, input: KnownInput) -> Step | None:
-        """The step that `input` makes of `state`; None if it is disabled there."""
-        if self._remember:
-            known = state.steps.get(input)
-            if known is not None:
-                return known
+        """The step that `input` makes of `state`; None if it is disabled there.
+
+        Remembered steps are in `state.steps`, where whoever takes many looks first.
+        """
         assert state.known.is_unchanged(), f"a handler changed the row of node {state.node}"
         assert input.is_unchanged(), f"somebody changed the input {input.kind}"
         outcome = self.handlers.step(state.node, state.row, input.value)
@@ -166,20 +150,35 @@ class Machine:
             known = self._steps.get(key)
             if known is not None:
                 return known
-        step = Step(before, input, after, sent, outcome.ignored)
-        self._memo.steps += 1
         canonical = Outcome(after.row, outcome.sent, outcome.ignored)
         effects = timer_effects(self.constants, before.node, before.row, input.value, canonical)
-        step.timers = instructions(effects, self._timeouts, intern)
+        step = Step(
+            before=before,
+            input=input,
+            after=after,
+            sent=sent,
+            ignored=outcome.ignored,
+            timers=tuple([self._memo.instruction(effect) for effect in effects]),
+            inert=is_inert(before.row, after.row),
+            notable=notable(before, after.row),
+        )
+        self._memo.steps += 1
         if not self._remember:
             self._steps[key] = step
         return step
+
+    def forget(self) -> None:
+        """Takes apart what refers to itself in a circle."""
+        for states in self._states.values():
+            for state in states.values():
+                state.steps.clear()
 
     def _state(self, node: int, known: KnownRow) -> State:
         states = self._states[node]
         state = states.get(known)
         if state is None:
-            state = states[known] = State(self, node, known)
+            row = known.row
+            state = states[known] = State(self, node, known, row, is_running(row), {})
         return state
 
 
@@ -197,9 +196,22 @@ class Memo:
         self.steps = 0
         """How many steps were worked out."""
         self._machines: dict[Constants, Machine] = {}
+        self._instructions: dict[TimerEffect, Instruction] = {}
+
+    def instruction(self, effect: TimerEffect) -> Instruction:
+        known = self._instructions.get(effect)
+        if known is None:
+            known = instruction(effect, self.timeouts, self.interner.input)
+            self._instructions[effect] = known
+        return known
 
     def machine(self, constants: Constants) -> Machine:
         machine = self._machines.get(constants)
         if machine is None:
             machine = self._machines[constants] = Machine(self, constants)
         return machine
+
+    def forget(self) -> None:
+        """Frees the memory of a memo that nobody uses any more."""
+        for machine in self._machines.values():
+            machine.forget()

@@ -39,6 +39,10 @@ def fates(loss: int, duplication: int, reordering: int, hold_ms: int) -> tuple[F
     return (*[None] * prompt, *held, *twice, *[()] * loss)
 
 
+def _fates_under(options: Options) -> tuple[Fate, ...]:
+    return fates(options.loss, options.duplication, options.reordering, options.hold_ms)
+
+
 class Network:
     """The network of one run."""
 

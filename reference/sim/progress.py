@@ -14,7 +14,7 @@ from reference.core.types import Row
 from reference.sim.workload import Clients, Operation
 from traces.schema import PROGRESSED
 
-PROBE_MS = 100
+PROBE_MS = 500
 
 
 class World(Protocol):

@@ -8,7 +8,7 @@ convenience: only ids differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from reference.core.messages import Input, Message
 from reference.core.quorum import action_of
@@ -128,7 +128,10 @@ def _memo(scenario: Scenario, bug: str | None) -> Memo:
     """What this process knows already of the scenario under these rules."""
     key = (scenario.name, bug)
     memo = _memos.get(key)
-    if memo is None or memo.steps > MEMO_STEPS:
+    if memo is not None and memo.steps > MEMO_STEPS:
+        memo.forget()
+        memo = None
+    if memo is None:
         memo = _memos[key] = Memo(scenario.timeouts, bug)
     return memo
 
@@ -145,7 +148,7 @@ def _taken(recorder: Recorder) -> list[Taken]:
                 before=step.before.row,
                 input=step.input.value,
                 after=step.after.row,
-                sent=tuple(message.value for _, message in step.sent),
+                sent=tuple([cast(Message, message.value) for _, message in step.sent]),
                 ignored=step.ignored,
             )
         )

@@ -101,7 +101,7 @@ class Simulation:
     def execute(self) -> None:
         """Runs to the end: a violation, the progress of the healed core, or a bound."""
         for node in self.constants.voters:
-            self._clock.carry_out(0, node, self._machine.first_timers(node))
+            self._clock.start(node, self._machine.first_timers(node))
         self.clients.start()
         self._trouble.start()
         faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
@@ -137,9 +137,11 @@ class Simulation:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
         now, recorder = self.now, self._recorder
         before = self._states[node]
-        step = self._machine.step(before, input)
+        step = before.steps.get(input)
         if step is None:
-            return None
+            step = self._machine.step(before, input)
+            if step is None:
+                return None
         self.handler_calls += 1
         if step.owner is not recorder:
             recorder.enter(step)

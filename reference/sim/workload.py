@@ -20,6 +20,9 @@ from reference.sim.scenario import Load
 
 HOP_US = 500
 """How long a request or a response of a client is under way."""
+REFUSED = 1000
+"""Values that a leader takes count from 1, those that are refused from here: so what logs hold
+depends less on what did not happen, and more steps are the same."""
 
 
 class World(Protocol):
@@ -74,6 +77,7 @@ class Clients:
         self._process = list(range(load.clients))
         self._position = [0] * load.clients
         self._values = 0
+        self._refused = REFUSED
         # Appends whose outcome is open, by the node that took them: (operation, epoch, client).
         self.open: dict[int, list[tuple[Operation, int, int]]] = {n: [] for n in nodes}
 
@@ -100,10 +104,8 @@ class Clients:
 
     def append(self, node: int, client: int) -> Operation:
         """Appends the next value; client -1 is nobody in particular, and asks once."""
-        self._values += 1
         process = self._process[client] if client >= 0 else self._new_process()
         operation = self._operation(process, "append", node)
-        operation.values = [self._values]
         self._world.call(HOP_US, lambda _: self._arrive(operation, client), node)
         return operation
 
@@ -118,7 +120,9 @@ class Clients:
 
     def _arrive(self, operation: Operation, client: int) -> None:
         world, node = self._world, operation.node
-        if not world.is_running(node) or world.append(node, operation.values[0]):
+        value = self._next_value(leads=world.rows[node].role == "Leader")
+        operation.values = [value]
+        if not world.is_running(node) or world.append(node, value):
             self._close(operation, "fail", client)
             return
         row = world.rows[node]
@@ -128,6 +132,14 @@ class Clients:
         self._world.call(
             1000 * self._load.patience_ms, lambda _: self._give_up(operation, client), node
         )
+
+    def _next_value(self, leads: bool) -> int:
+        """Each value is used once."""
+        if leads:
+            self._values += 1
+            return self._values
+        self._refused += 1
+        return self._refused
 
     def look(self, node: int, row: Row) -> None:
         """Settles what a new row of `node` settles."""
