@@ -20,15 +20,21 @@ LiveInit ==
   /\ spent = [records |-> 0, crashes |-> 0, disturbances |-> 0, deaths |-> 0]
 
 Standing(row) == row.role \in {"Candidate", "Prospective"}
-Alone(n) == \A v \in Others(n) : ~Standing(rows[v])
+
+(* Somebody may still answer n.                                             *)
+Waits(n) ==
+  /\ Running(rows[n]) /\ Standing(rows[n])
+  /\ \E p \in Others(n) : Running(rows[p]) /\ p \notin rows[n].granted \cup rows[n].rejected
+
+(* Nobody else waits for answers, or has a term of office to end first.     *)
+Alone(n) ==
+  \A v \in Others(n) : ~Waits(v) /\ rows[v].role \notin {"Prospective", "Resigned"}
 
 SomeLeaderLives(n) ==
   \E v \in Others(n) : IsLeader(rows[v]) /\ rows[v].epoch >= rows[n].epoch
 
-(* A candidate waits while somebody may still answer it.                    *)
 MayTimeOut(n) ==
-  CASE rows[n].role = "Candidate" ->
-         \A p \in Others(n) : Running(rows[p]) => p \in rows[n].granted \cup rows[n].rejected
+  CASE rows[n].role = "Candidate" -> ~Waits(n)
     [] rows[n].role \in {"Follower", "Unattached"} -> ~SomeLeaderLives(n)
     [] OTHER -> FALSE
 
@@ -40,8 +46,7 @@ AnswersTo(n, peers) == UNION {Arrives(n, p) : p \in peers}
 (* A pre-vote is given up when nobody is left who could still grant it.     *)
 GivesUp(n) ==
   \/ rows[n].role = "Resigned"
-  \/ /\ rows[n].role = "Prospective"
-     /\ \A p \in Others(n) : Running(rows[p]) => p \in rows[n].rejected
+  \/ rows[n].role = "Prospective" /\ ~Waits(n)
 
 (* What heals, as the rows that it leads to.  Each of these is progress     *)
 (* that cannot go on for ever, so one fairness condition serves them all.   *)
