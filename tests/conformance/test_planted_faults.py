@@ -1,0 +1,422 @@
+"""Each thing that makes judging steps a judgement of runs (L1 to L10), broken once.
+
+A campaign made by hand has one run for each fault, and good runs besides. It is judged once; each
+test then looks at its own run. A fault must be reported by the check it was made for, and by no
+other: otherwise one could be taken out unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from msgspec.structs import replace
+
+from reference.core.messages import (
+    CheckQuorumTimeout,
+    Crash,
+    Input,
+    RequestTimeout,
+    Resign,
+    VoteRequest,
+)
+from reference.core.quorum import QuorumHandlers, action_of, handler_name
+from reference.core.types import Constants, Row, initial_row, is_running
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
+from traces.jobs.backends import Pool
+from traces.jobs.canonical import Step
+from traces.jobs.checks import CHECKS, check_runs
+from traces.jobs.columns import Part
+from traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
+from traces.schema import PartTables, TraceError, read_manifest, read_part
+
+THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
+OTHER = Constants(voters=(1, 2, 3), fetch_max_records=9)
+HANDLERS = QuorumHandlers(THREE)
+LENGTH = 90
+
+Tables = dict[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault: what it does to a good run, or to the tables of the part that holds it.
+
+    found: the checks on runs that must report it. rejected: whether TLC must reject a step of it.
+    """
+
+    name: str
+    found: tuple[str, ...] = ()
+    rejected: bool = False
+    run: Callable[[list[Step]], RecordedRun] = field(default=lambda steps: good(steps))
+    tables: Callable[[Tables], Tables] = field(default=lambda tables: tables)
+
+
+def good(steps: Sequence[Step]) -> RecordedRun:
+    return RecordedRun(THREE, steps)
+
+
+# --- Finding a place for a fault
+
+
+def last_step_of_each_node(steps: Sequence[Step]) -> list[int]:
+    """Where a row after can be changed without another step noticing."""
+    last = {step.node: number for number, step in enumerate(steps)}
+    return sorted(last.values())
+
+
+def with_step(steps: Sequence[Step], number: int, **changes: Any) -> list[Step]:
+    return [*steps[:number], steps[number]._replace(**changes), *steps[number + 1 :]]
+
+
+def rows_after(steps: Sequence[Step]) -> dict[int, Row]:
+    rows = dict.fromkeys(THREE.voters, initial_row(THREE))
+    return rows | {step.node: step.after for step in steps}
+
+
+def taken(node: int, row: Row, input: Input) -> Step:
+    """The step that the handler makes of an input, whether or not it should have got it."""
+    action = action_of(input)
+    outcome = getattr(HANDLERS, handler_name(action))(node, row, input)
+    assert outcome is not None
+    return Step(action, node, row, input, outcome.row, outcome.sent, outcome.ignored)
+
+
+def delivered_later(steps: Sequence[Step]) -> set[Any]:
+    return {step.input for step in steps}
+
+
+# --- The faults
+
+
+def corrupted_row(steps: list[Step]) -> RecordedRun:
+    number = last_step_of_each_node(steps)[0]
+    row = steps[number].after
+    return good(with_step(steps, number, after=replace(row, flushed=row.flushed + 1)))
+
+
+def corrupted_sent(steps: list[Step]) -> RecordedRun:
+    """A message nobody receives, with another epoch in it."""
+    received = delivered_later(steps)
+    number, at = next(
+        (number, at)
+        for number, step in enumerate(steps)
+        for at, message in enumerate(step.sent)
+        if message not in received
+    )
+    sent = list(steps[number].sent)
+    sent[at] = replace(sent[at], epoch=sent[at].epoch + 7)
+    return good(with_step(steps, number, sent=tuple(sent)))
+
+
+def omitted_sent(steps: list[Step]) -> RecordedRun:
+    received = delivered_later(steps)
+    number = next(
+        number
+        for number, step in enumerate(steps)
+        if step.sent and not any(message in received for message in step.sent)
+    )
+    return good(with_step(steps, number, sent=()))
+
+
+def first_ignored(steps: Sequence[Step]) -> int:
+    return next(number for number, step in enumerate(steps) if step.ignored == "NotAwaited")
+
+
+def dropped_reason(steps: list[Step]) -> RecordedRun:
+    return good(with_step(steps, first_ignored(steps), ignored=""))
+
+
+def other_reason(steps: list[Step]) -> RecordedRun:
+    return good(with_step(steps, first_ignored(steps), ignored="NotLeader"))
+
+
+def wrong_first_row(steps: list[Step]) -> RecordedRun:
+    """A run that goes on where another one stopped: every step is allowed and chained."""
+    rows = rows_after(steps)
+    return good(steps_of_walk(THREE, 99, 20, rows))
+
+
+def broken_chain(steps: list[Step]) -> RecordedRun:
+    """One step taken out, and the scheduler's count with it. Nobody misses what it sent."""
+    received = delivered_later(steps)
+    last = last_step_of_each_node(steps)
+    number = next(
+        number
+        for number, step in enumerate(steps)
+        if step.after != step.before
+        and not any(message in received for message in step.sent)
+        and step.before != initial_row(THREE)
+        and number not in last
+    )
+    return good([*steps[:number], *steps[number + 1 :]])
+
+
+def dropped_step(steps: list[Step]) -> RecordedRun:
+    """A step that changed nothing and sent nothing: only the count can tell."""
+    number = first_ignored(steps)
+    rest = [*steps[:number], *steps[number + 1 :]]
+    return RecordedRun(THREE, rest, handler_calls=len(steps))
+
+
+def invented_message(steps: list[Step]) -> RecordedRun:
+    node = next(n for n, row in rows_after(steps).items() if is_running(row))
+    source = THREE.others(node)[0]
+    asked = VoteRequest(source, node, epoch=40, last_epoch=1, last_offset=3, pre_vote=False)
+    return good([*steps, taken(node, rows_after(steps)[node], asked)])
+
+
+def some_request(steps: Sequence[Step]) -> VoteRequest:
+    return next(m for step in steps for m in step.sent if isinstance(m, VoteRequest))
+
+
+def altered_message(steps: list[Step]) -> RecordedRun:
+    asked = replace(some_request(steps), epoch=41)
+    node = asked.destination
+    rows = rows_after(steps)
+    assert is_running(rows[node])
+    return good([*steps, taken(node, rows[node], asked)])
+
+
+def misdelivered_message(steps: list[Step]) -> RecordedRun:
+    asked = some_request(steps)
+    rows = rows_after(steps)
+    node = next(n for n, row in rows.items() if n != asked.destination and is_running(row))
+    return good([*steps, taken(node, rows[node], asked)])
+
+
+def early_message(steps: list[Step]) -> RecordedRun:
+    """Delivered first, sent afterwards: a prefix of another run, in which nobody else moves."""
+    row = initial_row(THREE)
+    asked = some_request(steps)
+    before = taken(asked.destination, row, asked)
+    own = [step for step in steps if step.node == asked.source]
+    until = next(number for number, step in enumerate(own) if asked in step.sent)
+    assert all(action_of(step.input).endswith("Timeout") for step in own[: until + 1] if step.input)
+    return good([before, *own[: until + 1]])
+
+
+def delivered_when_down(steps: list[Step]) -> RecordedRun:
+    rows = rows_after(steps)
+    asked = some_request(steps)
+    node = asked.destination
+    row, crash = rows[node], []
+    if is_running(row):
+        crash = [taken(node, row, Crash(keep=row.flushed))]
+        row = crash[0].after
+    return good([*steps, *crash, taken(node, row, asked)])
+
+
+def sent_twice(steps: list[Step]) -> RecordedRun:
+    number = next(number for number, step in enumerate(steps) if step.sent)
+    sent = steps[number].sent
+    return good(with_step(steps, number, sent=(*sent, sent[-1])))
+
+
+def other_constants(steps: list[Step]) -> RecordedRun:
+    """A step that is allowed under either: a timer knows nothing of how much a fetch carries."""
+    number = next(n for n, s in enumerate(steps) if s.action == "HandleElectionTimeout")
+    return RecordedRun(THREE, steps, foreign={number: OTHER})
+
+
+def no_form(steps: list[Step]) -> RecordedRun:
+    number = last_step_of_each_node(steps)[0]
+    row = steps[number].after
+    return good(with_step(steps, number, after=replace(row, end_offsets=row.end_offsets[1:])))
+
+
+def mislabelled(steps: list[Step]) -> RecordedRun:
+    """`Resign` and a check-quorum timeout have the same outcomes: TLC cannot tell them apart."""
+    return good([*steps, taken_by_leader(steps, Resign())])
+
+
+def taken_by_leader(steps: Sequence[Step], input: Input) -> Step:
+    leaders = [n for n, row in rows_after(steps).items() if row.role == "Leader"]
+    return taken(leaders[0], rows_after(steps)[leaders[0]], input)
+
+
+def relabel(tables: Tables) -> Tables:
+    """The label and the type column say check-quorum timeout, the body says `Resign`."""
+    to = CheckQuorumTimeout.__name__
+    steps, inputs = tables["steps"], tables["inputs"]
+    actions = [f"Handle{to}" if a == "HandleResign" else a for a in steps["action"].to_pylist()]
+    types = [to if t == Resign.__name__ else t for t in inputs["type"].to_pylist()]
+    return {
+        **tables,
+        "steps": set_column(steps, "action", actions),
+        "inputs": set_column(inputs, "type", types),
+    }
+
+
+def forge_digest(tables: Tables) -> Tables:
+    digests = tables["rows"]["digest"].to_pylist()
+    return {**tables, "rows": set_column(tables["rows"], "digest", [b"0" * 16, *digests[1:]])}
+
+
+def forge_count(tables: Tables) -> Tables:
+    counts = tables["steps"]["count"].to_pylist()
+    return {**tables, "steps": set_column(tables["steps"], "count", [counts[0] + 1, *counts[1:]])}
+
+
+def set_column(of: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    at = of.schema.get_field_index(name)
+    return of.set_column(at, of.schema.field(at), pa.array(values, of.schema.field(at).type))
+
+
+FAULTS = (
+    Fault("nothing"),
+    Fault("corrupted row", rejected=True, run=corrupted_row),
+    Fault("corrupted sent", rejected=True, run=corrupted_sent),
+    Fault("omitted sent", rejected=True, run=omitted_sent),
+    Fault("dropped reason", rejected=True, run=dropped_reason),
+    Fault("other reason", rejected=True, run=other_reason),
+    Fault("wrong first row", ("FirstRowsInitial",), rejected=True, run=wrong_first_row),
+    Fault("broken chain", ("Chained",), run=broken_chain),
+    Fault("dropped step", ("StepsCounted",), run=dropped_step),
+    Fault("invented message", ("Provenanced",), run=invented_message),
+    Fault("altered message", ("Provenanced",), run=altered_message),
+    Fault("misdelivered message", ("Provenanced",), run=misdelivered_message),
+    Fault("early message", ("Provenanced",), run=early_message),
+    Fault("delivered when down", ("NothingWhenDown",), run=delivered_when_down),
+    Fault("sent twice", ("SentOnce",), run=sent_twice),
+    Fault("other constants", ("ConstantsAgree",), run=other_constants),
+    Fault("no form", ("WellFormed",), run=no_form),
+    Fault("mislabelled", ("ContentAddressed", "Labelled"), run=mislabelled, tables=relabel),
+    Fault("forged digest", ("ContentAddressed",), tables=forge_digest),
+    Fault("forged count", ("StepsCounted",), tables=forge_count),
+    Fault("nothing again"),
+)
+NUMBER = {fault.name: number for number, fault in enumerate(FAULTS)}
+
+
+def fits(fault: Fault, steps: list[Step]) -> RecordedRun | None:
+    """The run with the fault in it, or None where the walk has no place for it."""
+    try:
+        return fault.run(steps)
+    except (StopIteration, IndexError, AssertionError):
+        return None
+
+
+def planted(fault: Fault, number: int) -> PartTables:
+    """A part with one run, in which the fault is; the first walk that has a place for it."""
+    for seed in range(1000, 1200):
+        run = fits(fault, steps_of_walk(THREE, seed, LENGTH))
+        if run is not None:
+            part = part_of([run], first_run=number)
+            return part._replace(tables=fault.tables(part.tables))
+    raise AssertionError(f"no walk has a place for {fault.name}")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("planted") / "trace"
+    write_trace(directory, [planted(fault, number) for number, fault in enumerate(FAULTS)])
+    return directory
+
+
+@pytest.fixture(scope="module")
+def judged(trace: Path) -> Conformance:
+    return conform(trace, ConformOptions(backend=Pool(1)))
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_reported_by_its_check_and_by_no_other(
+    judged: Conformance, trace: Path, fault: Fault
+) -> None:
+    run = NUMBER[fault.name]
+    listed = judged.summary["findings"]["listed"]
+    assert sorted({f["check"] for f in listed if f["run"] == run}) == sorted(fault.found)
+    joined = pq.read_table(trace / "conform" / JOINED_RUNS).to_pylist()
+    assert any(row["run"] == run for row in joined) == fault.rejected
+
+
+@pytest.mark.tlc
+def test_every_check_has_a_fault_that_it_reported(judged: Conformance) -> None:
+    by_check = judged.summary["findings"]["by_check"]
+    assert set(by_check) == set(CHECKS)
+    assert all(by_check.values()), by_check
+    assert judged.verdict == "violated"
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("name", "differences"),
+    [
+        ("corrupted row", "after.flushed: recorded"),
+        ("corrupted sent", "sent{}.epoch: recorded"),
+        ("omitted sent", "sent element"),
+        ("dropped reason", 'ignored: recorded "", spec allows {"NotAwaited"}'),
+        ("other reason", 'ignored: recorded "NotLeader", spec allows {"NotAwaited"}'),
+    ],
+)
+def test_a_rejected_step_is_explained_in_the_words_of_its_run(
+    judged: Conformance, trace: Path, name: str, differences: str
+) -> None:
+    rejections = [r for r in judged.summary["rejections"] if r["run"] == NUMBER[name]]
+    (rejection,) = rejections
+    assert rejection["outcomes"] == 1
+    assert any(line.startswith(differences) for line in rejection["differences"])
+    assert rejection["replay"] == f"kraftcheck replay {trace} --run {NUMBER[name]}"
+
+
+@pytest.mark.tlc
+def test_a_first_row_that_is_not_initial_is_a_rejected_step(judged: Conformance) -> None:
+    rejected = [r for r in judged.summary["rejections"] if r["run"] == NUMBER["wrong first row"]]
+    assert {r["action"] for r in rejected} == {"Init"}
+    assert len(rejected) >= 1
+
+
+def test_a_label_that_contradicts_its_input_is_refused_when_read(tmp_path: Path) -> None:
+    """Where the type column is honest, the trace contract itself does not hold."""
+    part = planted(Fault("honest type", run=mislabelled), 0)
+    steps = part.tables["steps"]
+    actions = [
+        "HandleCheckQuorumTimeout" if a == "HandleResign" else a
+        for a in steps["action"].to_pylist()
+    ]
+    part = part._replace(tables={**part.tables, "steps": set_column(steps, "action", actions)})
+    assert {finding.check for finding in check_runs(Part(part))} == {"Labelled"}
+    write_trace(tmp_path / "trace", [part])
+    entry = read_manifest(tmp_path / "trace").parts[0]
+    with pytest.raises(TraceError, match="HandleCheckQuorumTimeout of an input of type Resign"):
+        read_part(tmp_path / "trace", entry)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_is_quiet_on_good_runs(name: str) -> None:
+    runs = [good(steps_of_walk(THREE, seed, LENGTH)) for seed in range(6)]
+    assert list(CHECKS[name](Part(part_of(runs)))) == []
+
+
+def test_a_check_goes_on_after_the_first_run() -> None:
+    """Every bad run is found, with its own number and its own first bad step."""
+    steps = [steps_of_walk(THREE, seed, LENGTH) for seed in range(3)]
+    bad = [*steps[1], taken(*_ready(steps[1]))]
+    request = VoteRequest(2, 1, epoch=50, last_epoch=1, last_offset=9, pre_vote=True)
+    runs = [
+        good([*steps[0], taken(1, rows_after(steps[0])[1], request)]),
+        good(bad),
+        good([*steps[2], taken(1, rows_after(steps[2])[1], request)]),
+    ]
+    found = check_runs(Part(part_of(runs, first_run=70)))
+    assert [(f.check, f.run, f.step) for f in found if f.check == "Provenanced"] == [
+        ("Provenanced", 70, LENGTH),
+        ("Provenanced", 72, LENGTH),
+    ]
+
+
+def _ready(steps: Sequence[Step]) -> tuple[int, Row, Input]:
+    """A timer that is armed: it needs no sender."""
+    return next(
+        (node, row, RequestTimeout(peer))
+        for node, row in rows_after(steps).items()
+        if is_running(row)
+        for peer, state in zip(THREE.voters, row.connections, strict=True)
+        if state != "Ready"
+    )
