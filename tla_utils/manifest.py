@@ -33,6 +33,7 @@ from tla_utils.overrides import ModuleSource, check_overrides, find_module, read
 FOLDERS = ("", "models", "bugs")
 CFG_FOLDERS = ("models", "bugs")
 DEADLOCK = "deadlock"
+DEFAULT_TIMEOUT_S = 600.0
 
 # `Constant = value` in a cfg, where a value is a set, a string or a word; and its comments.
 _VALUE = re.compile(r"(\w+)\s*=\s*(\{[^{}]*\}|\"[^\"]*\"|[^\s=]+)")
@@ -76,7 +77,7 @@ class Model:
     generated: int | None = None
     workers: int = 1
     heap_mb: int = 1024
-    timeout_s: float = 600.0
+    timeout_s: float = DEFAULT_TIMEOUT_S
     deadlock: bool = False
     bug: str | None = None
     baseline: str | None = None

@@ -1,0 +1,153 @@
+"""The folder a command writes to: whose it is, and what is merged into its summary.json.
+
+Laws of this file:
+
+* A folder is used if it is new, empty or ours; a folder with other people's files is refused.
+* A file is replaced whole, in one rename, or stays as it was.
+* summary.json is merged: a verb replaces what it has found before and leaves the rest. `verdict` is
+  the worst of the parts' verdicts, and `reasons` are theirs, one behind the other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+
+SUMMARY = "summary.json"
+SPECS = "specs.json"
+# A folder with one of these was made by us.
+OURS = (SUMMARY, SPECS, "manifest.json")
+
+
+def claim(folder: Path) -> Path:
+    """Make the folder if need be, and see that it can be written to.
+
+    Raises BadInput when it holds files but none of ours, or is no folder; OSError when it cannot be
+    written to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is a file; name a folder to write to")
+    folder.mkdir(parents=True, exist_ok=True)
+    present = sorted(path.name for path in folder.iterdir())
+    if present and not any(name in present for name in OURS):
+        raise BadInput(f"{folder} holds {present[0]}, which is not ours: name a new folder")
+    probe = folder / f".probe.{os.getpid()}"
+    probe.touch()
+    probe.unlink()
+    return folder
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file with this text, or as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: object) -> None:
+    write_whole(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a file; {} if there is none. Raises BadInput for what is no JSON object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{path} is damaged: it holds no object")
+    return value
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one verb has found, for summary.json.
+
+    verdict: holds, violated or unknown; reasons: why it is not holds. facts: what stands at the
+    top of the summary, such as runs and steps. details: whatever else, under `parts`. seeds,
+    versions: merged into those at the top.
+    """
+
+    name: str
+    verdict: str
+    seconds: float
+    reasons: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def merge(folder: Path, part: Part, outdated: Collection[str] = ()) -> dict[str, Any]:
+    """Merge a part into the folder's summary.json; returns the whole.
+
+    outdated: parts that were found of something that is no longer there; with them go all facts.
+    """
+    with _locked(folder):
+        before = without_parts(read_json(folder / SUMMARY), outdated)
+        merged = merged_summary(before, part)
+        write_json(folder / SUMMARY, merged)
+    return merged
+
+
+def without_parts(summary: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The summary as if these parts had never been; as it is when it has none of them."""
+    parts: dict[str, Any] = summary.get("parts", {})
+    if not set(names) & set(parts):
+        return dict(summary)
+    kept = {name: part for name, part in parts.items() if name not in names}
+    return {"parts": kept, **{key: summary.get(key, {}) for key in ("seeds", "versions")}}
+
+
+def merged_summary(before: Mapping[str, Any], part: Part) -> dict[str, Any]:
+    """The summary with this part in it, in the place of what the verb had found before."""
+    own = {"verdict": part.verdict, "seconds": round(part.seconds, 3)}
+    parts = {**before.get("parts", {}), part.name: own | {"reasons": [*part.reasons]}}
+    parts[part.name] |= part.details
+    codes = [exits.code_of(each["verdict"]) for each in parts.values()]
+    known = {"kraftcheck": version(), "Python": platform.python_version(), **part.versions}
+    return {
+        **before,
+        **part.facts,
+        "verdict": exits.VERDICTS[exits.worst(codes)],
+        # Runs that violate an invariant are found by `simulate` and by `conform`: say it once.
+        "reasons": list(dict.fromkeys(r for each in parts.values() for r in each["reasons"])),
+        "seconds": {name: each["seconds"] for name, each in parts.items()},
+        "seeds": {**before.get("seeds", {}), **part.seeds},
+        "versions": {**before.get("versions", {}), **known},
+        "parts": parts,
+    }
+
+
+def version() -> str:
+    """The version of kraftcheck as set-up installed it."""
+    try:
+        return metadata.version("kraftcheck")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,246 @@
+"""`simulate` and `conform`: a campaign of recorded runs, and its conformance to the specs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Meter, Screen
+from reference.bugs.catalog import OutOfScope, bug
+from reference.sim.scenario import scenario as scenario_of
+from tla_utils import find_jar
+from tla_utils.jar import JAR_VARIABLE
+from traces.jobs.backends import Backend, Pool, Spark
+from traces.jobs.conform import ConformOptions
+from traces.jobs.conform import conform as conform_trace
+from traces.jobs.simulate import simulate as simulate_trace
+from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, part_path, read_manifest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BACKENDS = ("auto", "pool", "spark")
+DEFAULT_MASTER = "local[*]"
+
+# `auto` takes Spark from so many runs on, or when a master is named: below, starting it costs more
+# than it could ever win back.
+SPARK_RUNS = 100_000
+
+SIMULATE, CONFORM = "simulate", "conform"
+LISTED = 5
+
+
+# -- simulate
+
+
+def simulate(
+    out: Path,
+    *,
+    scenario: str,
+    runs: int,
+    seed: int,
+    bug_id: str | None = None,
+    backend: str = "auto",
+    master: str | None = None,
+    screen: Screen,
+) -> int:
+    """Record runs of the reference, or those of them that are still missing in the folder."""
+    campaign = Campaign(
+        scenario=_known_scenario(scenario), seed=seed, runs=runs, bug=_known_bug(bug_id)
+    )
+    before = _parts(artifacts.claim(out))
+    begin = monotonic()
+    with (
+        backend_of(backend, master, runs) as place,
+        screen.progress(f"simulating {scenario}", runs) as meter,
+    ):
+        manifest = simulate_trace(
+            out,
+            campaign,
+            backend=place,
+            progress=lambda stage, done, total: meter.update(done),
+        )
+    part = recorded(out, manifest, monotonic() - begin)
+    artifacts.merge(out, part, outdated=() if before == len(manifest.parts) else [CONFORM])
+    _show_recorded(out, manifest, part, screen)
+    return exits.code_of(part.verdict)
+
+
+def _known_scenario(name: str) -> str:
+    try:
+        return scenario_of(name).name
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+
+
+def _known_bug(id: str | None) -> str | None:
+    """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had."""
+    if id is None:
+        return None
+    found = bug(id)
+    if not found.in_scope:
+        raise OutOfScope(f"{found.id} cannot be simulated: it {found.scope}")
+    return found.id
+
+
+def _parts(folder: Path) -> int:
+    return len(read_manifest(folder).parts) if (folder / "manifest.json").exists() else 0
+
+
+def recorded(folder: Path, manifest: Manifest, seconds: float) -> artifacts.Part:
+    """What the runs themselves have found: violated invariants, and cores that stood still."""
+    steps, broken, ended = 0, Counter[str](), Counter[str]()
+    runs_broken = 0
+    for entry in manifest.parts:
+        path = part_path(folder, entry, "runs")
+        table = pq.read_table(path, columns=["handler_calls", "verdict", "violations"])
+        steps += sum(table["handler_calls"].to_pylist())
+        ended.update(table["verdict"].to_pylist())
+        for violations in table["violations"].to_pylist():
+            runs_broken += bool(violations)
+            broken.update({violation["invariant"] for violation in violations})
+    runs = sum(entry.runs for entry in manifest.parts)
+    stuck = runs - ended[PROGRESSED] - ended[STOPPED]
+    reasons = [f"invariant {name} was violated in {n} runs" for name, n in sorted(broken.items())]
+    if stuck:
+        reasons.append(f"{stuck} healed runs made no progress")
+    violations = {"runs": runs_broken, "by_name": dict(sorted(broken.items()))}
+    return artifacts.Part(
+        SIMULATE,
+        verdict=exits.VERDICTS[exits.VIOLATED if reasons else exits.HOLDS],
+        seconds=seconds,
+        reasons=reasons,
+        facts={"runs": runs, "steps": steps, "invariant_violations": violations},
+        details={"runs": runs, "steps": steps, "bug": manifest.campaign.bug},
+        seeds={manifest.campaign.scenario: manifest.campaign.seed},
+    )
+
+
+def _show_recorded(out: Path, manifest: Manifest, part: artifacts.Part, screen: Screen) -> None:
+    campaign = manifest.campaign
+    facts = [
+        ("verdict", part.verdict),
+        ("campaign", f"{campaign.scenario}, seed {campaign.seed}, bug {campaign.bug or 'none'}"),
+        ("runs", f"{part.facts['runs']:,} in {part.seconds:.1f} s"),
+        ("steps", f"{part.facts['steps']:,}"),
+        *[("", reason) for reason in part.reasons],
+        ("next", f"kraftcheck conform {out}"),
+    ]
+    screen.facts(facts)
+    screen.document({"verdict": part.verdict, "reasons": part.reasons, **part.facts})
+
+
+# -- conform
+
+
+def conform(
+    folder: Path,
+    *,
+    jar: str | None = None,
+    backend: str = "auto",
+    master: str | None = None,
+    screen: Screen,
+) -> int:
+    """Judge every recorded step with TLC, and every run with the checks on runs."""
+    manifest = read_manifest(folder)
+    if jar:
+        # The one place where every run of TLC looks, those of workers included.
+        os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
+    with backend_of(backend, master, manifest.campaign.runs) as place:
+        summary = _judged(folder, manifest, place, screen)
+    found = summary["parts"][CONFORM]
+    _show_judged(folder, summary, screen)
+    screen.document(summary)
+    return exits.code_of(found["verdict"])
+
+
+def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) -> dict[str, Any]:
+    """The job writes a summary of its own: what other verbs have found is kept beside it, and is
+    put back if the job fails."""
+    before = artifacts.without_parts(artifacts.read_json(folder / artifacts.SUMMARY), [CONFORM])
+    begin = monotonic()
+    try:
+        with _stages(screen) as told:
+            summary = conform_trace(folder, ConformOptions(backend=place), told).summary
+    except BaseException:
+        if before:
+            artifacts.write_json(folder / artifacts.SUMMARY, before)
+        raise
+    part = artifacts.Part(
+        CONFORM,
+        verdict=summary["verdict"],
+        seconds=monotonic() - begin,
+        reasons=summary["reasons"],
+        facts=summary,
+        details={"stages": summary["seconds"]},
+        seeds={manifest.campaign.scenario: manifest.campaign.seed},
+        versions=summary["versions"],
+    )
+    merged = artifacts.merged_summary(before, part)
+    artifacts.write_json(folder / artifacts.SUMMARY, merged)
+    return merged
+
+
+@contextmanager
+def _stages(screen: Screen) -> Iterator[Callable[[str, int, int], None]]:
+    """Progress of a job in stages, one meter for each, opened when the first word of it comes."""
+    labels = {"read": "reading parts", "judge": "judging steps", "join": "joining back"}
+    with ExitStack() as stack:
+        open_now: list[tuple[str, Meter]] = []
+
+        def told(stage: str, done: int, total: int) -> None:
+            if not open_now or open_now[0][0] != stage:
+                stack.close()
+                meter = stack.enter_context(screen.progress(labels.get(stage, stage), total))
+                open_now[:] = [(stage, meter)]
+            open_now[0][1].update(done)
+
+        yield told
+
+
+def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> None:
+    distinct = summary["distinct_steps"]
+    facts = [
+        ("verdict", summary["parts"][CONFORM]["verdict"]),
+        ("runs", f"{summary['runs']:,}"),
+        ("steps", f"{summary['steps']:,}, {distinct['canonical']:,} distinct"),
+        ("rejected", f"{summary['rejected_steps']:,} distinct steps"),
+        *[("", reason) for reason in summary["parts"][CONFORM]["reasons"]],
+    ]
+    screen.facts(facts)
+    for each in summary["rejections"][:LISTED]:
+        screen.line(f"rejected: {each['action']} in run {each['run']}, step {each['step']}")
+        for difference in each.get("differences", [])[:LISTED]:
+            screen.line(f"    {difference}")
+        screen.line(f"    {each['replay']}")
+    screen.line(f"next      kraftcheck report {folder}")
+
+
+# -- Where the work is done
+
+
+@contextmanager
+def backend_of(name: str, master: str | None, runs: int) -> Iterator[Backend]:
+    """The pool, or Spark, which is stopped at the end."""
+    if name == "pool" and master:
+        raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
+    if name == "pool" or (name == "auto" and not master and runs < SPARK_RUNS):
+        yield Pool()
+        return
+    # Late: a second of import that the pool need not spend.
+    from traces.jobs.session import spark_session
+
+    session: SparkSession = spark_session(master or DEFAULT_MASTER)
+    try:
+        yield Spark(session)
+    finally:
+        session.stop()

@@ -1,0 +1,218 @@
+"""The verbs: options in, exit code out. What a verb does is in the module of its name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck import artifacts, exits
+from kraftcheck.screen import Screen
+
+FOLDER = click.Path(path_type=Path)
+
+
+class Verbs(click.Group):
+    """A group whose errors are one line each and whose exit codes are ours (see exits.py)."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        extra |= {"standalone_mode": False, "prog_name": extra.get("prog_name") or "kraftcheck"}
+
+        def work() -> int | None:
+            code: int | None = super(Verbs, self).main(*args, **extra)
+            sys.stdout.flush()
+            return code
+
+        sys.exit(exits.guarded(work))
+
+
+def shown(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options --json and --quiet, as one Screen."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+    @click.option("--quiet", is_flag=True, help="Show no progress.")
+    @wraps(verb)
+    def wrapped(as_json: bool, quiet: bool, **options: Any) -> int:
+        return verb(screen=Screen(json=as_json, quiet=quiet), **options)
+
+    return wrapped
+
+
+def tools(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that choose the TLC jar and Java."""
+    jar = click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
+    java = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
+    return jar(java(verb))
+
+
+@click.group(
+    "kraftcheck",
+    cls=Verbs,
+    context_settings={"help_option_names": ["--help"], "max_content_width": 99},
+)
+@click.version_option(artifacts.version(), "--version", message="kraftcheck %(version)s")
+def cli() -> None:
+    """Verify Kafka-style replicated logs in KRaft mode: specs, simulation, conformance.
+
+    Exit codes: 0 holds, 1 violated, 2 unknown, 3 bad input.
+
+    \b
+    Example: kraftcheck verify --out runs/verify
+    """
+
+
+# -- spec
+
+
+@cli.group()
+def spec() -> None:
+    """Check the TLA+ models, or list them.
+
+    \b
+    Example: kraftcheck spec check --tier small
+    """
+
+
+SPECS_OPTION = click.option(
+    "--specs", type=FOLDER, help="The folder with models.toml; default: specs/ of this checkout."
+)
+
+
+@spec.command("check")
+@click.option(
+    "--tier",
+    "tiers",
+    multiple=True,
+    help="A tier of models, or all; may be repeated; default: small.",
+)
+@click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
+@click.option("--out", type=FOLDER, help="A folder for specs.json and TLC's output.")
+@SPECS_OPTION
+@tools
+@shown
+def spec_check(specs: Path | None, **options: Any) -> int:
+    """Check models with TLC against their expected verdicts.
+
+    \b
+    Example: kraftcheck spec check --tier small --tier bugs
+    """
+    from kraftcheck import specs as work
+
+    return work.check(specs or work.SPECS, **options)
+
+
+@spec.command("list")
+@SPECS_OPTION
+@shown
+def spec_list(specs: Path | None, screen: Screen) -> int:
+    """List the models with what is expected of them.
+
+    \b
+    Example: kraftcheck spec list
+    """
+    from kraftcheck import specs as work
+
+    return work.show_list(specs or work.SPECS, screen)
+
+
+# -- campaigns
+
+
+def placed(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that say where the work is done."""
+    backend = click.option(
+        "--backend",
+        type=click.Choice(["auto", "pool", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Processes on this machine, or Spark; auto takes Spark for long campaigns.",
+    )
+    master = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
+    return backend(master(verb))
+
+
+@cli.command()
+@click.option("--scenario", default="quorum", show_default=True, help="What is simulated.")
+@click.option("--runs", type=click.IntRange(min=1), required=True, help="How many runs.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+@placed
+@shown
+def simulate(**options: Any) -> int:
+    """Record runs of the reference under faults, or those still missing.
+
+    \b
+    Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
+    """
+    from kraftcheck import campaign as work
+
+    return work.simulate(**options)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
+@placed
+@shown
+def conform(**options: Any) -> int:
+    """Judge every step of recorded runs against the specs.
+
+    \b
+    Example: kraftcheck conform runs/Z01
+    """
+    from kraftcheck import campaign as work
+
+    return work.conform(**options)
+
+
+# -- bugs
+
+
+@cli.group()
+def bugs() -> None:
+    """List the known bugs, or tell about one.
+
+    \b
+    Example: kraftcheck bugs show Z01
+    """
+
+
+@bugs.command("list")
+@shown
+def bugs_list(screen: Screen) -> int:
+    """List the known bugs with the property that each breaks.
+
+    \b
+    Example: kraftcheck bugs list
+    """
+    from kraftcheck import bugs as work
+
+    return work.show_list(screen)
+
+
+@bugs.command("show")
+@click.argument("bug", metavar="ID")
+@shown
+def bugs_show(bug: str, screen: Screen) -> int:
+    """Tell a bug's story, what it replaces, and how to have it.
+
+    \b
+    Example: kraftcheck bugs show Z01
+    """
+    from kraftcheck import bugs as work
+
+    return work.show(bug, screen)
+
+
+def main() -> None:
+    """The console script."""
+    cli()
+
+
+if __name__ == "__main__":
+    main()

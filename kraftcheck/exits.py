@@ -1,0 +1,203 @@
+"""How a command ends: exit codes, and one line for every error.
+
+    0    holds                    every verdict is the wanted one
+    1    violated                 something was found
+    2    unknown                  a bound or a time limit was reached, so nothing is claimed
+    3    bad input                said in one line on stderr; nothing was judged
+    130  interrupted (143: terminated)
+
+When several apply, 3 comes before 1, 1 before 2, 2 before 0.
+
+Law of this file: no traceback reaches the user. What people can cause has a line of its own; what
+only a defect of kraftcheck can cause is one line too, is "unknown", and says how to see more.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+import click
+
+HOLDS, VIOLATED, UNKNOWN, BAD_INPUT = 0, 1, 2, 3
+INTERRUPTED, TERMINATED = 130, 143
+BROKEN_PIPE = 141
+
+VERDICTS = {HOLDS: "holds", VIOLATED: "violated", UNKNOWN: "unknown", BAD_INPUT: "bad input"}
+PRECEDENCE = (BAD_INPUT, VIOLATED, UNKNOWN, HOLDS)
+
+TRACEBACK_VARIABLE = "KRAFTCHECK_TRACEBACK"
+
+
+class BadInput(Exception):
+    """Something the user gave cannot be used; the message is one line."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, treated like an interrupt."""
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code for several verdicts together."""
+    found = set(codes)
+    return next((code for code in PRECEDENCE if code in found), HOLDS)
+
+
+def code_of(verdict: str) -> int:
+    """The exit code of a verdict by name."""
+    return {name: code for code, name in VERDICTS.items()}[verdict]
+
+
+def guarded(work: Callable[[], int | None]) -> int:
+    """Run a command; returns its exit code, and has said on stderr what went wrong, if anything."""
+    try:
+        with _interruptible():
+            return work() or HOLDS
+    except click.exceptions.Exit as exit:
+        return exit.exit_code
+    except click.exceptions.NoArgsIsHelpError as shown:
+        click.echo(shown.format_message())
+        return HOLDS
+    except click.ClickException as error:
+        return _usage(error)
+    except Terminated:
+        return _say("terminated", TERMINATED)
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has left (`| head`): not an error, and no place to say it.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:
+        return _explained(error)
+
+
+def _explained(error: Exception) -> int:
+    if _is_bad_input(error):
+        return _say(str(error), BAD_INPUT)
+    if isinstance(error, OSError):
+        return _say(_os_line(error), BAD_INPUT)
+    if isinstance(error, MemoryError):
+        return _say("out of memory", UNKNOWN)
+    if os.environ.get(TRACEBACK_VARIABLE):
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return _say(
+        f"a defect of kraftcheck: {type(error).__name__}: {error}{place}; "
+        f"{TRACEBACK_VARIABLE}=1 shows where",
+        UNKNOWN,
+    )
+
+
+# Errors that mean bad input, as (module, class): named and not imported, so that reporting a
+# mistyped option does not load Arrow.
+_BAD_INPUT = {
+    ("kraftcheck.exits", "BadInput"),
+    ("tla_utils.errors", "ToolError"),
+    ("traces.schema", "TraceError"),
+    ("reference.bugs.catalog", "UnknownBug"),
+    ("reference.bugs.catalog", "OutOfScope"),
+}
+
+
+def _is_bad_input(error: Exception) -> bool:
+    return any((kind.__module__, kind.__name__) in _BAD_INPUT for kind in type(error).__mro__)
+
+
+def _os_line(error: OSError) -> str:
+    place = f"{error.filename}: " if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{place}no space left"
+    return f"{place}{error.strerror or error}"
+
+
+def _usage(error: click.ClickException) -> int:
+    """Click's own complaints (an unknown option, a missing value), in our one line."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f"; see `{context.command_path} --help`" if context else ""
+    return _say(error.format_message().rstrip(".") + hint, BAD_INPUT)
+
+
+def _say(message: str, code: int) -> int:
+    # Errors may quote what a tool printed; a line stays a line.
+    with suppress(OSError):
+        print(f"kraftcheck: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    return code
+
+
+# -- Interrupts
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """On SIGINT and SIGTERM end the JVMs that we started, then raise in the main thread.
+
+    JVMs are in sessions of their own, so a Ctrl-C does not reach them, and the threads that wait
+    for them cannot be interrupted: unless they end, neither do we.
+    """
+    kinds: dict[int, type[KeyboardInterrupt]] = {
+        signal.SIGINT: KeyboardInterrupt,
+        signal.SIGTERM: Terminated,
+    }
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        end_detached_children()
+        raise kinds[number]
+
+    try:
+        before = {number: signal.signal(number, stop) for number in kinds}
+    except ValueError:
+        # Not the main thread (a test, a notebook): signals are somebody else's business.
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_detached_children() -> None:
+    """Kill the processes that descend from this one and left its session."""
+    session = os.getsid(0)
+    for pid in _descendants():
+        with suppress(OSError):
+            if os.getsid(pid) != session:
+                os.kill(pid, signal.SIGKILL)
+
+
+def _descendants() -> list[int]:
+    parents = _parents()
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        parent = waiting.pop()
+        children = [pid for pid, above in parents.items() if above == parent]
+        found += children
+        waiting += children
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process, from /proc or, where there is none, from ps."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            # The name in brackets may hold anything; the fields behind it are state and parent.
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    if parents:
+        return parents
+    with suppress(OSError):
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+        pairs = (line.split() for line in listed.stdout.splitlines())
+        return {int(pid): int(parent) for pid, parent in pairs}
+    return {}

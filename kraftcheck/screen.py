@@ -1,0 +1,177 @@
+"""What a command shows: results on stdout, how far it is on stderr.
+
+Law of this file: stdout carries the result and nothing else, as aligned lines or, with `--json`, as
+one JSON document; it is the same whether or not somebody watches. stderr carries progress: a bar on
+a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Protocol
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+# Without a terminal: a line of progress at most so often.
+PLAIN_INTERVAL_S = 10.0
+
+COLOURS = {
+    "holds": "green",
+    "ok": "green",
+    "violated": "red",
+    "MISMATCH": "red",
+    "REFUSED": "red",
+    "unknown": "yellow",
+}
+
+
+class Meter(Protocol):
+    """How far a piece of work has come."""
+
+    def update(self, done: int, note: str = "") -> None:
+        """So much is done; `note` is shown beside it."""
+
+
+class Screen:
+    """Where a command writes to; `json` and `quiet` are the options of the same names."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
+        self.json = json
+        self.quiet = quiet
+
+    def line(self, text: str = "") -> None:
+        """A line of the result; nothing with `--json`."""
+        if not self.json:
+            click.echo(text)
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Lines of a label and what it says; a line without a label belongs to the one above."""
+        known = list(facts)
+        width = max((len(label) for label, _ in known), default=0)
+        for label, said in known:
+            self.line(f"{label.ljust(width)}  {coloured(said, said)}")
+
+    def document(self, value: object) -> None:
+        """The result as JSON, with `--json`."""
+        if self.json:
+            click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+    def note(self, text: str) -> None:
+        """Something worth knowing that is no result."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Meter]:
+        """A bar or plain lines for work of `total` pieces."""
+        if self.quiet:
+            yield _Silent()
+        elif sys.stderr.isatty():
+            with _bar() as bar:
+                yield _Bar(bar, bar.add_task(label, total=total, note=""))
+        else:
+            plain = _Plain(label, total)
+            yield plain
+            plain.end()
+
+
+class _Silent:
+    def update(self, done: int, note: str = "") -> None:
+        pass
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=Console(stderr=True),
+        transient=True,
+        # Lines of the result go above the bar only where both are on the same terminal.
+        redirect_stdout=sys.stdout.isatty(),
+    )
+
+
+class _Bar:
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def update(self, done: int, note: str = "") -> None:
+        self._bar.update(self._task, completed=done, note=note)
+
+
+class _Plain:
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
+        self._begin = self._last = monotonic()
+        self._done = 0
+
+    def update(self, done: int, note: str = "") -> None:
+        self._done = done
+        if monotonic() - self._last >= PLAIN_INTERVAL_S:
+            self._last = monotonic()
+            self._say(note)
+
+    def end(self) -> None:
+        self._say("")
+
+    def _say(self, note: str) -> None:
+        seconds = monotonic() - self._begin
+        text = f"{self._label}: {self._done} of {self._total}, {seconds:.1f} s"
+        click.echo(f"{text}, {note}" if note else text, err=True)
+
+
+class Columns:
+    """Aligned lines; None is a dash.
+
+    heads: the columns' names, with ">" in front of those to be aligned to the right. rows: what is
+    going to be printed, as far as it is known, to find the widths.
+    """
+
+    def __init__(self, heads: Sequence[str], rows: Iterable[Sequence[object]] = ()) -> None:
+        self._right = [head.startswith(">") for head in heads]
+        self._heads = [head.removeprefix(">") for head in heads]
+        self._widths = [len(head) for head in self._heads]
+        for row in rows:
+            for k, cell in enumerate(row):
+                self._widths[k] = max(self._widths[k], len(_text(cell)))
+
+    @property
+    def head(self) -> str:
+        return self.row(self._heads)
+
+    def row(self, cells: Sequence[object]) -> str:
+        return "  ".join(self._cell(k, _text(cell)) for k, cell in enumerate(cells)).rstrip()
+
+    def _cell(self, k: int, text: str) -> str:
+        # The last column is not padded: the blanks would be coloured, and so would stay.
+        width = 0 if k == len(self._widths) - 1 else self._widths[k]
+        padded = text.rjust(self._widths[k]) if self._right[k] else text.ljust(width)
+        return coloured(padded, text)
+
+
+def coloured(text: str, word: str) -> str:
+    """The text in the colour of a verdict; click leaves the colour out where there is no screen."""
+    colour = COLOURS.get(word)
+    return click.style(text, fg=colour) if colour else text
+
+
+def _text(cell: object) -> str:
+    if cell is None or cell == "":
+        return "-"
+    return f"{cell:.1f}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,194 @@
+"""`spec check` and `spec list`: the models of specs/models.toml against what TLC finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from kraftcheck import artifacts, exits
+from kraftcheck.screen import Columns, Screen
+from tla_utils import (
+    Manifest,
+    Model,
+    ModelResult,
+    RunOptions,
+    check_models,
+    find_jar,
+    find_java,
+    read_manifest,
+)
+
+SPECS = Path(__file__).resolve().parent.parent / "specs"
+DEFAULT_TIER = "small"
+ALL_TIERS = "all"
+
+CHECKED = ("model", "verdict", "expected", "property", ">distinct", ">depth", ">seconds", "result")
+LISTED = ("model", "tier", "expected", "property", ">distinct", ">depth", "claim")
+
+
+def select(manifest: Manifest, tiers: Sequence[str], names: Sequence[str]) -> list[Model]:
+    """The models asked for; those of the small tier when nothing is."""
+    if ALL_TIERS in tiers:
+        return list(manifest.models.values())
+    return manifest.select(names, tiers if tiers or names else [DEFAULT_TIER])
+
+
+def check(
+    specs: Path,
+    *,
+    tiers: Sequence[str] = (),
+    names: Sequence[str] = (),
+    jar: str | None = None,
+    java: str | None = None,
+    out: Path | None = None,
+    screen: Screen,
+) -> int:
+    """Check the models, print a line for each, write specs.json; returns the exit code."""
+    manifest = read_manifest(specs / "models.toml")
+    models = select(manifest, tiers, names)
+    options = RunOptions(
+        java=find_java(java),
+        jar=find_jar(jar),
+        keep=artifacts.claim(out) / "tlc" if out is not None else None,
+    )
+    begin = monotonic()
+    results = _run(manifest, models, options, screen)
+    document = {
+        "verdict": exits.VERDICTS[exit_code(results)],
+        "seconds": round(monotonic() - begin, 3),
+        "tlc": options.jar.version if options.jar else "",
+        "java": options.java.version if options.java else 0,
+        "models": [as_json(result) for result in results],
+    }
+    if out is not None:
+        _write(out, document, results)
+    screen.line(_summary(results, monotonic() - begin))
+    screen.document(document)
+    return exit_code(results)
+
+
+def _run(
+    manifest: Manifest, models: Sequence[Model], options: RunOptions, screen: Screen
+) -> list[ModelResult]:
+    """All results; each model's line is printed as soon as those before it are."""
+    columns = Columns(CHECKED, [_expected_cells(model) for model in models])
+    ended: dict[str, ModelResult] = {}
+    waiting = list(models)
+    screen.line(columns.head)
+    with screen.progress("checking models", len(models)) as meter:
+
+        def show(result: ModelResult) -> None:
+            ended[result.model.name] = result
+            while waiting and waiting[0].name in ended:
+                screen.line(columns.row(_cells(ended[waiting.pop(0).name])))
+            meter.update(len(ended), f"last: {result.model.name}")
+
+        results = check_models(manifest, models, options, show)
+    for result in results:
+        if result.reason:
+            screen.line(f"{_word(result)} {result.model.name}: {result.reason}")
+    return results
+
+
+def exit_code(results: Sequence[ModelResult]) -> int:
+    """0 only if every model is as the manifest says."""
+    return exits.worst(_code(result) for result in results)
+
+
+def _code(result: ModelResult) -> int:
+    if result.matches:
+        return exits.HOLDS
+    if result.refused:
+        return exits.BAD_INPUT
+    return exits.UNKNOWN if result.verdict == "unknown" else exits.VIOLATED
+
+
+_WORDS = {
+    exits.HOLDS: "ok",
+    exits.VIOLATED: "MISMATCH",
+    exits.UNKNOWN: "unknown",
+    exits.BAD_INPUT: "REFUSED",
+}
+
+
+def _word(result: ModelResult) -> str:
+    return _WORDS[_code(result)]
+
+
+def _expected_cells(model: Model) -> list[object]:
+    """The line of a model that turns out as expected, for the widths; times under 10,000 s."""
+    depth = model.length if model.expect == "violated" else model.depth
+    expected = [model.name, model.expect, model.expect, model.property]
+    return [*expected, model.distinct or 10**6, depth, 999.9, ""]
+
+
+def _cells(result: ModelResult) -> list[object]:
+    # The depth of a violation is that of its counterexample.
+    depth = result.length if result.verdict == "violated" else result.depth
+    found = [result.property, result.distinct, depth, result.seconds]
+    return [result.model.name, result.verdict, result.model.expect, *found, _word(result)]
+
+
+def _summary(results: Sequence[ModelResult], seconds: float) -> str:
+    words = [_word(result) for result in results]
+    counts = {word: words.count(word) for word in _WORDS.values()}
+    odd = "".join(f", {n} {word}" for word, n in counts.items() if n and word != "ok")
+    return f"{counts['ok']} of {len(results)} models as expected{odd}, {seconds:.1f} s"
+
+
+def as_json(result: ModelResult) -> dict[str, Any]:
+    """A result for specs.json: what the manifest states of the model, and what was found."""
+    stated = {
+        key: value
+        for key, value in asdict(result.model).items()
+        if value not in (None, (), {}) and key not in ("heap_mb", "timeout_s")
+    }
+    found = {
+        "verdict": result.verdict,
+        "property": result.property,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "length": result.length,
+        "seconds": round(result.seconds, 3),
+        "cpu_seconds": round(result.cpu_seconds, 3),
+        "peak_rss_mb": round(result.peak_rss_mb, 1),
+        "matches": result.matches,
+        "outcome": _word(result),
+        "reason": result.reason,
+    }
+    return {"name": result.model.name, "model": stated, "found": found}
+
+
+def _write(out: Path, document: dict[str, Any], results: Sequence[ModelResult]) -> None:
+    artifacts.write_json(out / artifacts.SPECS, document)
+    part = artifacts.Part(
+        "spec",
+        verdict=document["verdict"],
+        seconds=document["seconds"],
+        reasons=[f"model {r.model.name}: {r.reason}" for r in results if r.reason],
+        details={"models": len(results), "as_expected": sum(r.matches for r in results)},
+        versions={"TLC": document["tlc"], "Java": str(document["java"])},
+    )
+    artifacts.merge(out, part)
+
+
+def show_list(specs: Path, screen: Screen) -> int:
+    """Print what the manifest states."""
+    models = list(read_manifest(specs / "models.toml").models.values())
+    rows = [_listed(model) for model in models]
+    columns = Columns(LISTED, rows)
+    screen.line(columns.head)
+    for row in rows:
+        screen.line(columns.row(row))
+    screen.document([{**asdict(model), "overlays": list(model.overlays)} for model in models])
+    return exits.HOLDS
+
+
+def _listed(model: Model) -> list[object]:
+    depth = model.length if model.expect == "violated" else model.depth
+    head = [model.name, model.tier, model.expect, model.property]
+    return [*head, model.distinct, depth, model.claim]

@@ -1,0 +1,165 @@
+"""`simulate` and `conform`, on a few runs: exit codes, summaries, what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck import artifacts, campaign
+from kraftcheck.cli import cli
+from tla_utils.errors import ToolError
+
+RUNS = 3
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def simulate(out: Path, *more: object, runs: int = RUNS) -> Result:
+    return run("simulate", "--runs", runs, "--out", out, "--quiet", *more)
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "summary.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with a bug that every voter has from its first vote on."""
+    folder = tmp_path_factory.mktemp("campaign") / "Z01"
+    assert simulate(folder, "--bug", "z01").exit_code in (0, 1)
+    return folder
+
+
+@pytest.fixture
+def trace(recorded: Path, tmp_path: Path) -> Path:
+    """The campaign in a folder of its own."""
+    folder: Path = shutil.copytree(recorded, tmp_path / "trace")
+    return folder
+
+
+def test_runs_are_recorded_and_summed_up(recorded: Path) -> None:
+    found = summary(recorded)
+    assert found["runs"] == RUNS and found["steps"] > 20 * RUNS
+    assert found["seeds"] == {"quorum": 1} and found["versions"]["kraftcheck"]
+    part = found["parts"]["simulate"]
+    assert (part["runs"], part["bug"]) == (RUNS, "Z01")
+    assert set(found["invariant_violations"]) == {"runs", "by_name"}
+
+
+def test_what_is_recorded_is_not_recorded_again(trace: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in trace.glob("part-*")}
+    assert simulate(trace, "--bug", "Z01", "--json").exit_code in (0, 1)
+    assert before == {path: path.stat().st_mtime_ns for path in trace.glob("part-*")}
+
+
+def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
+    result = simulate(tmp_path / "a", "--json", "--seed", 7, runs=1)
+    assert json.loads(result.stdout)["runs"] == 1 and result.stderr == ""
+
+
+def test_a_violated_invariant_is_violated(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = artifacts.Part("simulate", "violated", 1.0, ["planted"], {"runs": 1, "steps": 2})
+    monkeypatch.setattr(campaign, "recorded", lambda *_: found)
+    result = simulate(trace, "--bug", "Z01")
+    assert result.exit_code == 1
+    assert "verdict   violated\n" in result.stdout and " planted\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--runs", "0"], "0 is not in the range x>=1"),
+        (["--runs", "many"], "'many' is not a valid integer"),
+        (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
+        (["--bug", "Z1"], "no bug 'Z1'; did you mean Z01"),
+        (["--bug", "Z11"], "Z11 cannot be simulated: it needs voters to be removed"),
+        (["--backend", "pool", "--master", "local[2]"], "--master is an address of Spark"),
+        (["--backend", "cluster"], "'cluster' is not one of"),
+        (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),
+    ],
+)
+def test_bad_input_leaves_nothing(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    result = simulate(tmp_path / "new", *arguments)
+    assert result.exit_code == 3 and complaint in result.stderr and result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert not list((tmp_path / "new").glob("*"))
+
+
+def test_another_campaign_is_refused(trace: Path) -> None:
+    result = simulate(trace, "--bug", "Z01", "--seed", 2)
+    assert result.exit_code == 3 and "holds another campaign" in result.stderr
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    result = simulate(tmp_path)
+    assert result.exit_code == 3 and "thesis.tex, which is not ours" in result.stderr
+
+
+@pytest.mark.tlc
+def test_a_bug_is_found_by_the_steps_it_takes(trace: Path) -> None:
+    artifacts.merge(trace, artifacts.Part("spec", "holds", 1.0))
+    result = run("conform", trace, "--quiet")
+    assert result.exit_code == 1, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "verdict   violated" and lines[1] == f"runs      {RUNS}"
+    assert any(line.startswith("rejected: Handle") for line in lines)
+    assert f"    kraftcheck replay {trace} --run 0" in lines
+    assert "    after.quorumState.voted: recorded -1, spec allows {" in result.stdout
+
+    found = summary(trace)
+    assert set(found["parts"]) == {"simulate", "spec", "conform"}
+    assert found["parts"]["conform"]["verdict"] == found["verdict"] == "violated"
+    assert found["rejected_steps"] > 0 and found["rejections"]
+    assert found["seconds"]["spec"] == 1.0 and found["parts"]["conform"]["stages"]["judge"] > 0
+
+
+@pytest.mark.tlc
+def test_runs_of_the_correct_reference_conform(tmp_path: Path) -> None:
+    assert simulate(tmp_path / "runs", runs=2).exit_code == 0
+    result = run("conform", tmp_path / "runs", "--quiet", "--json")
+    assert result.exit_code == 0, result.stdout
+    assert json.loads(result.stdout)["verdict"] == "holds"
+
+
+def test_a_trace_cut_short_is_refused_and_loses_nothing(trace: Path) -> None:
+    before = summary(trace)
+    steps = next(trace.glob("part-*.steps.parquet"))
+    steps.write_bytes(steps.read_bytes()[:-100])
+    result = run("conform", trace, "--quiet")
+    assert result.exit_code == 3 and result.stderr.count("\n") == 1
+    assert str(steps) in result.stderr and "truncated" in result.stderr
+    assert summary(trace) == before
+
+
+def test_a_failing_job_takes_only_its_own_part_back(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        (trace / "summary.json").unlink()
+        raise ToolError("planted")
+
+    artifacts.merge(trace, artifacts.Part("conform", "violated", 1.0))
+    monkeypatch.setattr(campaign, "conform_trace", fail)
+    result = run("conform", trace, "--quiet")
+    assert (result.exit_code, result.stderr) == (3, "kraftcheck: planted\n")
+    assert set(summary(trace)["parts"]) <= {"simulate"}
+
+
+def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        result = run("conform", folder)
+        assert result.exit_code == 3 and "not a trace, or one never begun" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run("conform").exit_code == 3

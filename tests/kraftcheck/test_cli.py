@@ -1,0 +1,148 @@
+"""The command line as a whole: help, version, errors; and as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck import bugs
+from kraftcheck.cli import cli
+from reference.bugs.catalog import CATALOG
+from tests.tla_utils.toyspecs import write_specs
+from tla_utils.errors import ToolError
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def verbs(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from verbs(command, *names, name)
+        else:
+            yield (*names, name)
+
+
+VERBS = list(verbs(cli))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_help_is_a_sentence_and_an_example(verb: tuple[str, ...]) -> None:
+    result = run(*verb, "--help")
+    text = " ".join(result.stdout.split())
+    assert result.exit_code == 0
+    assert f" Example: kraftcheck {' '.join(verb)}" in text
+    sentence = text.split(" Example:")[0].partition(" ")[2]
+    assert sentence.endswith(".") and sentence.count(". ") == 0
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_has_json_and_quiet(verb: tuple[str, ...]) -> None:
+    text = run(*verb, "--help").stdout
+    assert "--json " in text and "--quiet " in text
+
+
+def test_no_verb_is_a_request_for_help() -> None:
+    for arguments in ((), ("spec",), ("bugs",)):
+        result = run(*arguments)
+        assert result.exit_code == 0 and result.stdout.startswith("Usage: kraftcheck")
+
+
+def test_the_version() -> None:
+    result = run("--version")
+    name, number = result.stdout.split()
+    assert name == "kraftcheck" and number[0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["spec", "chekc"], "No such command 'chekc'"),
+        (["--teir"], "No such option"),
+        (["bugs", "show"], "Missing argument 'ID'"),
+        (["bugs", "show", "Z77"], "no bug 'Z77'; did you mean Z17, Z07"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: list[str], complaint: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith("kraftcheck: ") and result.stderr.count("\n") == 1
+    assert complaint in result.stderr
+
+
+def test_a_planted_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise ToolError("TLC said\nplanted")
+
+    monkeypatch.setattr(bugs, "show_list", fail)
+    result = run("bugs", "list")
+    assert (result.exit_code, result.stderr) == (3, "kraftcheck: TLC said planted\n")
+
+
+def test_bugs_are_listed_and_shown() -> None:
+    lines = run("bugs", "list").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [bug.id for bug in CATALOG]
+    assert [bug["id"] for bug in json.loads(run("bugs", "list", "--json").stdout)] == [
+        bug.id for bug in CATALOG
+    ]
+    shown = run("bugs", "show", "z01").stdout
+    assert shown.startswith("Z01  ") and "kraftcheck simulate" in shown and "VoteOnce" in shown
+    assert "out of scope" in run("bugs", "show", "Z11").stdout
+    assert json.loads(run("bugs", "show", "Z01", "--json").stdout)["properties"][0] == "VoteOnce"
+
+
+# -- A process of its own
+
+
+def process(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kraftcheck.cli", *map(str, arguments)],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.tlc
+def test_a_model_is_checked(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    done = process("spec", "check", "--specs", tmp_path, "--model", "toy", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "holds"
+
+
+def test_errors_of_a_process(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    check = ("spec", "check", "--specs", tmp_path)
+    for arguments, env, said in [
+        ((*check, "--model", "tyo"), {}, "no model 'tyo'"),
+        (check, {"TLA2TOOLS_JAR": "no.jar"}, "no file at no.jar (from TLA2TOOLS_JAR)"),
+        (check, {"JAVA_HOME": "/nowhere"}, "JAVA_HOME is /nowhere"),
+        (("simulate", "--runs", "1", "--out", tmp_path), {}, "which is not ours"),
+    ]:
+        done = process(*arguments, **env)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr.count("\n") == 1 and said in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that is always full")
+def test_no_space_for_the_result_is_one_line() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m kraftcheck.cli bugs list > /dev/full'],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert done.stderr == "kraftcheck: no space left\n"

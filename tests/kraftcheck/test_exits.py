@@ -1,0 +1,136 @@
+"""How commands end: one line for every error, never a traceback, and the right exit code."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from kraftcheck import exits
+from reference.bugs.catalog import OutOfScope, UnknownBug
+from tla_utils.errors import ToolError
+from traces.schema import TraceError
+
+
+def raising(error: BaseException) -> int:
+    def work() -> int:
+        raise error
+
+    return exits.guarded(work)
+
+
+def no_space(path: str) -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device", path)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ToolError("TLC said\n  no"), 3, "TLC said no"),
+        (TraceError("run.parquet: truncated"), 3, "run.parquet: truncated"),
+        (UnknownBug("no bug 'Q'"), 3, "no bug 'Q'"),
+        (OutOfScope("not yet"), 3, "not yet"),
+        (exits.BadInput("not so"), 3, "not so"),
+        (no_space("out/a"), 3, "out/a: no space left"),
+        (PermissionError(errno.EACCES, "Permission denied", "out"), 3, "out: Permission denied"),
+        (click.UsageError("No such option"), 3, "No such option"),
+        (MemoryError(), 2, "out of memory"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.Abort(), 130, "interrupted"),
+        (exits.Terminated(), 143, "terminated"),
+    ],
+)
+def test_an_error_is_one_line(
+    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert raising(error) == code
+    assert capsys.readouterr() == ("", f"kraftcheck: {said}\n")
+
+
+def test_a_defect_is_one_line_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(exits.TRACEBACK_VARIABLE, raising=False)
+    assert raising(ValueError("planted\nhere")) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "Traceback" not in said
+    assert said.startswith("kraftcheck: a defect of kraftcheck: ValueError: planted here (")
+    assert "(test_exits.py:" in said and f"{exits.TRACEBACK_VARIABLE}=1" in said
+
+    monkeypatch.setenv(exits.TRACEBACK_VARIABLE, "1")
+    assert raising(ValueError("planted")) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; from kraftcheck import exits\n"
+    code += "def work():\n    [print('x' * 99, flush=True) for _ in range(10**5)]\n"
+    code += "sys.exit(exits.guarded(work))"
+    done = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -c "$0" | head -n 1; echo "${{PIPESTATUS[0]}}"', code],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == ["x" * 99, str(exits.BROKEN_PIPE)]
+    assert done.stderr == ""
+
+
+def test_a_result_is_an_exit_code() -> None:
+    assert exits.guarded(lambda: 1) == 1
+    assert exits.guarded(lambda: None) == 0
+    assert raising(click.exceptions.Exit(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [([], 0), ([0, 0], 0), ([0, 2], 2), ([2, 1, 0], 1), ([1, 3, 2], 3), ([2, 3], 3)],
+)
+def test_precedence(codes: list[int], expected: int) -> None:
+    assert exits.worst(codes) == expected
+
+
+def test_verdicts_have_codes() -> None:
+    assert [exits.code_of(verdict) for verdict in ("holds", "violated", "unknown")] == [0, 1, 2]
+
+
+# A child with a session of its own, as a JVM of ours is: Ctrl-C alone would not reach it.
+WAITING = """
+import subprocess, sys, threading
+from kraftcheck import exits
+def work():
+    child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    waiter = threading.Thread(target=child.wait)
+    waiter.start()
+    print(child.pid, flush=True)
+    try:
+        threading.Event().wait()
+    finally:
+        waiter.join()
+sys.exit(exits.guarded(work))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_what_was_started(number: int, code: int, repo_root: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=repo_root,
+    )
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    time.sleep(0.1)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert said in ("kraftcheck: interrupted\n", "kraftcheck: terminated\n")
+    # It ended first, since the process waited for it: an orphan would still sleep.
+    assert not Path(f"/proc/{child}").exists() or sys.platform != "linux"

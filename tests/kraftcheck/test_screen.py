@@ -1,0 +1,73 @@
+"""What is shown where: results on stdout, progress on stderr, JSON alone with --json."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kraftcheck import screen as module
+from kraftcheck.screen import Columns, Screen
+
+
+def test_columns_are_aligned() -> None:
+    rows = [["a", 5, 1.25, "first"], ["longer", 123456, None, ""]]
+    columns = Columns(("name", ">count", ">s", "what"), rows)
+    assert [columns.head, *map(columns.row, rows)] == [
+        "name     count    s  what",
+        "a            5  1.2  first",
+        "longer  123456    -  -",
+    ]
+
+
+def test_a_wider_cell_than_was_known_is_not_cut() -> None:
+    assert Columns(("a", "b"), [["x", "y"]]).row(["wider", "z"]) == "wider  z"
+
+
+def test_facts_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().facts([("verdict", "violated"), ("", "why"), ("runs", "3")])
+    assert capsys.readouterr().out == "verdict  violated\n         why\nruns     3\n"
+
+
+def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen(json=True)
+    screen.line("for people")
+    screen.facts([("for", "people")])
+    screen.document({"for": "programs"})
+    assert json.loads(capsys.readouterr().out) == {"for": "programs"}
+    Screen().document({"for": "programs"})
+    assert capsys.readouterr().out == ""
+
+
+def test_progress_without_a_terminal_is_plain_and_rare(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Screen().progress("working", 3) as meter:
+        meter.update(1)
+        meter.update(2)
+        monkeypatch.setattr(module, "PLAIN_INTERVAL_S", 0.0)
+        meter.update(3, "nearly")
+    out, said = capsys.readouterr()
+    lines = said.splitlines()
+    assert out == "" and len(lines) == 2
+    assert lines[0].startswith("working: 3 of 3, ") and lines[0].endswith(" s, nearly")
+
+
+def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen(quiet=True).progress("working", 3) as meter:
+        meter.update(3)
+    Screen(quiet=True).note("by the way")
+    assert capsys.readouterr() == ("", "")
+    Screen().note("by the way")
+    assert capsys.readouterr() == ("", "by the way\n")
+
+
+def test_a_terminal_gets_a_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with Screen().progress("working", 3) as meter:
+        meter.update(2, "so far")
+    out, said = capsys.readouterr()
+    assert out == "" and "working" in said and "2/3" in said and "so far" in said

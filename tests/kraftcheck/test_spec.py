@@ -1,0 +1,176 @@
+"""`spec check` and `spec list` on a toy's models: lines, exit codes, specs.json."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from tests.tla_utils.toyspecs import HEAD, MANIFEST, add, write, write_specs
+
+HOLDS = 'expect = "holds"\ndistinct = 4\ndepth = 4\n'
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def check(specs: Path, *arguments: object) -> Result:
+    return run("spec", "check", "--specs", specs, *arguments)
+
+
+@pytest.mark.tlc
+def test_models_as_expected(tmp_path: Path) -> None:
+    write_specs(tmp_path / "specs")
+    out = tmp_path / "out"
+    result = check(tmp_path / "specs", "--tier", "all", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert " ".join(lines[0].split()) == (
+        "model verdict expected property distinct depth seconds result"
+    )
+    cells = [line.split() for line in lines[1:5]]
+    assert [cell[:6] + cell[7:] for cell in cells] == [
+        ["toy", "holds", "holds", "-", "4", "4", "ok"],
+        ["two", "violated", "violated", "NeverTwo", "3", "3", "ok"],
+        ["t01", "violated", "violated", "AtMostThree", "5", "5", "ok"],
+        ["t02", "holds", "holds", "-", "3", "3", "ok"],
+    ]
+    # Aligned: each word of a column begins, or each number ends, in one place.
+    assert len({line.index("ok") for line in lines[1:5]}) == 1
+    assert lines[5].startswith("4 of 4 models as expected, ")
+    assert result.stderr.startswith("checking models: 4 of 4, ")
+
+    specs = json.loads((out / "specs.json").read_text())
+    assert specs["verdict"] == "holds" and specs["tlc"].startswith("2.0 2020")
+    two = specs["models"][1]
+    assert two["name"] == "two" and two["found"]["matches"] and two["found"]["length"] == 3
+    assert two["model"]["claim"] == "two is reached" and two["model"]["control"]
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["parts"]["spec"] | {"seconds": 0} == {
+        "verdict": "holds",
+        "seconds": 0,
+        "reasons": [],
+        "models": 4,
+        "as_expected": 4,
+    }
+    assert sorted(path.name for path in (out / "tlc").iterdir())[0] == "t01.out"
+
+
+@pytest.mark.tlc
+def test_mismatches_are_told_and_counted(tmp_path: Path) -> None:
+    path = write_specs(tmp_path)
+    path.write_text(
+        MANIFEST.replace("distinct = 4", "distinct = 5").replace("length = 3", "length = 4")
+    )
+    result = check(tmp_path)
+    assert result.exit_code == 1
+    assert [line.split()[-1] for line in result.stdout.splitlines()[1:3]] == ["MISMATCH"] * 2
+    assert result.stdout.splitlines()[3:5] == [
+        "MISMATCH toy: distinct is 4, not 5",
+        "MISMATCH two: length is 3, not 4",
+    ]
+    assert "0 of 2 models as expected, 2 MISMATCH, " in result.stdout
+
+
+@pytest.mark.tlc
+def test_bad_input_comes_before_violated_before_unknown(tmp_path: Path) -> None:
+    """The other models' verdicts are there in any case."""
+    path = write_specs(tmp_path)
+    text = MANIFEST.replace("distinct = 4", "distinct = 5").replace(
+        "length = 3", "length = 3\ntimeout_s = 0.1"
+    )
+    path.write_text(text)
+    add(tmp_path, "x", HEAD + "INVARIANT NoSuch\n", HOLDS)
+    verdicts = {"toy": 1, "two": 2, "x": 3}
+    result = check(tmp_path, "--json", "--quiet", "--tier", "all")
+    found = {m["name"]: m["found"]["outcome"] for m in json.loads(result.stdout)["models"]}
+    assert found == {"toy": "MISMATCH", "two": "unknown", "t01": "ok", "t02": "ok", "x": "REFUSED"}
+    assert (result.exit_code, result.stderr) == (3, "")
+    result = check(tmp_path, "--quiet", *(f"--model={name}" for name in verdicts if name != "x"))
+    assert result.exit_code == 1
+    result = check(tmp_path, "--quiet", "--model", "two")
+    assert result.exit_code == 2 and "unknown two: stopped after the time limit" in result.stdout
+
+
+def test_the_default_is_the_small_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_specs(tmp_path)
+    path.write_text(MANIFEST.replace('"small"', '"medium"'))
+    result = check(tmp_path)
+    assert result.exit_code == 3
+    assert "no model of tier 'small'" in result.stderr and "medium, bugs" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--model", "tpy"], "no model 'tpy' in .*; nearest: toy"),
+        (["--tier", "huge"], "no model of tier 'huge' in .*; there are: small, bugs"),
+        (["--jar", "nowhere.jar"], "no file at nowhere.jar"),
+        (["--jar", __file__], "is not a jar"),
+        (["--java", "/nowhere/java"], "no Java launcher at /nowhere/java"),
+        (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),
+        (["--out", str(Path(__file__).parent)], "which is not ours: name a new folder"),
+        (["--tier"], "Option '--tier' requires an argument"),
+        (["--teir", "small"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    write_specs(tmp_path)
+    result = check(tmp_path, *arguments)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.count("\n") == 1
+    with pytest.raises(AssertionError, match=complaint):
+        raise AssertionError(result.stderr)
+
+
+def test_a_folder_without_a_manifest_and_a_damaged_one(tmp_path: Path) -> None:
+    result = check(tmp_path / "nowhere")
+    assert result.exit_code == 3 and "models.toml cannot be read: No such file" in result.stderr
+    write(tmp_path, "models.toml", MANIFEST + "[[model]]\n")
+    result = check(tmp_path)
+    assert result.exit_code == 3 and "model 'number 5': the key 'name'" in result.stderr
+
+
+def test_the_list_is_the_manifest(tmp_path: Path) -> None:
+    write_specs(tmp_path)
+    result = run("spec", "list", "--specs", tmp_path)
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == [
+        *["model", "toy", "two", "t01", "t02"]
+    ]
+    listed = json.loads(run("spec", "list", "--specs", tmp_path, "--json").stdout)
+    assert [model["name"] for model in listed] == ["toy", "two", "t01", "t02"]
+
+
+# More states than can be searched before the interrupt.
+ENDLESS = "---- MODULE Endless ----\nEXTENDS Integers\nVARIABLE n\n"
+ENDLESS += "Spec == n = 0 /\\ [][n' = n + 1]_n\nInv == n >= 0\n====\n"
+
+
+@pytest.mark.tlc
+def test_an_interrupt_ends_tlc(tmp_path: Path, repo_root: Path) -> None:
+    path = write_specs(tmp_path)
+    write(tmp_path, "models/Endless.tla", ENDLESS)
+    add(tmp_path, "x", "SPECIFICATION Spec\nINVARIANT Inv\n", HOLDS)
+    path.write_text(path.read_text().replace('"MCToy"\noverlays = []', '"Endless"'))
+    command = [sys.executable, "-m", "kraftcheck.cli", "spec", "check", "--model", "x"]
+    process = subprocess.Popen(
+        [*command, "--specs", str(tmp_path)],
+        cwd=repo_root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "kraftcheck: interrupted" and "Traceback" not in said
