@@ -219,8 +219,8 @@ ReceiveResponse(n, row, m, use(_)) ==
   IN CASE ~AnswersInFlight(row, m, RequestInFlight(n, row, m.source)) ->
             Ignore(n, row, "NotAwaited")
        [] IsStaleResponse(row, m) -> Finish(n, row, BackOff(row, m), {})
-       [] m.error = "INVALID_REQUEST" -> Finish(n, row, Halt(row), {})
        [] teaches -> Finish(n, row, IF learned = answered THEN BackOff(row, m) ELSE learned, {})
+       [] m.error = "INVALID_REQUEST" -> Finish(n, row, Halt(row), {})
        [] OTHER -> use(answered)
 
 -----------------------------------------------------------------------------
@@ -347,14 +347,15 @@ Step_HandleFetchResponse(n, row, m) ==
 (* The leader's own log: append, then flush as a step of its own.           *)
 
 Step_HandleAppend(n, row, input) ==
-  IF row.role # "Leader" THEN Ignore(n, row, "NotLeader")
+  IF ~Running(row) THEN {}
+  ELSE IF row.role # "Leader" THEN Ignore(n, row, "NotLeader")
   ELSE LET longer == [row EXCEPT
              !.log = Append(@, [epoch |-> row.epoch, value |-> input.value])]
        IN Finish(n, row, [longer EXCEPT !.flushed = FlushedAfterLeaderAppend(longer)], {})
 
 (* Q14.  Flushed records count, and parked fetches that they serve return.  *)
 Step_HandleFlush(n, row, input) ==
-  IF row.flushed = EndOffset(row.log) THEN {}
+  IF ~Running(row) \/ row.flushed = EndOffset(row.log) THEN {}
   ELSE LET flushed == [row EXCEPT !.flushed = EndOffset(row.log)]
            counted == IF row.role = "Leader" THEN AdvanceHighWatermark(n, flushed) ELSE flushed
            served == {m \in row.parked : FetchedRecords(counted, m) # <<>>}

@@ -25,12 +25,13 @@ LastFetchedEpoch(row) == LatestEpoch(row.epochCache)
 PersistedQuorumState(row) ==
   [epoch |-> row.epoch, leader |-> row.leader, voted |-> row.voted]
 
-(* Q3.  The role in which a voter starts.                                   *)
+(* Q3.  The role in which a voter starts.  A known leader comes before the  *)
+(* vote: a candidate that lost and followed must not stand again.           *)
 StartupRole(n, quorumState, lastEpoch) ==
   CASE quorumState.epoch < lastEpoch -> "Unattached"
     [] quorumState.leader = n -> "Resigned"
-    [] quorumState.voted = n -> "Candidate"
     [] quorumState.leader # Nobody -> "Follower"
+    [] quorumState.voted = n -> "Candidate"
     [] OTHER -> "Unattached"
 
 (* Q3.  The leader that a starting voter remembers for its epoch.           *)
@@ -164,6 +165,8 @@ FlushedAfterFollowerAppend(row) == EndOffset(row.log)
 FlushedAfterLeaderAppend(row) == row.flushed
 
 (* Q16.  -1 in a response: the leader has not committed in its epoch yet.   *)
+(* A request that was sent twice may be answered twice, the older answer    *)
+(* last; so the follower's high watermark never goes back either.           *)
 FollowerHighWatermark(row, offset) ==
-  IF offset = Undefined THEN row.highWatermark ELSE MinOf(offset, EndOffset(row.log))
+  MaxOf(row.highWatermark, MinOf(offset, EndOffset(row.log)))
 =============================================================================

@@ -34,6 +34,7 @@ from reference.bugs.z14_leader_forgotten import Z14LeaderForgotten
 from reference.bugs.z15_resigned_keeps_its_epoch import Z15ResignedKeepsItsEpoch
 from reference.bugs.z16_resigned_announced import Z16ResignedAnnounced
 from reference.bugs.z20_epoch_cache_kept import Z20EpochCacheKept
+from reference.bugs.z68_loser_stands_again import Z68LoserStandsAgain
 from reference.core.rules import RULES, QuorumRules
 from reference.core.types import Constants
 
@@ -329,6 +330,15 @@ CATALOG: tuple[Bug, ...] = (
         klass="liveness",
         property="EventuallyFullyReplicated",
         also=("EpochCacheSound",),
+        detectors=_NO_CLIENT,
+    ),
+    _bug(
+        "Z68",
+        Z68LoserStandsAgain,
+        source="this kit; QuorumState.initialize with the vote kept within the epoch",
+        year=2026,
+        klass="safety",
+        property="NoIllegalState",
         detectors=_NO_CLIENT,
     ),
 )

@@ -381,8 +381,6 @@ class QuorumHandlers:
             return self.ignore(row, "NotAwaited")
         if self.rules.is_stale_response(row, m):
             return self.finish(n, row, self.back_off(row, m))
-        if m.error == "INVALID_REQUEST":
-            return self.finish(n, row, self.halt(row))
         answered = self.answered(row, m)
         if (
             m.epoch > row.epoch
@@ -391,6 +389,8 @@ class QuorumHandlers:
         ):
             learned = self.learn(n, answered, m.leader, m.epoch)
             return self.finish(n, row, self.back_off(row, m) if learned == answered else learned)
+        if m.error == "INVALID_REQUEST":
+            return self.finish(n, row, self.halt(row))
         return use(answered)
 
     # --- Vote: Q5 to Q8.
@@ -566,7 +566,9 @@ class QuorumHandlers:
 
     # --- The leader's own log: append, then flush as a step of its own.
 
-    def handle_append(self, n: int, row: Row, input: Append) -> Outcome:
+    def handle_append(self, n: int, row: Row, input: Append) -> Outcome | None:
+        if not is_running(row):
+            return None
         if row.role != "Leader":
             return self.ignore(row, "NotLeader")
         longer = replace(row, log=(*row.log, Entry(row.epoch, input.value)))
@@ -575,7 +577,7 @@ class QuorumHandlers:
 
     def handle_flush(self, n: int, row: Row, input: Flush) -> Outcome | None:
         """Q14. Flushed records count, and parked fetches that they serve return."""
-        if row.flushed == log.end_offset(row.log):
+        if not is_running(row) or row.flushed == log.end_offset(row.log):
             return None
         flushed = replace(row, flushed=log.end_offset(row.log))
         counted = self.advance_high_watermark(n, flushed) if row.role == "Leader" else flushed

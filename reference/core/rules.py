@@ -21,7 +21,7 @@ from reference.core.messages import (
     Response,
     VoteRequest,
 )
-from reference.core.types import AWAITING, NOBODY, UNDEFINED, Constants, QuorumStateFile, Role, Row
+from reference.core.types import AWAITING, NOBODY, Constants, QuorumStateFile, Role, Row
 
 
 class QuorumRules:
@@ -43,15 +43,19 @@ class QuorumRules:
         return QuorumStateFile(row.epoch, row.leader, row.voted)
 
     def startup_role(self, n: int, quorum_state: QuorumStateFile, last_epoch: int) -> Role:
-        """Q3. The role in which a voter starts."""
+        """Q3. The role in which a voter starts.
+
+        A known leader comes before the vote: a candidate that lost follows the winner in the same
+        epoch, and must not stand in it again.
+        """
         if quorum_state.epoch < last_epoch:
             return "Unattached"
         if quorum_state.leader == n:
             return "Resigned"
-        if quorum_state.voted == n:
-            return "Candidate"
         if quorum_state.leader != NOBODY:
             return "Follower"
+        if quorum_state.voted == n:
+            return "Candidate"
         return "Unattached"
 
     def remembered_leader(self, quorum_state: QuorumStateFile) -> int:
@@ -235,8 +239,12 @@ class QuorumRules:
         return row.flushed
 
     def follower_high_watermark(self, row: Row, offset: int) -> int:
-        """Q16. -1 in a response: the leader has not committed in its epoch yet."""
-        return row.high_watermark if offset == UNDEFINED else min(offset, log.end_offset(row.log))
+        """Q16. -1 in a response: the leader has not committed in its epoch yet.
+
+        A request that was sent twice may be answered twice, the older answer last; so the
+        follower's high watermark never goes back either.
+        """
+        return max(row.high_watermark, min(offset, log.end_offset(row.log)))
 
 
 RULES: tuple[str, ...] = tuple(

@@ -7,8 +7,8 @@ EXTENDS QuorumRules
 Z02_StartupRole(n, quorumState, lastEpoch) ==
   CASE quorumState.epoch < lastEpoch -> "Unattached"
     [] quorumState.leader = n -> "Leader"
-    [] quorumState.voted = n -> "Candidate"
     [] quorumState.leader # Nobody -> "Follower"
+    [] quorumState.voted = n -> "Candidate"
     [] OTHER -> "Unattached"
 
 Z02_ServableEndOffset(row) == EndOffset(row.log)

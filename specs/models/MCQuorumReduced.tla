@@ -16,8 +16,8 @@
 (*  3. A pre-vote is one action, from the timer to candidacy or back        *)
 (*     (RestingProspective: it is not, and the role Prospective rests).     *)
 (*  4. Normal forgets what no handler uses any more, or uses only to refuse *)
-(*     (hasFetched, rejected: more is asked and granted than Kafka would),  *)
-(*     unless KeepAnswers.                                                  *)
+(*     (hasFetched, rejected: more is asked and granted than Kafka would;   *)
+(*     the vote of an epoch whose leader is known), unless KeepAnswers.     *)
 (*  5. A crash and the restart after it are one action: a voter that is     *)
 (*     down does nothing that a silent voter does not do.                   *)
 (***************************************************************************)
@@ -26,7 +26,7 @@ EXTENDS QuorumProperties, TLC
 CONSTANTS
   MaxEpoch, MaxRecords, MaxCrashes,
   SeparateResponses, RestingProspective,
-  KeepAnswers          \* keep hasFetched and rejected, which only ever refuse
+  KeepAnswers          \* keep hasFetched, rejected, and votes of settled epochs
 
 VARIABLE spent      \* how much of each budget has been used
 
@@ -44,8 +44,8 @@ Normal(row) ==
         !.parked = {}, !.fetchedVoters = {}, !.unacked = {}, !.successors = <<>>,
         !.rejected = IF KeepAnswers THEN @ ELSE {},
         !.hasFetched = KeepAnswers /\ @,
-        !.voted = IF row.leader # Nobody THEN Nobody ELSE @,
-        !.quorumState.voted = IF row.leader # Nobody THEN Nobody ELSE @,
+        !.voted = IF KeepAnswers \/ row.leader = Nobody THEN @ ELSE Nobody,
+        !.quorumState.voted = IF KeepAnswers \/ row.leader = Nobody THEN @ ELSE Nobody,
         !.highWatermark = IF IsLeader(row) THEN @ ELSE Undefined,
         !.flushed = IF spent.crashes = MaxCrashes THEN Len(row.log) ELSE @,
         !.endOffsets = [v \in Voters |-> IF @[v] <= settled THEN Undefined ELSE @[v]]]

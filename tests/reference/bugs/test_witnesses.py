@@ -156,6 +156,18 @@ def z16(c: Cluster) -> None:
     c.elect(1, 2)
 
 
+def z68(c: Cluster) -> None:
+    """3 loses epoch 1 to 1, follows it, restarts with a record of epoch 1, and asks 2 again."""
+    both_stand(c)
+    c.deliver(VoteResponse, 2, 1)
+    c.follow(3, 1)
+    c.flush(1)
+    c.fetch(3, 1)
+    c.restart(3)
+    c.deliver(VoteRequest, 3, 2)
+    c.deliver(VoteResponse, 2, 3)
+
+
 def z20(c: Cluster) -> None:
     """1 loses the LeaderChange record of its second epoch, and follows 3 with it in its cache."""
     c.elect(1, 2)
@@ -189,6 +201,7 @@ STORIES: dict[str, tuple[Story, Constants]] = {
     "Z15": (z15, THREE),
     "Z16": (z16, THREE),
     "Z20": (z20, THREE),
+    "Z68": (z68, THREE),
 }
 
 
