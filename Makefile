@@ -13,7 +13,7 @@ BIN := .venv/bin
 CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test spec spec-medium chaos bugs bench lint format lock clean distclean
+.PHONY: docs help setup verify test spec spec-medium chaos bugs bench lint format lock clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint: setup ## ruff (rules and format) and mypy in strict mode
 format: setup ## rewrite the code in the one format and sort imports
 	@$(BIN)/ruff check --select I --fix --quiet $(CODE)
 	@$(BIN)/ruff format $(CODE)
+
+docs: setup ## write the generated tables of the documentation again
+	@.venv/bin/python tools/make_docs.py
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)

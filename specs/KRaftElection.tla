@@ -33,7 +33,8 @@ HandleEndQuorumEpochResponse(n) ==
 HandleFetchRequest(n) == LiftMessages(Step_HandleFetchRequest, n, "FetchRequest")
 HandleFetchResponse(n) == LiftMessages(Step_HandleFetchResponse, n, "FetchResponse")
 HandleFetchMaxWait(n) ==
-  \E m \in rows[n].parked : Lift(Step_HandleFetchMaxWait, n, [type |-> "FetchMaxWait", request |-> m])
+  \E m \in rows[n].parked :
+    Lift(Step_HandleFetchMaxWait, n, [type |-> "FetchMaxWait", request |-> m])
 HandleAppend(n, value) == Lift(Step_HandleAppend, n, [type |-> "Append", value |-> value])
 HandleFlush(n) == Lift(Step_HandleFlush, n, [type |-> "Flush"])
 HandleElectionTimeout(n) == Lift(Step_HandleElectionTimeout, n, [type |-> "ElectionTimeout"])

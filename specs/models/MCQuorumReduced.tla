@@ -160,7 +160,8 @@ TimeOut(n) ==
 
 (* A pre-vote that is not won leaves n where it was, or where it came from. *)
 AfterPreVote(n, prospective) ==
-  {newRows \in UNION {AfterExchange(n, prospective, p) : p \in {v \in Others(n) : Running(rows[v])}} :
+  {newRows \in UNION {AfterExchange(n, prospective, p) :
+                         p \in {v \in Others(n) : Running(rows[v])}} :
      newRows[n].role # "Prospective"}
   \cup AfterLocal(n, Step_HandleElectionTimeout(n, prospective, None))
 
@@ -246,12 +247,10 @@ OneEpochCommittedProbe ==
 NoResignationProbe == \A n \in Voters : rows[n].role # "Resigned"
 NoZombieLeaderProbe ==
   Cardinality({n \in Voters : IsLeader(rows[n])}) <= 1
-NoLossProbe ==
-  [][\A n \in Voters : Len(rows'[n].log) >= Len(rows[n].log) \/ spent'.crashes = spent.crashes]_mcVars
-NoTruncationProbe ==
-  [][\A n \in Voters : Len(rows'[n].log) >= Len(rows[n].log) \/ spent'.crashes # spent.crashes]_mcVars
+Crash == spent'.crashes # spent.crashes
+Shorter == \E n \in Voters : Len(rows'[n].log) < Len(rows[n].log)
+NoLossProbe == [][~(Shorter /\ Crash)]_mcVars
+NoTruncationProbe == [][~(Shorter /\ ~Crash)]_mcVars
 (* The abstract log keeps its records through a truncation.                 *)
-NoTruncationAfterCommitProbe ==
-  [][\A n \in Voters : committed = <<>> \/ Len(rows'[n].log) >= Len(rows[n].log)
-                       \/ spent'.crashes # spent.crashes]_mcVars
+NoTruncationAfterCommitProbe == [][~(Shorter /\ ~Crash /\ committed # <<>>)]_mcVars
 =============================================================================

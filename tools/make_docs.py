@@ -1,0 +1,73 @@
+"""Write the generated parts of the documentation: tables that restate what is said elsewhere.
+
+A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `make docs` rewrites
+them all; a test fails when one is stale. Run with the project's own Python, from anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from reference.bugs.catalog import CATALOG
+from tla_utils import read_manifest
+
+ROOT = Path(__file__).resolve().parent.parent
+_PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def models() -> str:
+    """The table of models, from specs/models.toml."""
+    lines = [
+        "| model | tier | expected | states | depth | what it shows |",
+        "|---|---|---|---:|---:|---|",
+    ]
+    for model in read_manifest(ROOT / "specs" / "models.toml").models.values():
+        if model.expect == "holds":
+            expected, depth = "holds", model.depth or "-"
+        else:
+            expected, depth = f"violates {model.property}", f"{model.length} steps"
+        states = f"{model.distinct:,}" if model.distinct else "-"
+        lines.append(
+            f"| {model.name} | {model.tier} | {expected} | {states} | {depth} | {model.claim} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def bugs() -> str:
+    """The table of bugs: where each is substituted and who can see it, from the catalogue."""
+    lines = [
+        "| id | bug | rules replaced | breaks | who can see it | smallest cluster |",
+        "|---|---|---|---|---|---|",
+    ]
+    for bug in CATALOG:
+        rules = ", ".join(bug.rules) if bug.in_scope else f"not replayed: it {bug.scope}"
+        seen = ", ".join(bug.detectors) or "-"
+        broken = ", ".join((bug.property, *bug.also))
+        lines.append(
+            f"| {bug.id} | {bug.title} | {rules} | {broken} ({bug.klass}) | {seen} "
+            f"| {bug.voters} voters |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {"models": models, "bugs": bugs}
+PAGES = ("specs/README.md", "docs/bugs.md")
+
+
+def rewritten(text: str) -> str:
+    """The page with its generated parts written anew."""
+    return _PART.sub(
+        lambda part: f"<!-- generated: {part[1]} -->\n{PARTS[part[1]]()}<!-- end -->", text
+    )
+
+
+def main() -> None:
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(rewritten(path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
