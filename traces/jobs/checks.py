@@ -23,6 +23,8 @@ other, are a behaviour of the specification is said here:
 Every check works on recorded data, never on canonical forms. Each has a planted fault in
 tests/conformance that it alone must report.
 
+The docstring of a check is its sentence in reports.
+
 Law of this file: a check finds, in every run, the first occurrence that is wrong, and says so in
 one finding; it never stops at the first run.
 """
@@ -52,6 +54,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 
 def content_addressed(part: Part) -> Iterator[Finding]:
+    """rows and inputs are stored once, under the digest of what they hold"""
     bad_rows = _badly_stored(
         part.row_digests, part.row_names, part.row_bodies, [_encode_row(row) for row in part.rows]
     )
@@ -92,6 +95,7 @@ def _badly_stored(
 
 
 def labelled(part: Part) -> Iterator[Finding]:
+    """a step has the action that its input belongs to"""
     expected = [f"Handle{type(item).__name__}" for item in part.inputs]
     wrong = np.array(
         [action != expected[of] for action, of in zip(part.action, part.input, strict=True)],
@@ -106,6 +110,7 @@ def labelled(part: Part) -> Iterator[Finding]:
 
 
 def constants_agree(part: Part) -> Iterator[Finding]:
+    """a step is judged under the constants of the run that took it"""
     of_step, of_run = part.step_constants[part.taken], part.run_constants[part.run_at]
     texts = part.constants_texts
     yield from _first_in_runs(
@@ -119,6 +124,7 @@ def constants_agree(part: Part) -> Iterator[Finding]:
 
 
 def first_rows_initial(part: Part) -> Iterator[Finding]:
+    """every node begins in the initial row"""
     order, first = part.by_node
     begun = order[first]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
@@ -137,6 +143,7 @@ def first_rows_initial(part: Part) -> Iterator[Finding]:
 
 
 def chained(part: Part) -> Iterator[Finding]:
+    """every node enters a step in the row in which it left its last one"""
     order, first = part.by_node
     before, after = part.before[part.taken[order]], part.after[part.taken[order]]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
@@ -153,6 +160,7 @@ def chained(part: Part) -> Iterator[Finding]:
 
 
 def steps_counted(part: Part) -> Iterator[Finding]:
+    """as many steps are recorded as the scheduler counted handler calls"""
     recorded = part.steps_of_run.lengths
     for at in np.flatnonzero(recorded != part.handler_calls):
         yield Finding(
@@ -182,6 +190,7 @@ def steps_counted(part: Part) -> Iterator[Finding]:
 
 
 def provenanced(part: Part) -> Iterator[Finding]:
+    """a delivered message was sent before, in this run, to this node, as it is"""
     destination = part.input_destination[part.input[part.taken]]
     delivered = np.flatnonzero(destination != NOT_A_MESSAGE)
     sent_by = np.repeat(np.arange(len(part.taken)), part.sent.lengths[part.taken])
@@ -221,6 +230,7 @@ def _gather(part: Part) -> Ints:
 
 
 def nothing_when_down(part: Part) -> Iterator[Finding]:
+    """a node that is not running receives no message"""
     message = np.array([isinstance(item, MESSAGES) for item in part.inputs], dtype=np.bool_)
     wrong = message[part.input] & ~part.row_running[part.before]
     yield from _first_in_runs(
@@ -232,6 +242,7 @@ def nothing_when_down(part: Part) -> Iterator[Finding]:
 
 
 def sent_once(part: Part) -> Iterator[Finding]:
+    """no step sends one message twice"""
     twice = np.zeros(len(part.node), dtype=np.bool_)
     for step in np.flatnonzero(part.sent.lengths > 1).tolist():
         messages = part.sent[step].tolist()
@@ -264,6 +275,7 @@ def _is_row_of(voters: Sequence[int], row: Row) -> bool:
 
 
 def well_formed(part: Part) -> Iterator[Finding]:
+    """steps are those of voters, and their rows have a form in the spec"""
     yield from _first_in_runs(
         part,
         "WellFormed",

@@ -218,6 +218,7 @@ def _findings(evidence: Evidence) -> dict[str, Any]:
     listed = [f for check in CHECKS for f in findings if f.check == check]
     return {
         "by_check": by_check,
+        "meaning": {check: function.__doc__ for check, function in CHECKS.items()},
         "listed": [
             {**msgspec.to_builtins(f), "replay": replay_command(evidence.directory, f.run)}
             for f in _first_of_each(listed)

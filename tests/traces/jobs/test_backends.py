@@ -1,0 +1,107 @@
+"""The two places where parts are worked on: same rows, and errors that arrive as themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from tla_utils.errors import ToolError
+from traces.jobs.backends import Backend, Pool, Spark
+from traces.jobs.session import spark_session
+from traces.schema import TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = pa.schema([("item", pa.int64()), ("body", pa.binary())])
+
+
+def square(item: int) -> pa.Table:
+    """As many rows as the item says."""
+    return pa.table([[item * item] * item, [bytes([item])] * item], schema=SCHEMA)
+
+
+def refuse(item: int) -> pa.Table:
+    raise TraceError(f"part {item}: damaged, see the words: here")
+
+
+def complain(item: int) -> pa.Table:
+    raise ToolError(f"tool for {item} is missing")
+
+
+def stumble(item: int) -> pa.Table:
+    raise RuntimeError("unforeseen")
+
+
+def die(item: int) -> pa.Table:
+    os._exit(9)
+
+
+@pytest.fixture(params=["alone", "pool", "spark"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    if request.param == "spark":
+        return Spark(request.getfixturevalue("spark"))
+    return Pool(1 if request.param == "alone" else 2)
+
+
+def test_all_rows_of_all_items_come_back(backend: Backend) -> None:
+    told: list[int] = []
+    found = backend.run(square, 5, SCHEMA, told.append)
+    assert found.schema == SCHEMA
+    expected = pa.concat_tables([square(item) for item in range(5)])
+    assert found.sort_by("item").equals(expected)
+    assert told[-1] == 5
+    assert told == sorted(told)
+
+
+def test_nothing_to_do_is_an_empty_table(backend: Backend) -> None:
+    assert backend.run(square, 0, SCHEMA).equals(SCHEMA.empty_table())
+
+
+@pytest.mark.parametrize(
+    ("task", "error", "words"),
+    [
+        (refuse, TraceError, r"part \d: damaged, see the words: here"),
+        (complain, ToolError, r"tool for \d is missing"),
+    ],
+)
+def test_an_error_of_ours_arrives_as_itself(
+    backend: Backend, task: object, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        backend.run(task, 2, SCHEMA)  # type: ignore[arg-type]
+    assert re.fullmatch(words, str(caught.value))
+
+
+def test_an_unforeseen_error_in_spark_is_one_line(spark: SparkSession) -> None:
+    with pytest.raises(ToolError) as caught:
+        Spark(spark).run(stumble, 1, SCHEMA)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_process_that_dies_is_an_error() -> None:
+    with pytest.raises(ToolError, match="worker process died"):
+        Pool(2).run(die, 2, SCHEMA)
+
+
+def test_backends_say_who_they_are(spark: SparkSession) -> None:
+    assert (Pool(3).name, Spark(spark).name) == ("pool of 3", "spark on local[2]")
+    assert Pool().size == os.cpu_count()
+
+
+def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
+    assert spark_session() is spark
+
+
+@pytest.mark.parametrize("home", [None, "nowhere"])
+def test_spark_without_java_is_one_line(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    if home:
+        monkeypatch.setenv("JAVA_HOME", home)
+    with pytest.raises(ToolError, match="Spark needs Java 17 or newer"):
+        spark_session()

@@ -1,0 +1,357 @@
+"""The judgement of a whole trace: its verdicts, its figures, and that backends look alike.
+
+What the checks on runs find is tested in tests/conformance/test_planted_faults.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from msgspec.structs import replace
+
+from reference.core.types import Constants
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
+from tla_utils import CheckOptions
+from tla_utils.errors import ToolError
+from traces.jobs.backends import Pool, Spark
+from traces.jobs.canonical import Step
+from traces.jobs.conform import (
+    FOLDER,
+    JOINED_RUNS,
+    JUDGED_STEPS,
+    SUMMARY,
+    Conformance,
+    ConformOptions,
+    conform,
+)
+from traces.jobs.distinct import SLIM, merge, merge_with_spark
+from traces.jobs.judge import SPECS, frame_digest
+from traces.jobs.summary import verdict_of
+from traces.schema import (
+    ACTIONS,
+    Campaign,
+    TraceError,
+    begin_trace,
+    part_path,
+    read_manifest,
+    read_parts,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
+ONE = Constants(voters=(4,), fetch_max_records=2)
+WALKS = [steps_of_walk(THREE, seed, 80) for seed in range(7)]
+SOLO = steps_of_walk(ONE, 3, 30)
+ALONE = ConformOptions(backend=Pool(1))
+
+
+def bad_step(steps: list[Step]) -> list[Step]:
+    """The same run, with one thing wrong in its last row."""
+    *rest, last = steps
+    return [*rest, last._replace(after=replace(last.after, announced=77))]
+
+
+def runs_of(walks: list[list[Step]]) -> list[RecordedRun]:
+    return [RecordedRun(THREE, steps) for steps in walks]
+
+
+def timeless(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without what time and memory it took, and by whom."""
+    kept = {**summary, "seconds": None, "tlc": {"judged": summary["tlc"]["judged"]}}
+    return {**kept, "versions": {**summary["versions"], "backend": ""}}
+
+
+# --- A trace with good and bad runs, under two sets of constants, in three parts
+
+BAD_RUNS = (2, 6)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("conform") / "trace"
+    parts = [
+        part_of(runs_of([WALKS[0], WALKS[1], bad_step(WALKS[2])])),
+        part_of([*runs_of([WALKS[0], WALKS[3]]), RecordedRun(ONE, SOLO)], first_run=3),
+        part_of(runs_of([bad_step(WALKS[2]), WALKS[4]]), first_run=6),
+    ]
+    write_trace(directory, parts)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def judged(trace: Path) -> Conformance:
+    return conform(trace, ALONE)
+
+
+@pytest.mark.tlc
+def test_a_rejected_step_is_joined_back_to_every_run_that_took_it(
+    judged: Conformance, trace: Path
+) -> None:
+    joined = pq.read_table(trace / FOLDER / JOINED_RUNS)
+    assert joined["run"].to_pylist() == list(BAD_RUNS)
+    assert joined["step"].to_pylist() == [79, 79]
+    (rejection,) = judged.summary["rejections"]
+    assert (rejection["run"], rejection["step"], rejection["runs"]) == (2, 79, 2)
+    assert rejection["node"] == WALKS[2][-1].node
+    assert rejection["differences"] == ["after.announced: recorded 77, spec allows {-1}"]
+    assert judged.verdict == "violated"
+    assert judged.reasons == ["1 distinct steps are not allowed by the spec; 2 runs took one"]
+
+
+@pytest.mark.tlc
+def test_the_summary_counts_what_there_is(judged: Conformance, trace: Path) -> None:
+    summary = judged.summary
+    assert summary["runs"] == 8
+    assert summary["steps"] == 7 * 80 + 30
+    nodes = [len({step.node for step in WALKS[i]}) for i in (0, 1, 2, 0, 3, 2, 4)]
+    assert summary["first_rows"] == sum(nodes) + 1
+    assert sum(summary["actions"].values()) == summary["steps"]
+    assert list(summary["actions"]) == list(ACTIONS)
+    distinct = summary["distinct_steps"]
+    recorded = {step for i in (0, 1, 3, 4) for step in WALKS[i]} | set(bad_step(WALKS[2]))
+    assert distinct["recorded"] == len(recorded) + len(set(SOLO))
+    assert distinct["canonical"] + distinct["first_rows"] == summary["tlc"]["judged"]
+    assert distinct["deduplication"] == round(summary["steps"] / distinct["canonical"], 3)
+    assert msgspec.json.decode((trace / SUMMARY).read_bytes()) == summary
+
+
+@pytest.mark.tlc
+def test_the_curve_ends_at_all_runs_and_all_classes(judged: Conformance) -> None:
+    curve = judged.summary["distinct_steps"]["curve"]
+    assert curve[-1] == [8, judged.summary["distinct_steps"]["canonical"]]
+    assert all(a[0] < b[0] and a[1] <= b[1] for a, b in itertools.pairwise(curve))
+    # Run 3 is run 0 again.
+    by_runs = dict(map(tuple, curve))
+    assert by_runs[3] == by_runs[4]
+
+
+@pytest.mark.tlc
+def test_every_class_is_in_the_table_with_its_verdict(judged: Conformance, trace: Path) -> None:
+    table = pq.read_table(trace / FOLDER / JUDGED_STEPS)
+    assert len(set(table["key"].to_pylist())) == len(table) == judged.summary["tlc"]["judged"]
+    assert sorted(set(table["verdict"].to_pylist())) == ["accepted", "rejected"]
+    handled = sum(table["count"].to_pylist())
+    assert handled == judged.summary["steps"] + judged.summary["first_rows"]
+
+
+@pytest.mark.tlc
+def test_processes_give_the_same_result(
+    judged: Conformance, trace: Path, tmp_path: Path
+) -> None:
+    small_blocks = CheckOptions(chunk=100)
+    again = conform(trace, ConformOptions(Pool(2), check=small_blocks, out=tmp_path / "out"))
+    assert timeless(again.summary) == timeless(judged.summary)
+
+
+@pytest.mark.tlc
+def test_spark_gives_the_same_result(
+    judged: Conformance, trace: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    told: list[tuple[str, int, int]] = []
+    options = ConformOptions(backend=Spark(spark), out=tmp_path / "out")
+    again = conform(trace, options, lambda *what: told.append(what))
+    assert timeless(again.summary) == timeless(judged.summary)
+    for name in (JUDGED_STEPS, JOINED_RUNS):
+        there = pq.read_table(tmp_path / "out" / name)
+        assert there.equals(pq.read_table(trace / FOLDER / name))
+    assert [stage for stage, done, total in told if done == total] == ["read", "judge", "join"]
+
+
+@pytest.mark.tlc
+def test_judging_again_replaces_an_old_summary(trace: Path, judged: Conformance) -> None:
+    (trace / SUMMARY).write_text("old", encoding="utf-8")
+    (trace / FOLDER / JUDGED_STEPS).write_text("old", encoding="utf-8")
+    assert timeless(conform(trace, ALONE).summary) == timeless(judged.summary)
+
+
+def test_merging_with_spark_is_merging(spark: SparkSession) -> None:
+    """Five rows, two of a class: the smallest run wins, and then the smallest step."""
+    rows = [(b"b", 2, 4, 0), (b"a", 1, 9, 9), (b"b", 3, 4, 7), (b"b", 1, 5, 0), (b"a", 1, 11, 1)]
+    slim = pa.table([list(column) for column in zip(*rows, strict=True)], schema=SLIM)
+    expected = pa.table([[b"a", b"b"], [2, 6], [9, 4], [9, 0]], schema=SLIM)
+    assert merge(slim).equals(expected)
+    merged = merge_with_spark(spark.createDataFrame(slim)).toArrow()
+    assert merged.select(SLIM.names).cast(SLIM).sort_by("key").equals(expected)
+
+
+def test_merging_does_not_depend_on_the_order_of_parts() -> None:
+    chance = np.random.default_rng(1)
+    keys = [bytes([key]) for key in chance.integers(0, 9, 200).tolist()]
+    columns = [keys, *(chance.integers(0, 30, 200) for _ in range(3))]
+    slim = pa.table(columns, schema=SLIM)
+    shuffled = slim.take(pa.array(chance.permutation(200)))
+    assert merge(slim).equals(merge(shuffled))
+
+
+# --- Verdicts
+
+
+@pytest.mark.tlc
+def test_good_runs_hold(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of(runs_of(WALKS[:2]))])
+    result = conform(tmp_path / "t", ALONE)
+    assert (result.verdict, result.reasons) == ("holds", [])
+    assert result.summary["rejections"] == []
+
+
+@pytest.mark.tlc
+def test_missing_runs_make_the_verdict_unknown(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of(runs_of(WALKS[:2]))], runs=5)
+    result = conform(tmp_path / "t", ALONE)
+    assert result.verdict == "unknown"
+    assert result.reasons == ["the trace is incomplete: 2 of 5 runs are recorded"]
+
+
+@pytest.mark.tlc
+def test_what_tlc_cannot_judge_in_time_is_unknown_and_never_holds(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of(runs_of(WALKS[:2]))])
+    hurried = ConformOptions(backend=Pool(1), check=CheckOptions(timeout_s=0.05))
+    result = conform(tmp_path / "t", hurried)
+    assert result.verdict == "unknown"
+    assert result.summary["unknown_steps"] == result.summary["tlc"]["judged"]
+    assert result.summary["runs_with_unknown_steps"] == 2
+    assert "could not be judged" in result.reasons[0]
+
+
+@pytest.mark.tlc
+def test_an_invariant_violated_in_a_run_violates_the_trace(tmp_path: Path) -> None:
+    broken = {"invariant": "ElectionSafety", "step": 4, "explanation": "two leaders"}
+    runs = [RecordedRun(THREE, WALKS[0], violations=[broken], verdict="stopped at a violation")]
+    write_trace(tmp_path / "t", [part_of(runs)])
+    result = conform(tmp_path / "t", ALONE)
+    assert result.verdict == "violated"
+    assert result.summary["invariant_violations"]["by_name"] == {"ElectionSafety": 1}
+    assert result.summary["invariant_violations"]["listed"][0]["replay"].endswith("--run 0")
+
+
+@pytest.mark.tlc
+def test_a_healed_run_without_progress_violates_the_trace(tmp_path: Path) -> None:
+    runs = [RecordedRun(THREE, WALKS[0], verdict="no leader was elected")]
+    write_trace(tmp_path / "t", [part_of(runs)])
+    result = conform(tmp_path / "t", ALONE)
+    assert result.reasons == ["1 healed runs made no progress"]
+    assert result.summary["progress"]["listed"][0]["missing"] == "no leader was elected"
+
+
+def empty_summary(**changes: Any) -> dict[str, Any]:
+    return {
+        "rejected_steps": 0,
+        "runs_with_rejected_steps": 0,
+        "unknown_steps": 0,
+        "runs_with_unknown_steps": 0,
+        "findings": {"by_check": {"Chained": 0}},
+        "invariant_violations": {"by_name": {}},
+        "progress": {"unprogressed": 0},
+        "runs": 1,
+        "trace": {"runs_asked": 1},
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "holds"),
+        ({"rejected_steps": 1}, "violated"),
+        ({"unknown_steps": 1}, "unknown"),
+        ({"rejected_steps": 1, "unknown_steps": 1}, "violated"),
+        ({"findings": {"by_check": {"Chained": 1}}}, "violated"),
+        ({"progress": {"unprogressed": 1}}, "violated"),
+        ({"trace": {"runs_asked": 2}}, "unknown"),
+    ],
+)
+def test_violated_comes_before_unknown_before_holds(changes: Any, verdict: str) -> None:
+    assert verdict_of(empty_summary(**changes))[0] == verdict
+
+
+# --- Bad input
+
+
+def test_a_trace_without_runs_is_an_error(tmp_path: Path) -> None:
+    begin_trace(tmp_path / "t", Campaign(scenario="quorum", seed=1, runs=3))
+    with pytest.raises(ToolError, match="no runs are recorded"):
+        conform(tmp_path / "t", ALONE)
+
+
+def test_a_trace_without_steps_is_an_error(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of([RecordedRun(THREE, [])])])
+    with pytest.raises(ToolError, match="no steps"):
+        conform(tmp_path / "t", ALONE)
+
+
+def test_a_folder_without_a_trace_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="not a trace"):
+        conform(tmp_path, ALONE)
+
+
+def test_a_truncated_table_is_an_error_and_leaves_no_summary(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of(runs_of(WALKS[:1]))])
+    (tmp_path / "t" / SUMMARY).write_text("old", encoding="utf-8")
+    path = part_path(tmp_path / "t", read_manifest(tmp_path / "t").parts[0], "steps")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(TraceError, match=r"steps.parquet: truncated or corrupt"):
+        conform(tmp_path / "t", ALONE)
+    assert not (tmp_path / "t" / SUMMARY).exists()
+
+
+def test_an_out_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t", [part_of(runs_of(WALKS[:1]))])
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(TraceError, match="file"):
+        conform(tmp_path / "t", ConformOptions(backend=Pool(1), out=tmp_path / "file" / "out"))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "complaint"),
+    [
+        ("rows", "body", b"\xc1", "rows 0 cannot be read"),
+        ("inputs", "body", b"\xc1", "inputs 0 cannot be read"),
+        ("runs", "constants", "{}", "constants '{}'"),
+        ("runs", "constants", '{"voters":[],"fetch_max_records":1}', "a quorum has voters"),
+    ],
+)
+def test_what_cannot_be_decoded_is_one_line(
+    tmp_path: Path, table: str, column: str, value: object, complaint: str
+) -> None:
+    part = part_of(runs_of(WALKS[:1]))
+    of = part.tables[table]
+    values = [value, *of[column].to_pylist()[1:]]
+    at = of.schema.get_field_index(column)
+    changed = of.set_column(at, of.schema.field(at), pa.array(values, of.schema.field(at).type))
+    write_trace(tmp_path / "t", [part._replace(tables={**part.tables, table: changed})])
+    with pytest.raises(TraceError, match=complaint) as caught:
+        conform(tmp_path / "t", ALONE)
+    assert "\n" not in str(caught.value)
+
+
+# --- What steps were judged against
+
+
+def test_the_digest_of_the_specs_changes_with_any_module_of_the_frame(tmp_path: Path) -> None:
+    assert frame_digest() == frame_digest(SPECS)
+    (tmp_path / "steps").mkdir()
+    for name in ("QuorumHandlers", "QuorumRules", "ReplicaLog", "VoterSet"):
+        (tmp_path / f"{name}.tla").write_bytes((SPECS / f"{name}.tla").read_bytes())
+    frame = tmp_path / "steps" / "StepQuorum.tla"
+    frame.write_bytes((SPECS / "steps" / "StepQuorum.tla").read_bytes())
+    assert frame_digest(tmp_path) == frame_digest()
+    for path in sorted(tmp_path.rglob("*.tla")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text + " ", encoding="utf-8")
+        assert frame_digest(tmp_path) != frame_digest()
+        path.write_text(text, encoding="utf-8")
+
+
+def test_recordings_by_hand_keep_the_contract(trace: Path) -> None:
+    """The tests here would prove little with tables that no simulator could write."""
+    assert [part.first_run for part in read_parts(trace)] == [0, 3, 6]

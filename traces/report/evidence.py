@@ -1,0 +1,151 @@
+"""What the artifacts in a folder say, arranged for a reader.
+
+    summary.json    a judged trace (traces/jobs/summary.py)
+    specs.json      checked models, if there were any: a list of {name, module, tier, expect,
+                    verdict, property, distinct, depth, seconds}
+
+Laws of this file: nothing is judged anew, and nothing is left out that an artifact counts against
+the trace. The page's verdict is the worst of what they say, where violated is worse than unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+SUMMARY: Final = "summary.json"
+SPECS: Final = "specs.json"
+SUMMARY_VERSION: Final = 1
+WITNESSES: Final = 5
+"""How many witnesses are shown of each kind of rejected step."""
+
+_WORST: Final = ("violated", "unknown", "holds")
+
+
+class ReportError(Exception):
+    """No report can be made. The text is one line, with the file in it."""
+
+
+class Pattern(NamedTuple):
+    """Rejected steps of one action that differ from the spec in the same places.
+
+    distinct: how many such steps differ; taken: how often runs took one. witnesses: the earliest.
+    """
+
+    action: str
+    places: tuple[str, ...]
+    distinct: int
+    taken: int
+    witnesses: list[Mapping[str, Any]]
+
+
+class Model(NamedTuple):
+    """A checked model; `as_expected` is whether its verdict (and property) is the one expected."""
+
+    name: str
+    module: str
+    tier: str
+    expect: str
+    verdict: str
+    property: str
+    distinct: int | None
+    depth: int | None
+    seconds: float | None
+    as_expected: bool
+
+
+class Evidence(NamedTuple):
+    summary: dict[str, Any]
+    models: list[Model]
+    patterns: list[Pattern]
+    verdict: str
+    reasons: list[str]
+
+
+def read_evidence(directory: Path) -> Evidence:
+    """The artifacts of a folder.
+
+    Raises ReportError: there is no summary, or an artifact is damaged or of another version.
+    """
+    path = directory / SUMMARY
+    summary = _read_json(path, dict)
+    if summary is None:
+        raise ReportError(f"{path}: no such file: judge the trace first (kraftcheck conform)")
+    found = summary.get("summary_version")
+    if found != SUMMARY_VERSION:
+        raise ReportError(f"{path}: summary version {found}, this report reads {SUMMARY_VERSION}")
+    models = [
+        _model(directory / SPECS, entry) for entry in _read_json(directory / SPECS, list) or []
+    ]
+    try:
+        verdict, reasons = _verdict(summary, models)
+        patterns = patterns_of(summary["rejections"])
+    except (KeyError, TypeError) as error:
+        raise ReportError(f"{path}: not what a judged trace leaves: {error!r}") from None
+    return Evidence(summary, models, patterns, verdict, reasons)
+
+
+def _read_json(path: Path, kind: type) -> Any:
+    """The content, or None where there is no such file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise ReportError(f"{path}: damaged: {error}") from None
+
+
+def _model(path: Path, entry: Any) -> Model:
+    if not isinstance(entry, dict) or not {"name", "expect", "verdict"} <= set(entry):
+        raise ReportError(f"{path}: an entry without name, expect and verdict")
+    values: dict[str, Any] = {name: entry.get(name) for name in Model._fields[:-1]}
+    for name in ("name", "module", "tier", "expect", "verdict", "property"):
+        values[name] = str(values[name] or "")
+    return Model(**values, as_expected=values["verdict"] == values["expect"])
+
+
+def _verdict(summary: Mapping[str, Any], models: Sequence[Model]) -> tuple[str, list[str]]:
+    """The worst of the trace's verdict and the models' agreement with what is expected of them."""
+    verdicts, reasons = [summary["verdict"]], list(summary["reasons"])
+    for model in models:
+        if not model.as_expected:
+            verdicts.append("unknown" if model.verdict == "unknown" else "violated")
+            reasons.append(
+                f"model {model.name}: expected {model.expect}, TLC says {model.verdict}"
+                + (f" ({model.property})" if model.property else "")
+            )
+    return min(verdicts, key=_WORST.index), reasons
+
+
+def patterns_of(rejections: Sequence[Mapping[str, Any]]) -> list[Pattern]:
+    """Rejected steps grouped by action and by where they differ; the most frequent first."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Mapping[str, Any]]] = {}
+    for rejection in rejections:
+        groups.setdefault((rejection["action"], places_of(rejection)), []).append(rejection)
+    patterns = [
+        Pattern(action, places, len(group), sum(r["count"] for r in group), group[:WITNESSES])
+        for (action, places), group in groups.items()
+    ]
+    return sorted(patterns, key=lambda p: (-p.taken, p.action, p.places))
+
+
+def places_of(rejection: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where a rejected step differs from what the spec allows, without what stands there."""
+    if "differences" not in rejection:
+        return ("not explained",)
+    places = [_place(line) for line in rejection["differences"]]
+    return tuple(dict.fromkeys(places))
+
+
+def _place(line: str) -> str:
+    """`after.flushed: recorded 0, spec allows {1}` differs at `after.flushed`."""
+    head = re.split(r": recorded |\bevaluation error", line)[0]
+    # An element of a set is told by its whole content, a position in a log by its number.
+    head = head.split(" element ")[0]
+    return re.sub(r"\[\d+\]", "[]", head)[:120]
