@@ -66,7 +66,8 @@ class Clock:
         self._timeouts = timeouts
         self._stream = stream
         self._queue = queue
-        self._staggered = options.staggered
+        self._start = options.start
+        self._coarse = options.coarse_timers
         self._factors = [self._factor(options.clock_skew) for _ in range(options.voters)]
         self._armed: list[dict[KnownInput, int]] = [{} for _ in self._factors]
         self._queued: list[dict[KnownInput, int]] = [{} for _ in self._factors]
@@ -78,10 +79,9 @@ class Clock:
 
     def start(self, node: int, todo: tuple[Instruction, ...]) -> None:
         """Arms the timers of a first state."""
-        if self._staggered:
-            todo = tuple(
-                (FIXED, timer, least + STAGGER_MS * node, 0) for _, timer, least, _ in todo
-            )
+        if self._start != "drawn":
+            late = STAGGER_MS * (node if self._start == "orderly" else max(0, node - 1))
+            todo = tuple([(FIXED, timer, least + late, 0) for _, timer, least, _ in todo])
         self.carry_out(0, node, todo)
 
     def carry_out(self, now: int, node: int, todo: tuple[Instruction, ...]) -> None:
@@ -98,13 +98,16 @@ class Clock:
                     continue
                 due = now
             elif what == DRAW:
-                due = now + (least + self._stream.below(span)) * factor
+                due = now + (least + self._draw(span)) * factor
             else:
                 due = now + self._election_backoff(node) * factor
             armed[timer] = due
             if queued.get(timer, _NEVER) > due:
                 queued[timer] = due
                 self._queue.push(due, TIMER, node, timer)
+
+    def _draw(self, span: int) -> int:
+        return span * self._stream.below(4) // 4 if self._coarse else self._stream.below(span)
 
     def _election_backoff(self, node: int) -> int:
         self._lost_elections[node] += 1

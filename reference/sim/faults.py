@@ -24,15 +24,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     voters: int = 3
     fetch_max_records: int = 2
-    staggered: bool = True
-    """The first election timeouts come one after the other, not drawn; so node 0 mostly leads
-    first, which is a matter of naming."""
+    start: Literal["orderly", "tie", "drawn"] = "orderly"
+    """The first election timeouts: one after the other from node 0 on, so that who leads first is
+    mostly a matter of naming; nodes 0 and 1 at once; or drawn like any other."""
     loss: int = 0
     """Share of messages that are lost."""
     duplication: int = 0
     """Share of messages that arrive a second time, up to `hold_ms` later."""
     reordering: int = 0
     """Share of messages that are held back for up to `hold_ms`."""
+    suffering: str = ""
+    """Messages of this type are disturbed as no others are: four in ten are held back, three in
+    ten arrive a second time."""
     hold_ms: int = 100
     latency_ms: int = 1
     """Links take from 1 ms to so long; each link has its own latency for the whole run."""
@@ -50,6 +53,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Some crashes come just after a node did this."""
     flush_ms: int = 1
     """A flush takes from 1 ms to so long."""
+    coarse_timers: bool = False
+    """A drawn timeout has one of four values, so that nodes stand for election at once."""
     clock_skew: int = 0
     """By how much a node's clock may be fast or slow."""
     calm_ms: int = 1500
@@ -63,13 +68,16 @@ KINDS: dict[str, tuple[str, ...]] = {
     "loss": ("loss",),
     "duplication": ("duplication",),
     "reordering": ("reordering",),
+    "one type": ("suffering",),
     "delay": ("latency_ms",),
     "slow node": ("slow_node",),
     "partition": ("partitions", "one_way"),
-    "crash": ("crashes", "crash_on"),
+    "crash": ("crashes",),
+    "crash at a bad moment": ("crash_on",),
     "crash with loss": ("lossy",),
     "resignation": ("resignations",),
     "slow disk": ("flush_ms",),
+    "ties": ("coarse_timers",),
     "clock": ("clock_skew",),
 }
 """The kinds of fault that a run has or has not, and the options that make each."""
@@ -174,6 +182,8 @@ Episode: TypeAlias = Partition | Outage | Resignation
 PARTITION_MS = (3500, 5000, 2400, 1200, 300)
 # Within one election timeout, so that a node comes back to the same epoch; and past it.
 OUTAGE_MS = (30, 200, 800, 2500)
+# After a crash at a bad moment: mostly back before anybody has noticed.
+BRIEF_OUTAGE_MS = (5, 30, 5, 800)
 
 
 def draw_calm(stream: Stream, options: Options) -> int:
@@ -181,8 +191,8 @@ def draw_calm(stream: Stream, options: Options) -> int:
     return options.calm_ms // 2 + options.calm_ms * stream.below(16) // 15
 
 
-def draw_outage(stream: Stream, node: int) -> Outage:
-    return Outage(node, pick(stream, OUTAGE_MS))
+def draw_outage(stream: Stream, node: int, durations: Sequence[int] = OUTAGE_MS) -> Outage:
+    return Outage(node, pick(stream, durations))
 
 
 def draw_episode(

@@ -51,6 +51,8 @@ class Network:
         self._stream = stream
         self._queue = queue
         self._fates = fates(options.loss, options.duplication, options.reordering, options.hold_ms)
+        self._suffering = options.suffering
+        self._worse_fates = fates(0, 300, 400, options.hold_ms) if options.suffering else ()
         slow = stream.below(options.voters) if options.slow_node > 1 else None
         self._latency = [
             [self._link_latency(options, slow, source, to) for to in nodes] for source in nodes
@@ -74,7 +76,8 @@ class Network:
             if cuts[destination]:
                 self.blocked += 1
                 continue
-            fate = self._fates[self._stream.below(FATES)] if self._fates else None
+            of = self._fates if message.kind != self._suffering else self._worse_fates
+            fate = of[self._stream.below(FATES)] if of else None
             if fate is None:
                 queue.order = order = queue.order + 1
                 due = now + latency[destination]
@@ -107,7 +110,7 @@ class Network:
 
     def heal(self) -> None:
         """From now on everything arrives once and promptly. What was held still comes late."""
-        self._fates = ()
+        self._fates = self._worse_fates = ()
         nodes = range(len(self._cuts))
         self._cuts = [[0] * len(nodes) for _ in nodes]
         self._latency = [[1000] * len(nodes) for _ in nodes]

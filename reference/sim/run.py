@@ -22,8 +22,8 @@ from reference.sim.scenario import scenario as scenario_of
 from reference.sim.scheduler import Simulation
 from traces.schema import PartTables
 
-MEMO_STEPS = 400_000
-"""A memo that has grown to so many steps is begun anew: about a gigabyte."""
+MEMO_STEPS = 300_000
+"""A memo that has grown to so many steps is begun anew: about half a gigabyte."""
 
 _memos: dict[tuple[str, str | None], Memo] = {}
 
@@ -134,6 +134,13 @@ def _memo(scenario: Scenario, bug: str | None) -> Memo:
     if memo is None:
         memo = _memos[key] = Memo(scenario.timeouts, bug)
     return memo
+
+
+def forget() -> None:
+    """Frees what this process remembers of steps; the next part works them out again."""
+    for memo in _memos.values():
+        memo.forget()
+    _memos.clear()
 
 
 def _taken(recorder: Recorder) -> list[Taken]:

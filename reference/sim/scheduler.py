@@ -89,6 +89,9 @@ class Simulation:
         assert step is not None, "an append is never disabled"
         return step.ignored
 
+    def append_astray(self, node: int) -> None:
+        self.clients.append(node, -1)
+
     def give(self, node: int, input: Input) -> Step | None:
         """Has a node take a step that no message or timer causes."""
         return self.take(node, self._intern(input))

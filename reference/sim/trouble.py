@@ -14,6 +14,7 @@ from reference.core.types import Row
 from reference.sim.choices import Stream, chance
 from reference.sim.disk import Disk
 from reference.sim.faults import (
+    BRIEF_OUTAGE_MS,
     Options,
     Outage,
     Partition,
@@ -31,6 +32,7 @@ TRIGGERS = {"": 0, "vote": VOTED, "election": ELECTED, "append": APPENDED, "trun
 FIRST_CALM_MS = 1500
 TRIGGERED_CRASHES = 2
 RESTART_MS = 50
+STRAY_APPEND_US = 20_000
 
 
 class World(Protocol):
@@ -41,6 +43,10 @@ class World(Protocol):
     def leader(self) -> int | None: ...
     def is_running(self, node: int) -> bool: ...
     def give(self, node: int, input: Input) -> object: ...
+    def append_astray(self, node: int) -> None:
+        """Somebody asks just this node to append a record."""
+        ...
+
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
@@ -87,6 +93,10 @@ class Trouble:
     def _cut(self, partition: Partition) -> None:
         self.partitions += 1
         self._network.begin(partition)
+        leader = self._world.leader()
+        if leader is not None and leader in partition.sources and chance(self._stream, 700):
+            # A client on the leader's side, whose record nobody else may ever see.
+            self._world.call(STRAY_APPEND_US, self._world.append_astray, leader)
         self._world.call(1000 * partition.lasts_ms, lambda _: self._mend(partition), 0)
 
     def _mend(self, partition: Partition) -> None:
@@ -113,11 +123,11 @@ class Trouble:
         """A step has just been taken at which this run likes to crash a node."""
         if self._over or self._triggered == TRIGGERED_CRASHES:
             return
-        if chance(self._stream, 500):
+        if chance(self._stream, 700):
             self._triggered += 1
             # Some messages leave first, and some of them arrive.
-            delay = 1000 * self._stream.below(4)
-            outage = draw_outage(self._stream, node)
+            delay = 2000 * self._stream.below(4)
+            outage = draw_outage(self._stream, node, BRIEF_OUTAGE_MS)
             self._world.call(delay, lambda _: None if self._over else self._crash(outage), node)
 
     def heal(self) -> tuple[int, ...]:
