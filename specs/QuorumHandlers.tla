@@ -403,6 +403,9 @@ Step_HandleRequestTimeout(n, row, input) ==
 -----------------------------------------------------------------------------
 (* Crash and restart: Q3, P23.  A crash loses everything volatile and any   *)
 (* part of the unflushed tail; `keep` is where the log ends afterwards.     *)
+(* A crash in the middle of a step is no case of its own: a step writes,    *)
+(* syncs, then sends, so it is a crash before the step, or after it with    *)
+(* what it sent lost (L2).                                                  *)
 
 Step_HandleCrash(n, row, input) ==
   IF ~Running(row) \/ input.keep \notin row.flushed..EndOffset(row.log) THEN {}
