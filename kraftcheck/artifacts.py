@@ -83,8 +83,8 @@ class Part:
     """What one verb has found, for summary.json.
 
     verdict: holds, violated or unknown; reasons: why it is not holds. facts: what stands at the
-    top of the summary, such as runs and steps. details: whatever else, under `parts`. seeds,
-    versions: merged into those at the top.
+    top of the summary, such as runs and steps. details: whatever else, under `parts`. stages: the
+    seconds of its stages, if it has several. seeds, versions: merged into those at the top.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Part:
     reasons: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
+    stages: Mapping[str, float] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,9 +121,10 @@ def without_parts(summary: Mapping[str, Any], names: Collection[str]) -> dict[st
 
 def merged_summary(before: Mapping[str, Any], part: Part) -> dict[str, Any]:
     """The summary with this part in it, in the place of what the verb had found before."""
-    own = {"verdict": part.verdict, "seconds": round(part.seconds, 3)}
-    parts = {**before.get("parts", {}), part.name: own | {"reasons": [*part.reasons]}}
-    parts[part.name] |= part.details
+    seconds = round(part.seconds, 3)
+    own: dict[str, Any] = {"verdict": part.verdict, "reasons": list(part.reasons)}
+    own |= {"seconds": seconds, "stages": dict(part.stages) or {part.name: seconds}, **part.details}
+    parts = {**before.get("parts", {}), part.name: own}
     codes = [exits.code_of(each["verdict"]) for each in parts.values()]
     known = {"kraftcheck": version(), "Python": platform.python_version(), **part.versions}
     return {
@@ -131,7 +133,7 @@ def merged_summary(before: Mapping[str, Any], part: Part) -> dict[str, Any]:
         "verdict": exits.VERDICTS[exits.worst(codes)],
         # Runs that violate an invariant are found by `simulate` and by `conform`: say it once.
         "reasons": list(dict.fromkeys(r for each in parts.values() for r in each["reasons"])),
-        "seconds": {name: each["seconds"] for name, each in parts.items()},
+        "seconds": {stage: s for each in parts.values() for stage, s in each["stages"].items()},
         "seeds": {**before.get("seeds", {}), **part.seeds},
         "versions": {**before.get("versions", {}), **known},
         "parts": parts,

@@ -181,7 +181,7 @@ def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) ->
         seconds=monotonic() - begin,
         reasons=summary["reasons"],
         facts=summary,
-        details={"stages": summary["seconds"]},
+        stages=summary["seconds"],
         seeds={manifest.campaign.scenario: manifest.campaign.seed},
         versions=summary["versions"],
     )

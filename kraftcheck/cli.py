@@ -170,6 +170,52 @@ def conform(**options: Any) -> int:
     return work.conform(**options)
 
 
+@cli.command()
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--run", "number", type=int, required=True, help="The run, by its number.")
+@shown
+def replay(folder: Path, number: int, screen: Screen) -> int:
+    """Tell a recorded run step by step, one line for each, with a legend.
+
+    \b
+    Example: kraftcheck replay runs/Z01 --run 7
+    """
+    from kraftcheck import replaying as work
+
+    return work.replay(folder, number, screen)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@shown
+def report(folder: Path, screen: Screen) -> int:
+    """Make one page of what was found in a folder.
+
+    \b
+    Example: kraftcheck report runs/Z01
+    """
+    from kraftcheck import reporting as work
+
+    return work.report(folder, screen)
+
+
+@cli.command()
+@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
+@click.option("--runs", type=click.IntRange(min=1), default=2000, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+@click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
+@shown
+def verify(**options: Any) -> int:
+    """Do the main job: models, faulty runs, their conformance, a planted bug, and the report.
+
+    \b
+    Example: kraftcheck verify --out runs/verify
+    """
+    from kraftcheck import verify as work
+
+    return work.verify(**options)
+
+
 # -- bugs
 
 

@@ -15,10 +15,12 @@ only a defect of kraftcheck can cause is one line too, is "unknown", and says ho
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -41,8 +43,12 @@ class BadInput(Exception):
     """Something the user gave cannot be used; the message is one line."""
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, treated like an interrupt."""
+class Interrupted(BaseException):
+    """A signal asked us to end. No KeyboardInterrupt, which libraries answer in ways of theirs."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("interrupted" if code == INTERRUPTED else "terminated")
+        self.code = code
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -68,8 +74,8 @@ def guarded(work: Callable[[], int | None]) -> int:
         return HOLDS
     except click.ClickException as error:
         return _usage(error)
-    except Terminated:
-        return _say("terminated", TERMINATED)
+    except Interrupted as stop:
+        return _say(str(stop), stop.code)
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:
@@ -105,6 +111,7 @@ _BAD_INPUT = {
     ("kraftcheck.exits", "BadInput"),
     ("tla_utils.errors", "ToolError"),
     ("traces.schema", "TraceError"),
+    ("traces.report.evidence", "ReportError"),
     ("reference.bugs.catalog", "UnknownBug"),
     ("reference.bugs.catalog", "OutOfScope"),
 }
@@ -140,22 +147,25 @@ def _say(message: str, code: int) -> int:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """On SIGINT and SIGTERM end the JVMs that we started, then raise in the main thread.
+    """On SIGINT and SIGTERM end what we have started, then raise in the main thread.
 
-    JVMs are in sessions of their own, so a Ctrl-C does not reach them, and the threads that wait
-    for them cannot be interrupted: unless they end, neither do we.
+    JVMs are in sessions of their own, so that a Ctrl-C does not reach them, and the threads that
+    wait for them cannot be interrupted: unless they end, neither do we. Workers would finish what
+    they have begun; a part that was not written whole has not happened, so nothing is lost.
     """
-    kinds: dict[int, type[KeyboardInterrupt]] = {
-        signal.SIGINT: KeyboardInterrupt,
-        signal.SIGTERM: Terminated,
-    }
+    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 
     def stop(number: int, frame: FrameType | None) -> None:
+        # Threads that lose their workers or their JVM complain; that is no news.
+        threading.excepthook = lambda _: None
+        for worker in multiprocessing.active_children():
+            worker.terminate()
         end_detached_children()
-        raise kinds[number]
+        raise Interrupted(codes[signal.Signals(number)])
 
+    hook = threading.excepthook
     try:
-        before = {number: signal.signal(number, stop) for number in kinds}
+        before = {number: signal.signal(number, stop) for number in codes}
     except ValueError:
         # Not the main thread (a test, a notebook): signals are somebody else's business.
         yield
@@ -163,6 +173,7 @@ def _interruptible() -> Iterator[None]:
     try:
         yield
     finally:
+        threading.excepthook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

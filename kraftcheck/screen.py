@@ -48,13 +48,18 @@ class Meter(Protocol):
 class Screen:
     """Where a command writes to; `json` and `quiet` are the options of the same names."""
 
-    def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
+    def __init__(self, *, json: bool = False, quiet: bool = False, results: bool = True) -> None:
         self.json = json
         self.quiet = quiet
+        self.results = results
+
+    def without_results(self) -> Screen:
+        """The same for a verb within a verb: its progress shows, its result does not."""
+        return Screen(quiet=self.quiet, results=False)
 
     def line(self, text: str = "") -> None:
         """A line of the result; nothing with `--json`."""
-        if not self.json:
+        if self.results and not self.json:
             click.echo(text)
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
@@ -66,7 +71,7 @@ class Screen:
 
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
-        if self.json:
+        if self.results and self.json:
             click.echo(json.dumps(value, indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:

@@ -26,6 +26,8 @@ DEFAULT_TIER = "small"
 ALL_TIERS = "all"
 
 CHECKED = ("model", "verdict", "expected", "property", ">distinct", ">depth", ">seconds", "result")
+# What a manifest states of a model and TLC finds, under the same names.
+NUMBERS = ("property", "distinct", "depth", "length", "generated")
 LISTED = ("model", "tier", "expected", "property", ">distinct", ">depth", "claim")
 
 
@@ -141,30 +143,34 @@ def _summary(results: Sequence[ModelResult], seconds: float) -> str:
 
 def as_json(result: ModelResult) -> dict[str, Any]:
     """A result for specs.json: what the manifest states of the model, and what was found."""
+    model = result.model
     stated = {
-        key: value
-        for key, value in asdict(result.model).items()
-        if value not in (None, (), {}) and key not in ("heap_mb", "timeout_s")
+        "name": model.name,
+        "module": model.module,
+        "overlays": list(model.overlays),
+        "config": model.config,
+        "tier": model.tier,
+        "claim": model.claim,
+        "bug": model.bug,
+        "control": model.control,
+        "workers": model.workers,
+        "expect": model.expect,
+        "expected": {name: getattr(model, name) for name in NUMBERS},
     }
-    found = {
+    return stated | {
         "verdict": result.verdict,
-        "property": result.property,
-        "distinct": result.distinct,
-        "generated": result.generated,
-        "depth": result.depth,
-        "length": result.length,
+        **{name: getattr(result, name) for name in NUMBERS},
         "seconds": round(result.seconds, 3),
         "cpu_seconds": round(result.cpu_seconds, 3),
         "peak_rss_mb": round(result.peak_rss_mb, 1),
         "matches": result.matches,
-        "outcome": _word(result),
+        "result": _word(result),
         "reason": result.reason,
     }
-    return {"name": result.model.name, "model": stated, "found": found}
 
 
 def _write(out: Path, document: dict[str, Any], results: Sequence[ModelResult]) -> None:
-    artifacts.write_json(out / artifacts.SPECS, document)
+    artifacts.write_json(out / artifacts.SPECS, document["models"])
     part = artifacts.Part(
         "spec",
         verdict=document["verdict"],

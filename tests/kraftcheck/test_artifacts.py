@@ -61,7 +61,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 SIMULATED = Part("simulate", "violated", 1.5, ["a"], facts={"runs": 3, "steps": 9}, seeds={"q": 1})
-CONFORMED = Part("conform", "holds", 2.0, facts={"distinct_steps": {"canonical": 4}})
+CONFORMED = Part("conform", "holds", 2.0, facts={"distinct_steps": 4}, stages={"judge": 1.9})
 
 
 def test_parts_are_merged(tmp_path: Path) -> None:
@@ -69,9 +69,9 @@ def test_parts_are_merged(tmp_path: Path) -> None:
     merge(tmp_path, CONFORMED)
     merge(tmp_path, Part("spec", "unknown", 3.0, ["b", "a"], versions={"TLC": "2.15"}))
     found = json.loads((tmp_path / "summary.json").read_text())
-    assert (found["runs"], found["steps"], found["distinct_steps"]) == (3, 9, {"canonical": 4})
+    assert (found["runs"], found["steps"], found["distinct_steps"]) == (3, 9, 4)
     assert (found["verdict"], found["reasons"]) == ("violated", ["a", "b"])
-    assert found["seconds"] == {"simulate": 1.5, "conform": 2.0, "spec": 3.0}
+    assert found["seconds"] == {"simulate": 1.5, "judge": 1.9, "spec": 3.0}
     assert found["seeds"] == {"q": 1} and found["versions"]["TLC"] == "2.15"
     assert {name: part["verdict"] for name, part in found["parts"].items()} == {
         "simulate": "violated",

@@ -1,4 +1,4 @@
-"""`simulate` and `conform`, on a few runs: exit codes, summaries, what is refused."""
+"""`simulate`, `conform` and `replay`, on a few runs: exit codes, summaries, what is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import artifacts, campaign
+from kraftcheck import artifacts, campaign, replaying
 from kraftcheck.cli import cli
 from tla_utils.errors import ToolError
 
@@ -122,7 +122,16 @@ def test_a_bug_is_found_by_the_steps_it_takes(trace: Path) -> None:
     assert set(found["parts"]) == {"simulate", "spec", "conform"}
     assert found["parts"]["conform"]["verdict"] == found["verdict"] == "violated"
     assert found["rejected_steps"] > 0 and found["rejections"]
-    assert found["seconds"]["spec"] == 1.0 and found["parts"]["conform"]["stages"]["judge"] > 0
+    first = found["rejections"][0]
+    told = run("replay", trace, "--run", first["run"])
+    assert told.exit_code == 0
+    lines = told.stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line[:5].strip() == str(first["step"]))
+    assert lines[at + 1 : at + 3] == [
+        "      !! not allowed by the spec",
+        f"         {first['differences'][0]}",
+    ]
+    assert found["seconds"]["spec"] == 1.0 and found["seconds"]["judge"] > 0
 
 
 @pytest.mark.tlc
@@ -163,3 +172,57 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
         assert result.exit_code == 3 and "not a trace, or one never begun" in result.stderr
     assert list(tmp_path.iterdir()) == []
     assert run("conform").exit_code == 3
+
+
+# -- replay
+
+
+def test_a_run_is_told_as_it_was_recorded(recorded: Path) -> None:
+    result = run("replay", recorded, "--run", 1)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("run 1 seed ") and "\nstep    index of" in result.stdout
+    told = json.loads(run("replay", recorded, "--run", 1, "--json").stdout)
+    assert told["as_recorded"] and told["steps"][0]["action"].startswith("Handle")
+    steps = sum(line[:5].strip().isdigit() for line in result.stdout.splitlines()[:-1])
+    assert steps == len(told["steps"])
+
+
+def test_a_run_that_was_recorded_otherwise_is_unknown(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trace says that it has the bug; another version of the bug takes other steps."""
+    manifest = trace / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"bug": "Z01"', '"bug": "Z02"'))
+    result = run("replay", trace, "--run", 0)
+    assert result.exit_code == 2
+    assert result.stdout.startswith("!! from step ")
+
+
+@pytest.mark.parametrize(
+    ("number", "complaint"),
+    [(RUNS, f"there is no run {RUNS}; its runs are 0 to {RUNS - 1}"), (-1, "no run -1")],
+)
+def test_a_run_that_is_not_there_is_refused(recorded: Path, number: int, complaint: str) -> None:
+    result = run("replay", recorded, "--run", number)
+    assert result.exit_code == 3 and complaint in result.stderr
+
+
+def test_notes_follow_their_step() -> None:
+    lines = ["legend 7", "    7 first", "   17 second", "7 steps"]
+    notes = {7: ["bad", "why"], 8: ["never"]}
+    assert list(replaying.annotated(lines, notes)) == [
+        *lines[:2],
+        "      !! bad",
+        "         why",
+        *lines[2:],
+    ]
+
+
+def test_an_explanation_names_the_run_that_it_is_told_of() -> None:
+    told: dict[str, Any] = {"run": 0, "step": 4}
+    told["differences"] = ["after.role: recorded x, spec allows {y}"]
+    own = replaying.rejection(told, {"run": 0, "step": 4})
+    assert own == ["not allowed by the spec", *told["differences"]]
+    other = replaying.rejection(told, {"run": 2, "step": 9})
+    assert other[0] == "not allowed by the spec, like step 4 of run 0, where"
+    assert replaying.rejection({}, {"run": 2, "step": 9}) == ["not allowed by the spec", ""]

@@ -43,7 +43,8 @@ def no_space(path: str) -> OSError:
         (MemoryError(), 2, "out of memory"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (click.Abort(), 130, "interrupted"),
-        (exits.Terminated(), 143, "terminated"),
+        (exits.Interrupted(130), 130, "interrupted"),
+        (exits.Interrupted(143), 143, "terminated"),
     ],
 )
 def test_an_error_is_one_line(

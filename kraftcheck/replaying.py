@@ -1,0 +1,156 @@
+"""`replay`: one recorded run again, told step by step.
+
+A run is its seed: it is executed anew, and compared with what was recorded. If the two part, the
+trace was recorded by another version of the reference, which is said at the top, and is "unknown".
+Steps that `conform` has rejected are marked, with the differences it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from reference.core.messages import encode
+from reference.core.types import Row
+from reference.sim.narrate import narrate
+from reference.sim.run import Run, simulate_run
+from traces.jobs.conform import FOLDER, JOINED_RUNS
+from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
+
+Notes = dict[int, list[str]]
+_encode_row = msgspec.msgpack.Encoder().encode
+
+
+def replay(folder: Path, number: int, screen: Screen) -> int:
+    """Tell a run; exit code 2 if it is not, step by step, the run that was recorded."""
+    manifest = read_manifest(folder)
+    entry = part_of(manifest, number, folder)
+    campaign = manifest.campaign
+    run = simulate_run(
+        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options) or None
+    )
+    parted = first_difference(run, recorded_steps(folder, entry, number))
+    notes = rejected_steps(folder, number)
+    if parted is not None:
+        notes = {}
+        screen.line(f"!! from step {parted} on this is not what was recorded (by another version)")
+    for line in annotated(narrate(run), notes):
+        screen.line(line)
+    screen.document(as_json(run, parted, notes))
+    return exits.HOLDS if parted is None else exits.UNKNOWN
+
+
+def part_of(manifest: Manifest, number: int, folder: Path) -> PartEntry:
+    """The part that holds a run. Raises BadInput when none does."""
+    for entry in manifest.parts:
+        if entry.first_run <= number < entry.first_run + entry.runs:
+            return entry
+    asked = manifest.campaign.runs
+    if 0 <= number < asked:
+        raise BadInput(f"{folder}: run {number} was not recorded yet: simulate it first")
+    raise BadInput(f"{folder}: there is no run {number}; its runs are 0 to {asked - 1}")
+
+
+Content = tuple[int, str, bytes, bytes]
+
+
+def recorded_steps(folder: Path, entry: PartEntry, number: int) -> list[Content]:
+    """The recorded run by content: time, action, digests of input and row after."""
+    tables = read_part(folder, entry).tables
+    run = tables["runs"].slice(number - entry.first_run, 1)
+    steps = tables["steps"].take(run["steps"][0].values)
+    digests = {name: tables[name]["digest"].to_pylist() for name in ("rows", "inputs")}
+    return [
+        (time, action, digests["inputs"][taken], digests["rows"][after])
+        for time, action, taken, after in zip(
+            run["times"][0].as_py(),
+            steps["action"].to_pylist(),
+            steps["input"].to_pylist(),
+            steps["after"].to_pylist(),
+            strict=True,
+        )
+    ]
+
+
+def first_difference(run: Run, recorded: list[Content]) -> int | None:
+    """The first step that is not as recorded, or None."""
+    taken = [
+        (step.time, step.action, digest(encode(step.input)), _digest_of(step.after))
+        for step in run.steps
+    ]
+    for number, (now, then) in enumerate(zip_longest(taken, recorded)):
+        if now != then:
+            return number
+    return None
+
+
+def _digest_of(row: Row) -> bytes:
+    return digest(_encode_row(row))
+
+
+def rejected_steps(folder: Path, number: int) -> Notes:
+    """What `conform` found against steps of this run: the first of each kind, with differences."""
+    path = folder / FOLDER / JOINED_RUNS
+    if not path.exists():
+        return {}
+    rows = pq.read_table(path, filters=[("run", "=", number)]).to_pylist()
+    summary = artifacts.read_json(folder / artifacts.SUMMARY)
+    known = {each["key"]: each for each in summary.get("rejections", [])}
+    return {row["step"]: rejection(known.get(row["key"].hex(), {}), row) for row in rows}
+
+
+def rejection(told: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """What to say of a rejected step. Nodes and values of an explanation are its witness's."""
+    said = "not allowed by the spec"
+    if told and (told["run"], told["step"]) != (row["run"], row["step"]):
+        said += f", like step {told['step']} of run {told['run']}, where"
+    return [said, *(told.get("differences") or [told.get("reason", "")])]
+
+
+def annotated(lines: Iterable[str], notes: Notes) -> Iterator[str]:
+    """The lines, each followed by what there is to say of the step that it begins with."""
+    left = dict(notes)
+    for line in lines:
+        yield line
+        index = line[:5].strip()
+        if index.isdigit() and (said := left.pop(int(index), None)):
+            yield f"{'':>5} !! {said[0]}"
+            yield from (f"{'':>8} {each}" for each in said[1:] if each)
+
+
+def as_json(run: Run, parted: int | None, notes: Notes) -> dict[str, Any]:
+    result = run.result
+    return {
+        "run": result.run,
+        "seed": result.seed,
+        "as_recorded": parted is None,
+        "differs_from_step": parted,
+        "verdict": result.verdict,
+        "options": msgspec.to_builtins(result.options),
+        "violations": [
+            {"invariant": each.invariant, "step": each.step, "explanation": each.explanation}
+            for each in result.violations
+        ],
+        "steps": [
+            {
+                "step": number,
+                "time_us": step.time,
+                "node": step.node,
+                "action": step.action,
+                "input": msgspec.to_builtins(step.input),
+                "after": msgspec.to_builtins(step.after),
+                "sent": msgspec.to_builtins(step.sent),
+                "ignored": step.ignored,
+                "rejected": notes.get(number, []),
+            }
+            for number, step in enumerate(run.steps)
+        ],
+    }

@@ -1,0 +1,28 @@
+"""`report`: one page about a judged folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+
+
+def report(folder: Path, screen: Screen) -> int:
+    """Make the page and print its path: a page judges nothing, so the exit code is 0."""
+    path, verdict = make(folder)
+    screen.line(str(path))
+    screen.document({"report": str(path), "verdict": verdict})
+    return exits.HOLDS
+
+
+def make(folder: Path) -> tuple[Path, str]:
+    """Make the page of a folder; its path, and the verdict that it states."""
+    summary = artifacts.read_json(folder / artifacts.SUMMARY)
+    if "conform" not in summary.get("parts", {}):
+        raise BadInput(f"{folder} was not judged yet: run `kraftcheck conform {folder}` first")
+    # Late: drawing figures loads half a second of libraries.
+    from traces.report.page import write_report
+
+    return write_report(folder), str(summary["verdict"])

@@ -1,0 +1,174 @@
+"""`verify`: the main job, from the models to the page.
+
+    models      the small TLA+ models, against their expected verdicts
+    simulation  runs of the correct reference under faults
+    conformance each of their steps judged by TLC, their invariants, their progress
+    canary      the same for a bug that is planted: if it is not found, nothing above is evidence
+    report      one page
+
+Laws of this file: every stage does its work anew, whatever an earlier run has left in the folder;
+a stage that finds something does not keep the next one from looking; and only what we have written
+is ever removed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from kraftcheck import artifacts, campaign, exits, reporting, specs
+from kraftcheck.screen import Screen
+
+DEFAULT_RUNS = 2000
+SCENARIO = "quorum"
+
+PLANTED_BUG = "Z01"
+PLANTED_RUNS = 300
+CANARY = "canary"
+
+# What this verb and those that it calls leave in a folder.
+LEFT = (
+    *(artifacts.SUMMARY, artifacts.SPECS, "manifest.json", "report.html", ".lock"),
+    *("part-*.parquet", "conform", "tlc", CANARY),
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A line of the result: what was done, what it exited with, what there is to say of it."""
+
+    name: str
+    code: int
+    said: str
+    seconds: float
+
+
+def verify(
+    out: Path,
+    *,
+    runs: int = DEFAULT_RUNS,
+    seed: int = 1,
+    jar: str | None = None,
+    screen: Screen,
+) -> int:
+    """Do the main job in a folder; the report's path is the last line."""
+    clear(artifacts.claim(out))
+    begin = monotonic()
+    job = _Job(out, runs, seed, jar, screen)
+    stages = [
+        job.stage("models", job.models),
+        job.stage("simulation", job.simulation),
+        job.stage("conformance", job.conformance),
+        job.stage(CANARY, job.canary),
+    ]
+    path, verdict = reporting.make(out)
+    summary = artifacts.read_json(out / artifacts.SUMMARY)
+    code = exits.worst([*(stage.code for stage in stages), exits.code_of(verdict)])
+    for reason in summary["reasons"]:
+        screen.line(f"            {reason}")
+    screen.line(f"verdict     {exits.VERDICTS[code]}, {monotonic() - begin:.0f} s")
+    screen.line(str(path))
+    screen.document({**summary, "report": str(path)})
+    return code
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier run has left. The folder is ours (`claim`); other files stay."""
+    for pattern in LEFT:
+        for path in folder.glob(pattern):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+class _Job:
+    """The stages; each returns its exit code and a few words."""
+
+    def __init__(self, out: Path, runs: int, seed: int, jar: str | None, screen: Screen) -> None:
+        self.out = out
+        self.runs = runs
+        self.seed = seed
+        self.jar = jar
+        self.screen = screen
+        self.inner = screen.without_results()
+
+    def stage(self, name: str, work: Callable[[], tuple[int, str]]) -> Stage:
+        begin = monotonic()
+        code, said = work()
+        stage = Stage(name, code, said, monotonic() - begin)
+        self.screen.line(
+            f"{name:<12}{exits.VERDICTS[code]:<10}{stage.seconds:>6.1f} s  {stage.said}"
+        )
+        return stage
+
+    def models(self) -> tuple[int, str]:
+        code = specs.check(specs.SPECS, out=self.out, jar=self.jar, screen=self.inner)
+        part = self._part("spec")
+        return code, f"{part['as_expected']} of {part['models']} models as expected"
+
+    def simulation(self) -> tuple[int, str]:
+        code = campaign.simulate(
+            self.out, scenario=SCENARIO, runs=self.runs, seed=self.seed, screen=self.inner
+        )
+        part = self._part(campaign.SIMULATE)
+        return code, f"{part['runs']:,} runs, {part['steps']:,} steps"
+
+    def conformance(self) -> tuple[int, str]:
+        code = campaign.conform(self.out, jar=self.jar, screen=self.inner)
+        summary = artifacts.read_json(self.out / artifacts.SUMMARY)
+        distinct = summary["distinct_steps"]["canonical"]
+        return code, f"{distinct:,} distinct steps, {summary['rejected_steps']:,} rejected"
+
+    def canary(self) -> tuple[int, str]:
+        """A bug that must be found, by the steps it takes."""
+        folder, begin = self.out / CANARY, monotonic()
+        campaign.simulate(
+            folder,
+            scenario=SCENARIO,
+            runs=PLANTED_RUNS,
+            seed=self.seed,
+            bug_id=PLANTED_BUG,
+            screen=self.inner,
+        )
+        campaign.conform(folder, jar=self.jar, screen=self.inner)
+        reporting.make(folder)
+        found = artifacts.read_json(folder / artifacts.SUMMARY)
+        part = judged_canary(found, monotonic() - begin)
+        artifacts.merge(self.out, part)
+        rejected = found["rejected_steps"]
+        said = f"planted {PLANTED_BUG}: {rejected:,} distinct steps rejected, as they must be"
+        return exits.code_of(part.verdict), part.reasons[0] if part.reasons else said
+
+    def _part(self, name: str) -> dict[str, Any]:
+        part: dict[str, Any] = artifacts.read_json(self.out / artifacts.SUMMARY)["parts"][name]
+        return part
+
+
+def judged_canary(found: dict[str, Any], seconds: float) -> artifacts.Part:
+    """Here a violation is what holds, and only one that the step relation has seen."""
+    verdict, reasons = "holds", []
+    if not found["rejected_steps"]:
+        unsure = found["verdict"] == "unknown"
+        verdict = "unknown" if unsure else "violated"
+        reasons = [
+            f"the planted bug {PLANTED_BUG} was not found in {found['runs']} runs: "
+            "what was accepted above proves nothing"
+        ]
+    return artifacts.Part(
+        CANARY,
+        verdict,
+        seconds,
+        reasons,
+        details={
+            "bug": PLANTED_BUG,
+            "runs": found["runs"],
+            "rejected_steps": found["rejected_steps"],
+            "invariant_violations": found["invariant_violations"]["by_name"],
+            "folder": CANARY,
+        },
+    )

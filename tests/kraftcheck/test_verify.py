@@ -1,0 +1,102 @@
+"""`report` and `verify`: the page, the whole job at a small size, and what it removes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck import specs, verify
+from kraftcheck.cli import cli
+from tests.tla_utils.toyspecs import write_specs
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.mark.tlc
+def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Toy models and few runs; the recorded steps are judged by the real specs."""
+    write_specs(tmp_path / "specs")
+    monkeypatch.setattr(specs, "SPECS", tmp_path / "specs")
+    monkeypatch.setattr(verify, "PLANTED_RUNS", 2)
+    out = tmp_path / "out"
+    # What an earlier run has left must not be taken for this one's.
+    (out / "conform").mkdir(parents=True)
+    (out / "summary.json").write_text('{"parts": {"conform": "stale"}}')
+    result = run("verify", "--out", out, "--runs", 2, "--seed", 5, "--quiet")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert [line.split()[:2] for line in lines[:4]] == [
+        [name, "holds"] for name in ("models", "simulation", "conformance", "canary")
+    ]
+    assert lines[-1] == str(out / "report.html") and lines[-2].startswith("verdict     holds, ")
+    assert (out / "report.html").stat().st_size > 10_000
+    summary = json.loads((out / "summary.json").read_text())
+    assert list(summary["parts"]) == ["spec", "simulate", "conform", "canary"]
+    assert summary["parts"]["canary"]["rejected_steps"] > 0
+    assert summary["verdict"] == "holds" and summary["seeds"] == {"quorum": 5}
+    assert {"spec", "simulate", "judge", "canary"} <= set(summary["seconds"])
+    planted = json.loads((out / "canary" / "summary.json").read_text())
+    assert planted["verdict"] == "violated" and planted["trace"]["bug"] == "Z01"
+
+    again = run("report", out)
+    assert (again.exit_code, again.stdout) == (0, f"{out}/report.html\n")
+    told = run("report", out / "canary", "--json")
+    assert told.exit_code == 0 and json.loads(told.stdout)["verdict"] == "violated"
+
+
+def found(**changed: Any) -> dict[str, Any]:
+    violations = {"runs": 0, "by_name": {}}
+    usual = {"verdict": "violated", "rejected_steps": 9, "runs": 300}
+    return {**usual, "invariant_violations": violations, **changed}
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"),
+    [
+        ({}, "holds"),
+        ({"rejected_steps": 0, "verdict": "holds"}, "violated"),
+        # Found by an invariant only: then it was not the step relation that saw it.
+        ({"rejected_steps": 0, "verdict": "violated"}, "violated"),
+        ({"rejected_steps": 0, "verdict": "unknown"}, "unknown"),
+    ],
+)
+def test_a_canary_that_lives_is_no_evidence(changed: dict[str, Any], verdict: str) -> None:
+    part = verify.judged_canary(found(**changed), 1.0)
+    assert part.verdict == verdict
+    assert bool(part.reasons) == (verdict != "holds")
+    assert all("Z01 was not found in 300 runs" in reason for reason in part.reasons)
+
+
+def test_only_what_is_ours_is_removed(tmp_path: Path) -> None:
+    for name in ("summary.json", "specs.json", "part-0.runs.parquet", "notes.txt", "conform.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "conform" / "deep").mkdir(parents=True)
+    (tmp_path / "thesis").mkdir()
+    verify.clear(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "conform.txt",
+        "notes.txt",
+        "thesis",
+    ]
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "conform").mkdir()
+    result = run("verify", "--out", tmp_path)
+    assert result.exit_code == 3 and "holds conform, which is not ours" in result.stderr
+    assert (tmp_path / "conform").is_dir()
+
+
+def test_what_was_not_judged_has_no_report(tmp_path: Path) -> None:
+    result = run("report", tmp_path)
+    assert result.exit_code == 3
+    assert f"run `kraftcheck conform {tmp_path}` first" in result.stderr
+    (tmp_path / "summary.json").write_text('{"parts": {"conform": {}}}')
+    result = run("report", tmp_path)
+    assert result.exit_code == 3 and result.stderr.count("\n") == 1
