@@ -13,7 +13,8 @@ BIN := .venv/bin
 CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools)
 
 .DEFAULT_GOAL := help
-.PHONY: docs help setup verify test spec spec-medium chaos bugs bench lint format lock clean distclean
+.PHONY: help setup verify test spec spec-medium chaos bugs bench lint format docs lock clean
+.PHONY: distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,22 +22,22 @@ help: ## print every target with its one-line help
 setup: ## make .venv and check Java (under a second when done already)
 	@tools/setup.sh
 
-verify: setup ## the main job: models, simulation, conformance, histories, report (OUT=dir)
+verify: setup ## the main job: models, faulty runs, conformance, a planted bug, report (OUT=dir)
 	@$(BIN)/kraftcheck verify --out $(OUT) $(ARGS)
 
 test: setup ## the whole test-suite (JOBS=n, ARGS="-k name")
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
-spec: setup ## check the small TLA+ models with TLC
+spec: setup ## check the small TLA+ models with TLC (ARGS="--out DIR")
 	@$(BIN)/kraftcheck spec check --tier small $(ARGS)
 
-spec-medium: setup ## check the medium TLA+ models (minutes to hours)
+spec-medium: setup ## check the medium TLA+ models (minutes)
 	@$(BIN)/kraftcheck spec check --tier medium $(ARGS)
 
 chaos: setup ## the long form of the stateful tests: thousands of examples
 	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
 
-bugs: setup ## check that the known bugs are found
+bugs: setup ## check that TLC finds each known bug, by the property that it breaks
 	@$(BIN)/kraftcheck spec check --tier bugs $(ARGS)
 
 bench: setup ## run every benchmark (ARGS="name ..." for some)
@@ -52,7 +53,7 @@ format: setup ## rewrite the code in the one format and sort imports
 	@$(BIN)/ruff format $(CODE)
 
 docs: setup ## write the generated tables of the documentation again
-	@.venv/bin/python tools/make_docs.py
+	@$(BIN)/python tools/make_docs.py
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)
