@@ -186,9 +186,11 @@ class _Watch:
                 info = tracker.getJobInfo(job)
                 for stage in info.stageIds if info else ():
                     state = tracker.getStageInfo(stage)
-                    if state and state.numTasks == self._items:
-                        most = max(most, state.numCompletedTasks)
-            self._done(min(most, self._items))
+                    # The last part is told when the whole job is done.
+                    finished = state.numCompletedTasks if state else 0
+                    if state and state.numTasks == self._items and most < finished < self._items:
+                        most = finished
+                        self._done(most)
 
 
 _OWN = re.compile(r"^(?:[\w.]*\.)?(TraceError|ToolError): (.*)$", re.MULTILINE)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference.core.types import Constants
@@ -351,12 +352,16 @@ def most(notes: Iterable[RunNote]) -> list[RunNote]:
 
 def merge(slim: pa.Table) -> pa.Table:
     """One row for each class: its count over all parts, and its smallest witness; by key."""
-    ordered = slim.sort_by([("key", "ascending"), ("run", "ascending"), ("step", "ascending")])
-    # One thread, so that "first" is the first.
-    merged = ordered.group_by("key", use_threads=False).aggregate(
-        [("count", "sum"), ("run", "first"), ("step", "first")]
-    )
-    return merged.rename_columns(SLIM.names).cast(SLIM)
+    ordered = slim.sort_by([(name, "ascending") for name in ("key", "run", "step")])
+    ordered = ordered.combine_chunks()
+    keys = ordered["key"]
+    first = np.ones(len(keys), dtype=np.bool_)
+    first[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy()
+    starts = np.flatnonzero(first)
+    counts = ordered["count"].to_numpy()
+    columns = ordered.take(pa.array(starts))
+    summed = np.add.reduceat(counts, starts) if len(starts) else counts
+    return columns.set_column(1, SLIM.field("count"), pa.array(summed, pa.int64())).cast(SLIM)
 
 
 def merge_with_spark(slim: DataFrame) -> DataFrame:

@@ -2,7 +2,7 @@
 
     summary.json    a judged trace (traces/jobs/summary.py)
     specs.json      checked models, if there were any: a list of {name, module, tier, expect,
-                    verdict, property, distinct, depth, seconds}
+                    verdict, property, distinct, depth, seconds, matches}
 
 Laws of this file: nothing is judged anew, and nothing is left out that an artifact counts against
 the trace. The page's verdict is the worst of what they say, where violated is worse than unknown.
@@ -107,7 +107,9 @@ def _model(path: Path, entry: Any) -> Model:
     values: dict[str, Any] = {name: entry.get(name) for name in Model._fields[:-1]}
     for name in ("name", "module", "tier", "expect", "verdict", "property"):
         values[name] = str(values[name] or "")
-    return Model(**values, as_expected=values["verdict"] == values["expect"])
+    # Whoever checked the models may know better: the property and the counts count as well.
+    as_expected = entry.get("matches", values["verdict"] == values["expect"])
+    return Model(**values, as_expected=bool(as_expected))
 
 
 def _verdict(summary: Mapping[str, Any], models: Sequence[Model]) -> tuple[str, list[str]]:
@@ -116,6 +118,8 @@ def _verdict(summary: Mapping[str, Any], models: Sequence[Model]) -> tuple[str, 
     for model in models:
         if not model.as_expected:
             verdicts.append("unknown" if model.verdict == "unknown" else "violated")
+        # The command line has said so already if it has merged the models into the summary.
+        if not model.as_expected and "spec" not in summary.get("parts", {}):
             reasons.append(
                 f"model {model.name}: expected {model.expect}, TLC says {model.verdict}"
                 + (f" ({model.property})" if model.property else "")

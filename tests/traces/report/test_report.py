@@ -275,6 +275,23 @@ def test_a_violation_comes_with_its_reason_and_its_command(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("without_figures")
+def test_what_other_commands_have_found_is_shown(tmp_path: Path) -> None:
+    parts = {
+        "spec": {"verdict": "holds", "seconds": 61.0},
+        "canary": {
+            "verdict": "holds",
+            "seconds": 9.0,
+            "bug": "Z01",
+            "rejected_steps": 90,
+            "runs": 300,
+        },
+    }
+    said = words(page(tmp_path, summary(parts=parts)))
+    assert "spec holds 61.0 s" in said
+    assert "the planted bug Z01 was found: 90 distinct steps rejected in 300 runs" in said
+
+
+@pytest.mark.usefixtures("without_figures")
 def test_unknown_is_loud(tmp_path: Path) -> None:
     unknown = {"action": "HandleFlush", "run": 4, "step": 5, "reason": "timeout after 0.1 s"}
     said = words(
@@ -321,6 +338,7 @@ def test_what_artifacts_say_is_escaped(tmp_path: Path, place: str) -> None:
         ("unknown", {"verdict": "violated"}, "violated"),
         ("violated", {"verdict": "unknown"}, "violated"),
         ("holds", {"expect": "violated", "verdict": "violated"}, "holds"),
+        ("holds", {"matches": False}, "violated"),
     ],
 )
 def test_the_verdict_is_the_worst(
