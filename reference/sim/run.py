@@ -136,6 +136,12 @@ def _memo(scenario: Scenario, bug: str | None) -> Memo:
     return memo
 
 
+def known_steps(scenario: str, bug: str | None = None) -> int:
+    """How many steps this process remembers of a scenario."""
+    memo = _memos.get((scenario, bug))
+    return 0 if memo is None else memo.steps
+
+
 def forget() -> None:
     """Frees what this process remembers of steps; the next part works them out again."""
     for memo in _memos.values():

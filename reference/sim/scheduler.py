@@ -49,6 +49,8 @@ class Simulation:
         self._scenario = scenario
         self._chooser = chooser
         self._recorder = recorder
+        self._record_step = recorder.steps.items.append
+        self._record_time = recorder.times.items.append
         self.constants = Constants(tuple(range(options.voters)), options.fetch_max_records)
         self._machine = memo.machine(self.constants)
         self._intern = memo.interner.input
@@ -148,8 +150,8 @@ class Simulation:
         self.handler_calls += 1
         if step.owner is not recorder:
             recorder.enter(step)
-        recorder.steps.items.append(step.number)
-        recorder.times.items.append(now)
+        self._record_step(step.number)
+        self._record_time(now)
         after = step.after
         self._states[node] = after
         history = self._history

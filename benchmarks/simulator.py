@@ -1,0 +1,91 @@
+"""The simulator: steps a second, with known steps looked up against every step executed.
+
+One process, recording on. Only steps that change a row or send something are counted, and time is
+processor time. Three figures: a part simulated by a process that knows nothing yet, later parts of
+the same campaign (other runs, the memo has grown), and a part with the memo off. Then what the runs
+are like, since fast runs in which nothing happens would be worth nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import NamedTuple
+
+from reference.sim.run import known_steps, simulate_part
+from traces.schema import PartTables
+
+RUNS = 1000
+LATER_PARTS = 5
+WITHOUT_MEMO = 300
+
+
+class Measured(NamedTuple):
+    part: PartTables
+    seconds: float
+    worked_out: int
+    """Steps that were not known."""
+
+    @property
+    def taken(self) -> int:
+        return len(self.part.tables["runs"]["steps"].combine_chunks().flatten())
+
+    @property
+    def rate(self) -> float:
+        statistics = self.part.tables["runs"]["statistics"].to_pylist()
+        counted: int = sum(run["changing_or_sending"] for run in statistics)
+        return counted / self.seconds
+
+    def line(self, what: str) -> str:
+        looked_up = 1 - self.worked_out / self.taken
+        return f"{what:<28}{self.rate:>9,.0f} steps/s{100 * looked_up:>7.0f} % looked up"
+
+
+def measure(first_run: int, runs: int, memo: bool = True) -> Measured:
+    known = known_steps("quorum")
+    start = time.process_time()
+    part = simulate_part("quorum", 1, first_run, runs, memo=memo)
+    seconds = time.process_time() - start
+    worked_out = known_steps("quorum") - known if memo else 0
+    found = Measured(part, seconds, worked_out)
+    return found if memo else found._replace(worked_out=found.taken)
+
+
+def qualities(part: PartTables) -> list[str]:
+    """What happened in the runs, as shares of them."""
+    runs = part.tables["runs"].to_pylist()
+    statistics = [run["statistics"] for run in runs]
+    lengths = sorted(run["handler_calls"] for run in runs)
+
+    def share(name: str) -> str:
+        return f"{100 * sum(s[name] > 0 for s in statistics) / len(runs):.0f} %"
+
+    ignored = sum(s["ignored"] for s in statistics) / sum(lengths)
+    tenth = len(lengths) // 10
+    return [
+        f"steps a run: median {lengths[len(lengths) // 2]}, "
+        f"a tenth below {lengths[tenth]}, a tenth above {lengths[-tenth]}",
+        f"runs in which the leader changes: {share('leader_changes')}",
+        f"runs in which a follower cuts its log: {share('truncations')}",
+        f"runs with a crash: {share('crashes')}, with one that loses records: "
+        f"{share('lossy_crashes')}",
+        f"steps that ignore their input: {100 * ignored:.0f} %",
+        f"distinct steps: {part.tables['steps'].num_rows:,} of {sum(lengths):,}",
+        f"verdicts: {dict(Counter(run['verdict'] for run in runs))}",
+    ]
+
+
+def main() -> None:
+    first = measure(0, RUNS)
+    print(first.line(f"first part of {RUNS} runs"))
+    for part in range(1, LATER_PARTS + 1):
+        print(measure(part * RUNS, RUNS).line(f"part {part + 1}"))
+    again = measure(0, RUNS)
+    print(again.line("the first part again"))
+    print(measure(0, WITHOUT_MEMO, memo=False).line("memo off"))
+    print()
+    print("\n".join(qualities(first.part)))
+
+
+if __name__ == "__main__":
+    main()

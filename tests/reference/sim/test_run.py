@@ -1,0 +1,209 @@
+"""Runs: the same bytes everywhere, worth being judged, and without a bug no violation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from reference.bugs.catalog import OutOfScope, UnknownBug
+from reference.core.quorum import HANDLERS
+from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
+from reference.sim.run import simulate_part, simulate_run
+from reference.sim.scenario import QUORUM, SCENARIOS
+from tests.reference.sim.contents import contents
+from traces.schema import PROGRESSED, STOPPED, PartTables
+
+QUALITY_RUNS = 300
+
+
+@pytest.fixture(scope="module")
+def many() -> PartTables:
+    return simulate_part("quorum", 1, 0, QUALITY_RUNS)
+
+
+def statistics(part: PartTables) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = part.tables["runs"]["statistics"].to_pylist()
+    return found
+
+
+# --- Determinism ---
+
+DIGESTS = """
+from reference.sim.run import simulate_part
+from traces.schema import parquet_bytes
+import hashlib
+part = simulate_part("quorum", 2, 5, 12)
+print(sorted(part.digests().items()))
+print([hashlib.sha256(parquet_bytes(t)).hexdigest() for _, t in sorted(part.tables.items())])
+"""
+
+
+def test_the_same_bytes_in_every_process(repo_root: Path) -> None:
+    """Whatever the seed of Python's own hashes."""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            cwd=repo_root,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert len(printed) == 1
+    assert str(sorted(simulate_part("quorum", 2, 5, 12).digests().items())) in printed.pop()
+
+
+def test_how_a_campaign_is_cut_into_parts_does_not_matter() -> None:
+    whole = contents(simulate_part("quorum", 2, 0, 20))
+    first, second = simulate_part("quorum", 2, 0, 7), simulate_part("quorum", 2, 7, 13)
+    assert contents(first) | contents(second) == whole
+
+
+def test_seeds_make_different_runs() -> None:
+    one, two = simulate_run("quorum", 1, 0), simulate_run("quorum", 2, 0)
+    assert one.steps != two.steps
+    assert one.steps != simulate_run("quorum", 1, 1).steps
+    assert one.steps == simulate_run("quorum", 1, 0).steps
+
+
+@pytest.mark.parametrize("run", range(5))
+def test_a_run_is_its_choices(run: int) -> None:
+    recording = RecordingChooser(SeededChooser(run_seed(2, run)))
+    recorded = simulate_run("quorum", 2, run, chooser=recording)
+    assert recorded.steps == simulate_run("quorum", 2, run).steps
+    replay = ReplayChooser(recording.choices)
+    assert simulate_run("quorum", 2, run, chooser=replay).steps == recorded.steps
+    assert (replay.missing, replay.misfits) == (0, 0)
+
+
+@pytest.mark.parametrize("keep", [0, 10, 60, 200])
+def test_a_schedule_cut_short_is_a_run_too(keep: int) -> None:
+    recording = RecordingChooser(SeededChooser(run_seed(2, 1)))
+    simulate_run("quorum", 2, 1, chooser=recording)
+    cut = simulate_run("quorum", 2, 1, chooser=ReplayChooser(recording.choices[:keep]))
+    assert cut.result.verdict == PROGRESSED
+
+
+# --- Quality: what the scenario promises of its runs ---
+
+
+def test_runs_are_of_a_size_to_be_judged(many: PartTables) -> None:
+    lengths = sorted(many.tables["runs"]["handler_calls"].to_pylist())
+    assert 100 <= lengths[len(lengths) // 2] <= 300
+    assert lengths[len(lengths) // 10] >= 60
+    assert lengths[-len(lengths) // 20] <= 400
+
+
+def test_in_half_of_the_runs_leaders_change(many: PartTables) -> None:
+    assert sum(s["leader_changes"] > 0 for s in statistics(many)) >= QUALITY_RUNS / 2
+
+
+def test_in_a_fifth_of_the_runs_a_follower_cuts_its_log(many: PartTables) -> None:
+    assert sum(s["truncations"] > 0 for s in statistics(many)) >= QUALITY_RUNS / 5
+
+
+def test_at_most_a_third_of_the_steps_ignore_their_input(many: PartTables) -> None:
+    steps = sum(many.tables["runs"]["handler_calls"].to_pylist())
+    assert sum(s["ignored"] for s in statistics(many)) <= steps / 3
+
+
+def test_every_kind_of_trouble_happens(many: PartTables) -> None:
+    happened = {name for s in statistics(many) for name, count in s.items() if count}
+    assert happened == set(statistics(many)[0])
+
+
+def test_every_action_is_taken(many: PartTables) -> None:
+    assert set(many.tables["steps"]["action"].to_pylist()) == set(HANDLERS.values())
+
+
+def test_healed_cores_progress(many: PartTables) -> None:
+    assert set(many.tables["runs"]["verdict"].to_pylist()) == {PROGRESSED}
+
+
+@pytest.mark.slow
+def test_no_invariant_is_violated_in_three_thousand_runs() -> None:
+    for first in range(0, 3000, 1000):
+        part = simulate_part("quorum", 77, first, 1000)
+        wrong = [r for r in part.tables["runs"].to_pylist() if r["verdict"] != PROGRESSED]
+        assert not wrong, (wrong[0]["run"], wrong[0]["verdict"], wrong[0]["violations"])
+
+
+# --- Verdicts ---
+
+
+def test_a_bug_is_found_and_stops_the_run() -> None:
+    part = simulate_part("quorum", 1, 0, QUALITY_RUNS, bug="Z01")
+    stopped = [run for run in part.tables["runs"].to_pylist() if run["violations"]]
+    assert stopped
+    for run in stopped:
+        [violation] = run["violations"]
+        assert run["verdict"] == STOPPED
+        assert violation["invariant"] in ("VoteOnce", "ElectionSafety", "NoIllegalState")
+        assert violation["step"] == len(run["steps"]) - 1
+        assert violation["explanation"]
+
+
+@pytest.mark.parametrize("bug", ["Z02", "Z03", "Z04", "Z06", "Z07", "Z08", "Z15", "Z16", "Z20"])
+def test_common_bugs_are_found_in_a_few_runs(bug: str) -> None:
+    part = simulate_part("quorum", 1, 0, 100, bug=bug)
+    assert any(part.tables["runs"]["violations"].to_pylist())
+
+
+def with_scenario(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> str:
+    """The quorum scenario with other bounds."""
+    monkeypatch.setitem(SCENARIOS, "bounded", replace(QUORUM, name="bounded", **changes))
+    return "bounded"
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "reason"),
+    [
+        ({"max_events": 50}, {}, "50 events without an end"),
+        ({"healed_ms": 1, "faulty_ms": (100,)}, {}, "no leader was elected"),
+        ({"healed_ms": 1, "faulty_ms": (5000,)}, {}, "the new record was not committed"),
+    ],
+)
+def test_a_run_without_progress_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, changes: Any, options: Any, reason: str
+) -> None:
+    name = with_scenario(monkeypatch, **changes)
+    run = simulate_run(name, 1, 0, chooser=ReplayChooser([]), options=options)
+    assert run.result.verdict == reason
+
+
+def test_a_node_that_lags_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound falls between the commit of the probe and its becoming known to all."""
+    verdicts = set()
+    for healed_ms in range(1, 60):
+        name = with_scenario(monkeypatch, healed_ms=healed_ms, faulty_ms=(5000,))
+        verdicts.add(simulate_run(name, 1, 0, chooser=ReplayChooser([])).result.verdict)
+    assert any("records to be committed" in verdict for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"scenario": "quorumm"}, ValueError),
+        ({"scenario": "quorum", "bug": "Z99"}, UnknownBug),
+        ({"scenario": "quorum", "bug": "Z11"}, OutOfScope),
+        ({"scenario": "quorum", "options": {"los": 1}}, ValueError),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(
+    arguments: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        simulate_part(**{"seed": 1, "first_run": 0, "runs": 1} | arguments)
+
+
+@pytest.mark.parametrize("voters", [1, 2, 5])
+def test_other_numbers_of_voters_progress(voters: int) -> None:
+    part = simulate_part("quorum", 1, 0, 15, options={"voters": voters})
+    assert set(part.tables["runs"]["verdict"].to_pylist()) == {PROGRESSED}
