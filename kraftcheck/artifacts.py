@@ -26,8 +26,9 @@ from kraftcheck.exits import BadInput
 
 SUMMARY = "summary.json"
 SPECS = "specs.json"
-# A folder with one of these was made by us.
-OURS = (SUMMARY, SPECS, "manifest.json")
+# Says that a folder is ours from the first moment on, before there is any result in it.
+MARK = ".kraftcheck"
+OURS = (MARK, SUMMARY, SPECS, "manifest.json")
 
 
 def claim(folder: Path) -> Path:
@@ -42,9 +43,7 @@ def claim(folder: Path) -> Path:
     present = sorted(path.name for path in folder.iterdir())
     if present and not any(name in present for name in OURS):
         raise BadInput(f"{folder} holds {present[0]}, which is not ours: name a new folder")
-    probe = folder / f".probe.{os.getpid()}"
-    probe.touch()
-    probe.unlink()
+    (folder / MARK).touch()
     return folder
 
 
@@ -57,6 +56,10 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        # Where a disk is full, the system names no file.
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

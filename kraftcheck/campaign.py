@@ -57,6 +57,7 @@ def simulate(
     campaign = Campaign(
         scenario=_known_scenario(scenario), seed=seed, runs=runs, bug=_known_bug(bug_id)
     )
+    check_place(backend, master)
     before = _parts(artifacts.claim(out))
     begin = monotonic()
     with (
@@ -228,11 +229,15 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
 # -- Where the work is done
 
 
+def check_place(name: str, master: str | None) -> None:
+    if name == "pool" and master:
+        raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
+
+
 @contextmanager
 def backend_of(name: str, master: str | None, runs: int) -> Iterator[Backend]:
     """The pool, or Spark, which is stopped at the end."""
-    if name == "pool" and master:
-        raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
+    check_place(name, master)
     if name == "pool" or (name == "auto" and not master and runs < SPARK_RUNS):
         yield Pool()
         return

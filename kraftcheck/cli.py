@@ -14,6 +14,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.screen import Screen
 
 FOLDER = click.Path(path_type=Path)
+RUNS = click.IntRange(1, 10**9)
 
 
 class Verbs(click.Group):
@@ -137,7 +138,7 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
 
 @cli.command()
 @click.option("--scenario", default="quorum", show_default=True, help="What is simulated.")
-@click.option("--runs", type=click.IntRange(min=1), required=True, help="How many runs.")
+@click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
@@ -201,7 +202,7 @@ def report(folder: Path, screen: Screen) -> int:
 
 @cli.command()
 @click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
-@click.option("--runs", type=click.IntRange(min=1), default=2000, show_default=True)
+@click.option("--runs", type=RUNS, default=2000, show_default=True, help="How many runs.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 @click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
 @shown

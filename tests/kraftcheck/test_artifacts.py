@@ -15,9 +15,11 @@ from kraftcheck.exits import BadInput
 
 def test_a_new_and_an_own_folder_are_taken(tmp_path: Path) -> None:
     folder = claim(tmp_path / "deep" / "new")
-    assert folder.is_dir() and list(folder.iterdir()) == []
+    # Ours from now on: whatever is interrupted may be begun again.
+    (folder / "tlc").mkdir()
+    assert claim(folder) == folder
+    (folder / ".kraftcheck").unlink()
     (folder / "summary.json").write_text("{}")
-    (folder / "notes.txt").write_text("kept")
     assert claim(folder) == folder
 
 
@@ -46,8 +48,9 @@ def test_an_interrupted_write_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as raised:
         write_whole(path, "new")
+    assert raised.value.filename == str(path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 

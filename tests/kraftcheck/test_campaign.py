@@ -14,6 +14,9 @@ from kraftcheck import artifacts, campaign, replaying
 from kraftcheck.cli import cli
 from tla_utils.errors import ToolError
 
+# One recorded campaign serves all tests of this file.
+pytestmark = pytest.mark.xdist_group("campaign")
+
 RUNS = 3
 
 
@@ -79,7 +82,7 @@ def test_a_violated_invariant_is_violated(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--runs", "0"], "0 is not in the range x>=1"),
+        (["--runs", "0"], "0 is not in the range 1<=x<=1000000000"),
         (["--runs", "many"], "'many' is not a valid integer"),
         (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
         (["--bug", "Z1"], "no bug 'Z1'; did you mean Z01"),
