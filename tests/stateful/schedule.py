@@ -1,0 +1,251 @@
+"""A quorum under a schedule: what a move does, which moves there are, and whether time would heal.
+
+Law of this file: no choice is made here. The state machine draws every move and this class carries
+it out, checks the named invariants after the step, and writes the move down in words. A message
+stays in the network once it was sent, as in the spec, so it may come again and in any order; what
+waits is only what has not been delivered yet.
+
+Which timers are armed is what timers.py says. Any of them may go off at any time, as in the spec;
+only when nothing disturbs the quorum (`calm`) do they go off in the order of their deadlines.
+"""
+
+from __future__ import annotations
+
+from reference.core import log
+from reference.core.invariants import Invariant, check_step, history_init
+from reference.core.messages import (
+    MESSAGES,
+    REQUESTS,
+    TIMERS,
+    Append,
+    ElectionTimeout,
+    FetchTimeout,
+    Flush,
+    Input,
+    Message,
+    Restart,
+    Timer,
+)
+from reference.core.quorum import QuorumHandlers
+from reference.core.rules import QuorumRules
+from reference.core.timers import (
+    Cancel,
+    OverrideFetchTimeout,
+    Timeouts,
+    TimerEffect,
+    bounds,
+    end_quorum_epoch_backoff,
+    initial_timer_effects,
+    timer_effects,
+)
+from reference.core.types import Constants, Row, initial_row, is_running
+from tests.scenarios.words import move_words
+
+TIMEOUTS = Timeouts()
+SPREAD = 70
+MOVES_TO_PROGRESS = 200
+"""For each voter, how many moves after the end of all faults it may take to be well again."""
+
+Link = tuple[int, int]
+"""From a node to a node, one way."""
+
+
+class Violation(AssertionError):
+    """An invariant does not hold: its name and sentence, what is wrong, and the moves up to it."""
+
+    def __init__(self, invariant: Invariant, what: str, moves: list[str]) -> None:
+        self.name = invariant.name
+        self.moves = moves
+        super().__init__(
+            f"{invariant.name} is violated: {invariant.sentence}\n  {what}\n{script(moves)}"
+        )
+
+
+class NoProgress(AssertionError):
+    """The quorum is whole again and gets nowhere."""
+
+    def __init__(self, reason: str, moves: list[str]) -> None:
+        self.reason = reason
+        super().__init__(f"no progress after the faults ended: {reason}\n{script(moves)}")
+
+
+def script(moves: list[str]) -> str:
+    return "\n".join(f"  {number:3} {move}" for number, move in enumerate(moves, 1))
+
+
+class Schedule:
+    """Rows, network, links that are cut, armed timers, and the moves so far."""
+
+    def __init__(self, constants: Constants, rules: type[QuorumRules] = QuorumRules) -> None:
+        self.constants = constants
+        self.handlers = QuorumHandlers(constants, rules(constants))
+        self.rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
+        self.sent: dict[Message, None] = {}
+        """Every message ever sent, in order."""
+        self.waiting: dict[Message, None] = {}
+        """Those that were not delivered since they were sent last."""
+        self._alive: dict[bool, list[Message]] = {}
+        """What `deliverable` found, until something moves."""
+        self.cut: set[Link] = set()
+        self.now = 0
+        self.due: dict[tuple[int, Timer], int] = {}
+        """The deadlines of armed timers, in milliseconds."""
+        self.history = history_init(constants)
+        self.moves: list[str] = []
+        self.violation: Violation | None = None
+        self.appended = 0
+        for n in constants.voters:
+            for effect in initial_timer_effects(constants, n):
+                self._apply(n, effect)
+
+    # --- One move
+
+    def do(self, node: int, input: Input) -> None:
+        """One step of one node; an input that is disabled changes nothing."""
+        before = self.rows[node]
+        if isinstance(input, MESSAGES):
+            self.waiting.pop(input, None)
+        elif isinstance(input, TIMERS):
+            self.due.pop((node, input), None)
+        self._note(move_words(self.constants, node, input))
+        outcome = self.handlers.step(node, before, input)
+        if outcome is None:
+            return
+        for effect in timer_effects(self.constants, node, before, input, outcome):
+            self._apply(node, effect)
+        for m in outcome.sent:
+            self.sent[m] = self.waiting[m] = None
+        rows, self.rows = self.rows, {**self.rows, node: outcome.row}
+        violated = check_step(self.constants, rows, self.rows, node, self.history)
+        if violated is not None:
+            what = violated.check(rows, self.rows, self.history)
+            self.violation = Violation(violated, what or "", self.moves)
+            raise self.violation
+
+    def _note(self, move: str) -> None:
+        self.moves.append(move)
+        self._alive.clear()
+
+    def _apply(self, node: int, effect: TimerEffect) -> None:
+        """Timers of one kind differ a little from node to node, so that elections get decided."""
+        if isinstance(effect, Cancel):
+            self.due.pop((node, effect.timer), None)
+        elif isinstance(effect, OverrideFetchTimeout):
+            wait = end_quorum_epoch_backoff(TIMEOUTS, effect.position, effect.count)
+            self.due[node, FetchTimeout()] = self.now + wait
+        elif effect.kind == "keep-remaining":
+            self.due.setdefault((node, effect.timer), self.now)
+        else:
+            spread = SPREAD * node if isinstance(effect.timer, ElectionTimeout) else 0
+            self.due[node, effect.timer] = self.now + bounds(TIMEOUTS, effect)[0] + spread
+
+    def append(self, node: int) -> None:
+        """A record with a value that none before it had."""
+        self.appended += 1
+        self.do(node, Append(self.appended))
+
+    def sever(self, links: set[Link]) -> None:
+        """No message passes these links until they are joined again."""
+        self.cut |= links
+        self._note("cut " + ", ".join(f"{a} -> {b}" for a, b in sorted(links)))
+
+    # --- Which moves there are
+
+    def passes(self, m: Message) -> bool:
+        return (m.source, m.destination) not in self.cut and is_running(self.rows[m.destination])
+
+    def lives(self, m: Message) -> bool:
+        """Whether a message can still matter: not an answer that nobody awaits, nor a request of
+        an epoch that both sides have left.
+        """
+        row = self.rows[m.destination]
+        if isinstance(m, REQUESTS):
+            return m.epoch >= row.epoch or self.rows[m.source].epoch <= m.epoch
+        in_flight = self.handlers.request_in_flight(m.destination, row, m.source)
+        return self.handlers.rules.answers_in_flight(row, m, in_flight)
+
+    def deliverable(self, *of: type[Message], again: bool = False) -> list[Message]:
+        """Messages of these kinds that may come now, the latest first; `again`: come once more."""
+        if again not in self._alive:
+            among = (m for m in self.sent if m not in self.waiting) if again else self.waiting
+            self._alive[again] = [m for m in among if self.passes(m) and self.lives(m)][::-1]
+        return [m for m in self._alive[again] if isinstance(m, of or MESSAGES)]
+
+    def timers(self) -> list[tuple[int, Timer]]:
+        """Armed timers, the one that is due first at the front."""
+        return sorted(self.due, key=self.due.__getitem__)
+
+    def nodes(self, *roles: str) -> list[int]:
+        """Nodes in one of these roles, or all that run."""
+        return [
+            n for n, row in self.rows.items() if (row.role in roles if roles else is_running(row))
+        ]
+
+    def unflushed(self) -> list[int]:
+        return [n for n in self.nodes() if self.rows[n].flushed < len(self.rows[n].log)]
+
+    # --- Time passes
+
+    def calm(self) -> bool:
+        """The move that a quorum without faults makes next; False when there is none.
+
+        What waits longest arrives; else what is appended reaches the disk; else the clock goes on
+        to the next deadline.
+        """
+        if waiting := self.deliverable():
+            self.do(waiting[-1].destination, waiting[-1])
+        elif unflushed := self.unflushed():
+            self.do(unflushed[0], Flush())
+        elif timers := self.timers():
+            self.now = max(self.now, self.due[timers[0]])
+            self.do(*timers[0])
+        else:
+            return False
+        return True
+
+    def heal(self) -> None:
+        """Links are whole again; what waited at them may come."""
+        self.cut.clear()
+        self._note("heal all links")
+
+    def progress(self) -> str:
+        """Ends every fault and lets time pass: empty once a new record is committed and all logs
+        are equal, or why that did not happen within a bounded number of moves.
+        """
+        self.heal()
+        for n in self.nodes("Down"):
+            self.do(n, Restart())
+        wanted = 0
+        for _ in range(MOVES_TO_PROGRESS * len(self.constants.voters)):
+            leader = self._leader()
+            if not self.deliverable() and leader is not None:
+                if all(e.value != wanted for e in self.rows[leader].log):
+                    self.append(leader)
+                    wanted = self.appended
+                elif self._converged(wanted):
+                    return ""
+            if not self.calm():
+                return "nothing happens any more"
+        return self._reason(wanted)
+
+    def _leader(self) -> int | None:
+        """Who leads the latest epoch, if all follow."""
+        latest = max(row.epoch for row in self.rows.values())
+        leaders = [n for n in self.nodes("Leader") if self.rows[n].epoch == latest]
+        followed = all(row.leader in leaders for row in self.rows.values())
+        return leaders[0] if leaders and followed else None
+
+    def _converged(self, wanted: int) -> bool:
+        committed = self.history.committed
+        return any(e.value == wanted for e in committed) and all(
+            row.log == committed and row.high_watermark == log.end_offset(committed)
+            for row in self.rows.values()
+        )
+
+    def _reason(self, wanted: int) -> str:
+        roles = ", ".join(f"{n} is {row.role} in {row.epoch}" for n, row in self.rows.items())
+        if (leader := self._leader()) is None:
+            return f"nobody leads the latest epoch and is followed by all ({roles})"
+        if all(e.value != wanted for e in self.history.committed):
+            return f"leader {leader} does not commit a new record"
+        return "the logs do not become equal"
