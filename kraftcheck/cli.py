@@ -30,6 +30,13 @@ class Verbs(click.Group):
 
         sys.exit(exits.guarded(work))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Click would exit with 1, which means something else here.
+            raise exits.ReaderLeft from error
+
 
 def shown(verb: Callable[..., int]) -> Callable[..., int]:
     """Gives a verb the options --json and --quiet, as one Screen."""

@@ -43,6 +43,10 @@ class BadInput(Exception):
     """Something the user gave cannot be used; the message is one line."""
 
 
+class ReaderLeft(Exception):
+    """Whoever read our output has left (`| head`): not an error, and no place to say it."""
+
+
 class Interrupted(BaseException):
     """A signal asked us to end. No KeyboardInterrupt, which libraries answer in ways of theirs."""
 
@@ -78,8 +82,7 @@ def guarded(work: Callable[[], int | None]) -> int:
         return _say(str(stop), stop.code)
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has left (`| head`): not an error, and no place to say it.
+    except (ReaderLeft, BrokenPipeError):
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE

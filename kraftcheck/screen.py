@@ -59,8 +59,9 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """A line of the result; nothing with `--json`."""
+        # Not click.echo, which writes past the stream that a bar puts in the place of stdout.
         if self.results and not self.json:
-            click.echo(text)
+            print(text if sys.stdout.isatty() else click.unstyle(text))
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Lines of a label and what it says; a line without a label belongs to the one above."""
@@ -72,7 +73,7 @@ class Screen:
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
         if self.results and self.json:
-            click.echo(json.dumps(value, indent=2, allow_nan=False))
+            print(json.dumps(value, indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:
         """Something worth knowing that is no result."""

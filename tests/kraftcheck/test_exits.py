@@ -69,15 +69,22 @@ def test_a_defect_is_one_line_too(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
-    code = "import sys; from kraftcheck import exits\n"
-    code += "def work():\n    [print('x' * 99, flush=True) for _ in range(10**5)]\n"
-    code += "sys.exit(exits.guarded(work))"
-    done = subprocess.run(
-        ["bash", "-c", f'"{sys.executable}" -c "$0" | head -n 1; echo "${{PIPESTATUS[0]}}"', code],
-        capture_output=True,
-        text=True,
-    )
+# More lines than a pipe holds, so that the writer is still at it when the reader leaves.
+ENDLESS = """
+import sys, click
+from kraftcheck import exits
+from kraftcheck.cli import Verbs
+@click.group(cls=Verbs)
+def cli(): pass
+@cli.command()
+def talk(): [click.echo("x" * 99) for _ in range(10**5)]
+cli(["talk"])
+"""
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    script = f'"{sys.executable}" -c "$0" | head -n 1; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", script, ENDLESS], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["x" * 99, str(exits.BROKEN_PIPE)]
     assert done.stderr == ""
 
