@@ -44,7 +44,8 @@ from tests.scenarios.words import move_words
 TIMEOUTS = Timeouts()
 SPREAD = 70
 MOVES_TO_PROGRESS = 200
-"""For each voter, how many moves after the end of all faults it may take to be well again."""
+"""For each voter, how many moves it may take to be well again, once all faults have ended and what
+waited has come."""
 
 Link = tuple[int, int]
 """From a node to a node, one way."""
@@ -216,7 +217,7 @@ class Schedule:
         for n in self.nodes("Down"):
             self.do(n, Restart())
         wanted = 0
-        for _ in range(MOVES_TO_PROGRESS * len(self.constants.voters)):
+        for _ in range(len(self.waiting) + MOVES_TO_PROGRESS * len(self.constants.voters)):
             leader = self._leader()
             if not self.deliverable() and leader is not None:
                 if all(e.value != wanted for e in self.rows[leader].log):
