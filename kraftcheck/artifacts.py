@@ -113,6 +113,14 @@ def merge(folder: Path, part: Part, outdated: Collection[str] = ()) -> dict[str,
     return merged
 
 
+def merge_versions(folder: Path, versions: Mapping[str, str]) -> None:
+    """Note what a verb is about to work with, before it has found anything."""
+    with _locked(folder):
+        summary = read_json(folder / SUMMARY)
+        summary["versions"] = {**summary.get("versions", {}), **versions}
+        write_json(folder / SUMMARY, summary)
+
+
 def without_parts(summary: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """The summary as if these parts had never been; as it is when it has none of them."""
     parts: dict[str, Any] = summary.get("parts", {})

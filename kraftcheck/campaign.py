@@ -6,12 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
+import reference
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
@@ -59,6 +61,7 @@ def simulate(
     )
     check_place(backend, master)
     before = _parts(artifacts.claim(out))
+    _same_code(out, before)
     begin = monotonic()
     with (
         backend_of(backend, master, runs) as place,
@@ -95,6 +98,33 @@ def _known_bug(id: str | None) -> str | None:
 
 def _parts(folder: Path) -> int:
     return len(read_manifest(folder).parts) if (folder / "manifest.json").exists() else 0
+
+
+CODE = "reference (sha256)"
+
+
+def _same_code(folder: Path, parts: int) -> None:
+    """Runs of two versions of the reference must not stand in one trace as if they were of one.
+
+    Said before the first run is recorded, so that it holds of a campaign that is interrupted, too.
+    """
+    known = artifacts.read_json(folder / artifacts.SUMMARY).get("versions", {}).get(CODE)
+    now = code_digest()
+    if parts and known not in (None, now):
+        raise BadInput(
+            f"{folder} was recorded by another version of the reference: name a new folder, or "
+            "remove this one"
+        )
+    artifacts.merge_versions(folder, {CODE: now})
+
+
+def code_digest() -> str:
+    """sha256 over the source of everything that takes part in a run."""
+    root = Path(reference.__file__).parent
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def recorded(folder: Path, manifest: Manifest, seconds: float) -> artifacts.Part:

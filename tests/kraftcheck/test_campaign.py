@@ -99,6 +99,18 @@ def test_bad_input_leaves_nothing(tmp_path: Path, arguments: list[str], complain
     assert not list((tmp_path / "new").glob("*"))
 
 
+def test_runs_of_another_version_are_not_added_to(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = summary(trace)
+    monkeypatch.setattr(campaign, "code_digest", lambda: "of tomorrow")
+    result = simulate(trace, "--bug", "Z01")
+    assert result.exit_code == 3 and "by another version of the reference" in result.stderr
+    assert summary(trace) == before
+    assert simulate(tmp_path / "new", runs=1).exit_code == 0
+    assert summary(tmp_path / "new")["versions"][campaign.CODE] == "of tomorrow"
+
+
 def test_another_campaign_is_refused(trace: Path) -> None:
     result = simulate(trace, "--bug", "Z01", "--seed", 2)
     assert result.exit_code == 3 and "holds another campaign" in result.stderr
