@@ -2,8 +2,8 @@
 
 Law of this file: a rule draws one move among those that are possible now, by its position, so that
 shrinking takes moves away instead of making them impossible. Each prints as a line of a script:
-`state.carry_vote(2 -> 1 VoteRequest ...)`. Nothing is checked here: after every step the schedule
-checks the named invariants, and at the end it demands progress.
+`state.deliver_request(move=<2 -> 1 VoteRequest ...>)`. Nothing is checked here: after every step
+the schedule checks the named invariants, and at the end it demands progress.
 
 Swarm: each run switches off some kinds of fault as a whole, and so do whole kinds of moves. A run
 without crashes goes deeper into elections than one in which everything happens now and then.
@@ -127,11 +127,7 @@ leaders = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.n
 
 def possible(of: Callable[[QuorumMachine], Moves], fault: str = "") -> Decorator:
     """The precondition that there is such a move, and that its kind of fault is on."""
-    return precondition(
-        lambda machine: (
-            machine.schedule is not None and fault not in machine.off and bool(of(machine))
-        )
-    )
+    return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
 
 
 def on(fault: Fault) -> Decorator:
@@ -249,5 +245,5 @@ class QuorumMachine(RuleBasedStateMachine):
     # --- The end
 
     def teardown(self) -> None:
-        if self.schedule.violation is None and (reason := self.schedule.progress()):
+        if self.schedule.sound and (reason := self.schedule.progress()):
             raise NoProgress(reason, self.schedule.moves)

@@ -93,7 +93,8 @@ class Schedule:
         """The deadlines of armed timers, in milliseconds."""
         self.history = history_init(constants)
         self.moves: list[str] = []
-        self.violation: Violation | None = None
+        self.sound = True
+        """False from the step that broke something on."""
         self.appended = 0
         for n in constants.voters:
             for effect in initial_timer_effects(constants, n):
@@ -109,6 +110,11 @@ class Schedule:
         elif isinstance(input, TIMERS):
             self.due.pop((node, input), None)
         self._note(move_words(self.constants, node, input))
+        self.sound = False
+        self._step(node, before, input)
+        self.sound = True
+
+    def _step(self, node: int, before: Row, input: Input) -> None:
         outcome = self.handlers.step(node, before, input)
         if outcome is None:
             return
@@ -120,8 +126,7 @@ class Schedule:
         violated = check_step(self.constants, rows, self.rows, node, self.history)
         if violated is not None:
             what = violated.check(rows, self.rows, self.history)
-            self.violation = Violation(violated, what or "", self.moves)
-            raise self.violation
+            raise Violation(violated, what or "", self.moves)
 
     def _note(self, move: str) -> None:
         self.moves.append(move)

@@ -8,7 +8,7 @@ must find a violation within a fixed budget, and with the correct rules it must 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from reference.bugs.catalog import bug
@@ -23,10 +23,12 @@ from tests.stateful.schedule import NoProgress, Violation
 LENIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 TestQuorum = QuorumMachine.TestCase
-TestQuorum.settings = settings(suppress_health_check=LENIENT)
+TestQuorum.settings = settings(suppress_health_check=[*settings().suppress_health_check, *LENIENT])
 
-# Not of the profile: a budget is part of what these tests claim. Between two versions of Hypothesis
-# the examples may change; then look whether the search got worse before raising it.
+# Not of the profile: a budget is part of what these tests claim. The seed is fixed, since derandomize
+# alone draws other examples whenever a line of the machine changes. New rules change them too; then
+# look whether the search got worse before raising the budget.
+SEED = 1
 BUDGET = settings(
     max_examples=150,
     stateful_step_count=60,
@@ -36,11 +38,12 @@ BUDGET = settings(
     phases=[Phase.generate],
     suppress_health_check=LENIENT,
     print_blob=False,
+    report_multiple_bugs=False,
 )
 
 
 def search(rules: type[QuorumRules], budget: settings = BUDGET) -> None:
-    machine = type("QuorumMachine", (QuorumMachine,), {"decisions": rules})
+    machine = seed(SEED)(type("QuorumMachine", (QuorumMachine,), {"decisions": rules}))
     run_state_machine_as_test(machine, settings=budget)
 
 
