@@ -33,7 +33,16 @@ from tla_utils.errors import ToolError
 from traces.jobs.backends import Backend, Pool, Progress, Spark
 from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge, merge_with_spark
 from traces.jobs.joined import JOINED, join_part
-from traces.jobs.judge import REJECTED, SPECS, UNKNOWN, Explanation, Judgement, explain, judge
+from traces.jobs.judge import (
+    CHUNK,
+    REJECTED,
+    SPECS,
+    UNKNOWN,
+    Explanation,
+    Judgement,
+    explain,
+    judge,
+)
 from traces.jobs.summary import Evidence, summarise
 from traces.schema import Manifest, PartEntry, TraceError, read_manifest
 
@@ -41,6 +50,7 @@ SUMMARY = "summary.json"
 FOLDER = "conform"
 JUDGED_STEPS = "steps.parquet"
 JOINED_RUNS = "rejected.parquet"
+DEFAULT_CHECK = CheckOptions(chunk=CHUNK)
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class ConformOptions:
     """
 
     backend: Backend = field(default_factory=Pool)
-    check: CheckOptions = field(default_factory=CheckOptions)
+    check: CheckOptions = DEFAULT_CHECK
     explain: int = 1000
     out: Path | None = None
     specs: Path = SPECS
