@@ -39,6 +39,9 @@ from reference.sim.trouble import Trouble
 from reference.sim.workload import Clients
 from traces.schema import STOPPED
 
+ISOLATED_LEADER_RESIGNS = "IsolatedLeaderResigns"
+"""Protocol rules 6.2, bounded in time: no property of rows, so it is checked here."""
+
 
 class Simulation:
     """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
@@ -129,14 +132,23 @@ class Simulation:
                 else:
                     self._undelivered += 1
             elif kind == TIMER:
-                if self._clock.is_due(self.now, node, what):
-                    step = self.take(node, what)
-                    # Check-quorum is armed for every leader, and off where it does not apply.
-                    assert step is not None or isinstance(what.value, CheckQuorumTimeout), (
-                        f"{what.value} expired at node {node} and is disabled"
-                    )
+                if self._clock.is_due(self.now, node, what) and self.take(node, what) is None:
+                    self._expired_in_vain(node, what)
             else:
                 what(node)
+
+    def _expired_in_vain(self, node: int, timer: KnownInput) -> None:
+        """Only check-quorum may be off: it is armed for every leader, and a sole voter is quorum
+        enough. Any other leader would have gone without a majority for too long.
+        """
+        assert isinstance(timer.value, CheckQuorumTimeout), f"{timer.value} expired while disabled"
+        if len(self.constants.voters) > 1:
+            row, milliseconds = self.rows[node], self._scenario.timeouts.check_quorum
+            self._violated(
+                ISOLATED_LEADER_RESIGNS,
+                f"leader {node} of epoch {row.epoch} has heard from no majority for "
+                f"{milliseconds} ms and goes on",
+            )
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
@@ -208,7 +220,10 @@ class Simulation:
     def _stop(self, violated: Invariant, rows_before: dict[int, Row]) -> None:
         explanation = violated.check(rows_before, self.rows, self._history)
         assert explanation is not None, "what was violated a moment ago still is"
-        self.violations.append(Violation(violated.name, self.handler_calls - 1, explanation))
+        self._violated(violated.name, explanation)
+
+    def _violated(self, name: str, explanation: str) -> None:
+        self.violations.append(Violation(name, self.handler_calls - 1, explanation))
         self._end(STOPPED)
 
     def _end(self, verdict: str) -> None:

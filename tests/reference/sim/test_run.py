@@ -156,6 +156,13 @@ def test_common_bugs_are_found_in_a_few_runs(bug: str) -> None:
     assert any(part.tables["runs"]["violations"].to_pylist())
 
 
+def test_a_leader_that_never_checks_its_quorum_is_found_by_its_clock() -> None:
+    part = simulate_part("quorum", 1, 0, 100, bug="Z09")
+    found = [v for violations in part.tables["runs"]["violations"].to_pylist() for v in violations]
+    assert {violation["invariant"] for violation in found} == {"IsolatedLeaderResigns"}
+    assert "has heard from no majority for 3000 ms" in found[0]["explanation"]
+
+
 def with_scenario(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> str:
     """The quorum scenario with other bounds."""
     monkeypatch.setitem(SCENARIOS, "bounded", replace(QUORUM, name="bounded", **changes))
