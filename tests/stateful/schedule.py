@@ -44,8 +44,9 @@ from tests.scenarios.words import move_words
 TIMEOUTS = Timeouts()
 SPREAD = 70
 MOVES_TO_PROGRESS = 200
-"""For each voter, how many moves it may take to be well again, once all faults have ended and what
-waited has come."""
+MOVES_TO_COPY = 6
+"""How many moves it may take to be well again, once all faults have ended and what waited has come:
+for each voter so many, and so many for each record, since a fetch may carry one at a time."""
 
 Link = tuple[int, int]
 """From a node to a node, one way."""
@@ -222,7 +223,7 @@ class Schedule:
         for n in self.nodes("Down"):
             self.do(n, Restart())
         wanted = 0
-        for _ in range(len(self.waiting) + MOVES_TO_PROGRESS * len(self.constants.voters)):
+        for _ in range(self._bound()):
             leader = self._leader()
             if not self.deliverable() and leader is not None:
                 if all(e.value != wanted for e in self.rows[leader].log):
@@ -233,6 +234,11 @@ class Schedule:
             if not self.calm():
                 return "nothing happens any more"
         return self._reason(wanted)
+
+    def _bound(self) -> int:
+        records = max(log.end_offset(row.log) for row in self.rows.values())
+        each = MOVES_TO_PROGRESS + MOVES_TO_COPY * records
+        return len(self.waiting) + each * len(self.constants.voters)
 
     def _leader(self) -> int | None:
         """Who leads the latest epoch, if all follow."""

@@ -25,9 +25,9 @@ LENIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 TestQuorum = QuorumMachine.TestCase
 TestQuorum.settings = settings(suppress_health_check=[*settings().suppress_health_check, *LENIENT])
 
-# Not of the profile: a budget is part of what these tests claim. The seed is fixed, since derandomize
-# alone draws other examples whenever a line of the machine changes. New rules change them too; then
-# look whether the search got worse before raising the budget.
+# Not of the profile: a budget is part of what these tests claim. The seed is fixed, since with
+# derandomize alone the examples change with every line of the machine. New rules change them too;
+# then look whether the search got worse before raising the budget.
 SEED = 1
 BUDGET = settings(
     max_examples=150,
