@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from reference.core.messages import Input, Message
 from reference.core.quorum import action_of
+from reference.core.timers import Timeouts
 from reference.core.types import Row
 from reference.sim.choices import Chooser, SeededChooser, run_seed
 from reference.sim.faults import draw_options
@@ -25,7 +26,7 @@ from traces.schema import PartTables
 MEMO_STEPS = 300_000
 """A memo that has grown to so many steps is begun anew: about half a gigabyte."""
 
-_memos: dict[tuple[str, str | None], Memo] = {}
+_memos: dict[tuple[Timeouts, str | None], Memo] = {}
 
 
 class Taken(NamedTuple):
@@ -125,8 +126,8 @@ def simulate(
 
 
 def _memo(scenario: Scenario, bug: str | None) -> Memo:
-    """What this process knows already of the scenario under these rules."""
-    key = (scenario.name, bug)
+    """What this process knows already of steps under these timeouts and rules."""
+    key = (scenario.timeouts, bug)
     memo = _memos.get(key)
     if memo is not None and memo.steps > MEMO_STEPS:
         memo.forget()
@@ -138,7 +139,7 @@ def _memo(scenario: Scenario, bug: str | None) -> Memo:
 
 def known_steps(scenario: str, bug: str | None = None) -> int:
     """How many steps this process remembers of a scenario."""
-    memo = _memos.get((scenario, bug))
+    memo = _memos.get((scenario_of(scenario).timeouts, bug))
     return 0 if memo is None else memo.steps
 
 
