@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ ELSEWHERE = {
     "make": Witness("tests/quality/test_setup.py", '["make"]'),
     "make setup": Witness("Makefile", "test: setup"),
     "make test": Witness(".ci/run", "make test"),
+    # Minutes long: the same verb with fewer runs is tested.
+    "make verify": Witness("tests/kraftcheck/test_verify.py", '"verify"'),
 }
 
 PAGE = readme.parse(README.read_text("utf-8")) if README.exists() else None
@@ -51,6 +54,10 @@ def test_who_runs_a_command_elsewhere_does(command: str) -> None:
     ids=lambda session: f"line-{session[0].line}",
 )
 def test_the_commands_work(session: list[Command]) -> None:
+    # What an older checkout recorded there would be refused, and rightly so.
+    for folder in (ROOT / "runs").glob("readme*"):
+        if any("--out" in command.text and folder.name in command.text for command in session):
+            shutil.rmtree(folder)
     failure = readme.run(session, ELSEWHERE, ROOT)
     assert failure is None, f"README.md:{failure}"
 

@@ -1,7 +1,7 @@
 """Write the generated parts of the documentation: tables that restate what is said elsewhere.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `make docs` rewrites
-them all; a test fails when one is stale. Run with the project's own Python, from anywhere.
+them all; a test fails when one is stale.
 """
 
 from __future__ import annotations
