@@ -372,6 +372,15 @@ def test_a_first_row_that_is_not_initial_is_a_rejected_step(judged: Conformance)
     assert len(rejected) >= 1
 
 
+def test_the_page_on_conformance_names_every_check_and_every_fault(repo_root: Path) -> None:
+    page = (repo_root / "docs" / "conformance.md").read_text(encoding="utf-8")
+    assert [check for check in CHECKS if f"`{check}`" not in page] == []
+    controls = ("nothing", "nothing again")
+    faults = [fault.name for fault in FAULTS if fault.name not in controls]
+    table = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    assert [name for name in faults if name.removesuffix(" message") not in table] == []
+
+
 def test_a_label_that_contradicts_its_input_is_refused_when_read(tmp_path: Path) -> None:
     """Where the type column is honest, the trace contract itself does not hold."""
     part = planted(Fault("honest type", run=mislabelled), 0)
