@@ -24,7 +24,7 @@ class KnownRow(msgspec.Struct, eq=False, gc=False):
     row: Row
     body: bytes
     number: int = -1
-    """The id in the part that is being recorded, `owner`."""
+    """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
 
     def is_unchanged(self) -> bool:

@@ -44,7 +44,7 @@ class Step(msgspec.Struct, eq=False, gc=False):
     inert: bool
     notable: int
     number: int = -1
-    """The id in the part that is being recorded, `owner`."""
+    """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
 
 
@@ -167,10 +167,12 @@ class Machine:
         return step
 
     def forget(self) -> None:
-        """Takes apart what refers to itself in a circle."""
+        """Takes apart what refers to itself in a circle, which nobody else would find."""
         for states in self._states.values():
             for state in states.values():
                 state.steps.clear()
+            states.clear()
+        self._steps.clear()
 
     def _state(self, node: int, known: KnownRow) -> State:
         states = self._states[node]

@@ -55,6 +55,9 @@ class Recorder:
 
     def __init__(self, first_run: int) -> None:
         self.first_run = first_run
+        self.token = object()
+        """Marks what has an id in this part. What is marked outlives the part, so it must not hold
+        the recording itself."""
         self.steps = schema.Lists("i")
         self.times = schema.Lists("q")
         self.distinct: list[Step] = []
@@ -67,8 +70,8 @@ class Recorder:
 
     def enter(self, step: Step) -> None:
         """Gives a step its id in this part, and its rows and inputs theirs."""
-        assert step.owner is not self, "entered once"
-        step.owner = self
+        assert step.owner is not self.token, "entered once"
+        step.owner = self.token
         step.number = len(self.distinct)
         self.distinct.append(step)
         self._changing.append(int(step.after is not step.before or bool(step.sent)))
@@ -80,8 +83,8 @@ class Recorder:
             self._number(message, self._inputs)
 
     def _number(self, known: Any, listed: list[Any]) -> None:
-        if known.owner is not self:
-            known.owner = self
+        if known.owner is not self.token:
+            known.owner = self.token
             known.number = len(listed)
             listed.append(known)
 

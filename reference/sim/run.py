@@ -23,8 +23,8 @@ from reference.sim.scenario import scenario as scenario_of
 from reference.sim.scheduler import Simulation
 from traces.schema import PartTables
 
-MEMO_STEPS = 300_000
-"""A memo that has grown to so many steps is begun anew: about half a gigabyte."""
+MEMO_STEPS = 400_000
+"""A memo that has grown to so many steps is begun anew: about 400 MB."""
 
 _memos: dict[tuple[Timeouts, str | None], Memo] = {}
 

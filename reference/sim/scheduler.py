@@ -52,6 +52,7 @@ class Simulation:
         self._scenario = scenario
         self._chooser = chooser
         self._recorder = recorder
+        self._token = recorder.token
         self._record_step = recorder.steps.items.append
         self._record_time = recorder.times.items.append
         self.constants = Constants(tuple(range(options.voters)), options.fetch_max_records)
@@ -152,7 +153,7 @@ class Simulation:
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
-        now, recorder = self.now, self._recorder
+        now = self.now
         before = self._states[node]
         step = before.steps.get(input)
         if step is None:
@@ -160,8 +161,8 @@ class Simulation:
             if step is None:
                 return None
         self.handler_calls += 1
-        if step.owner is not recorder:
-            recorder.enter(step)
+        if step.owner is not self._token:
+            self._recorder.enter(step)
         self._record_step(step.number)
         self._record_time(now)
         after = step.after

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +14,10 @@ from reference.core import invariants
 from reference.core.invariants import first_violated
 from reference.core.messages import FetchRequest, FetchResponse
 from reference.core.quorum import QuorumHandlers
-from reference.core.types import Outcome, Row
+from reference.core.types import Constants, Outcome, Row
+from reference.sim import memo, scheduler
 from reference.sim import run as run_module
-from reference.sim import scheduler
+from reference.sim.recorder import Recorder
 from reference.sim.run import forget, simulate_part, simulate_run
 
 RUNS = 25
@@ -75,6 +78,32 @@ def test_checking_only_what_can_have_broken_finds_the_same(
     assert [r.handler_calls for r in quick] == [r.handler_calls for r in slow]
 
 
+def test_a_part_and_a_forgotten_memo_leave_no_memory_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the memo keeps is out of the garbage collector's sight: a circle would stay for ever."""
+    watched: list[weakref.ref[Any]] = []
+
+    class Watched(Recorder):
+        def __init__(self, first_run: int) -> None:
+            super().__init__(first_run)
+            watched.append(weakref.ref(self))
+
+    class WatchedMachine(memo.Machine):
+        def __init__(self, of: memo.Memo, constants: Constants) -> None:
+            super().__init__(of, constants)
+            watched.append(weakref.ref(self))
+
+    monkeypatch.setattr(run_module, "Recorder", Watched)
+    monkeypatch.setattr(memo, "Machine", WatchedMachine)
+    simulate_part("quorum", 5, 0, 3)
+    gc.collect()
+    assert [each() is None for each in watched][:2] == [True, False]
+    forget()
+    gc.collect()
+    assert all(each() is None for each in watched)
+
+
 # --- Planted: handlers that change what they were given ---
 
 
@@ -100,14 +129,14 @@ def plant_on_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QuorumHandlers, "handle_fetch_response", mutating)
 
 
-@pytest.mark.parametrize("memo", [True, False])
+@pytest.mark.parametrize("remember", [True, False])
 @pytest.mark.parametrize(("plant", "what"), [(plant_on_row, "row"), (plant_on_input, "input")])
 def test_a_handler_that_changes_a_value_is_found_out(
-    plant: Any, what: str, memo: bool, monkeypatch: pytest.MonkeyPatch
+    plant: Any, what: str, remember: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=f"changed (the|a|an) {what}"):
-        simulate_part("quorum", 5, 0, 3, memo=memo)
+        simulate_part("quorum", 5, 0, 3, memo=remember)
 
 
 def test_a_change_after_the_last_step_is_found_by_the_sweep(
