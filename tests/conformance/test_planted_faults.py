@@ -35,6 +35,9 @@ from traces.jobs.columns import Part
 from traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
 from traces.schema import PartTables, TraceError, read_manifest, read_part
 
+# One judgement serves all tests of this file: under xdist they stay in one process.
+pytestmark = pytest.mark.xdist_group("planted")
+
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 OTHER = Constants(voters=(1, 2, 3), fetch_max_records=9)
 HANDLERS = QuorumHandlers(THREE)

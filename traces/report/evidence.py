@@ -20,7 +20,7 @@ import msgspec
 SUMMARY: Final = "summary.json"
 SPECS: Final = "specs.json"
 SUMMARY_VERSION: Final = 1
-WITNESSES: Final = 5
+WITNESSES: Final = 3
 """How many witnesses are shown of each kind of rejected step."""
 
 _WORST: Final = ("violated", "unknown", "holds")
@@ -33,7 +33,8 @@ class ReportError(Exception):
 class Pattern(NamedTuple):
     """Rejected steps of one action that differ from the spec in the same places.
 
-    distinct: how many such steps differ; taken: how often runs took one. witnesses: the earliest.
+    distinct: how many such steps differ; taken: how often runs took one. witnesses: the earliest of
+    them.
     """
 
     action: str
@@ -62,6 +63,8 @@ class Evidence(NamedTuple):
     summary: dict[str, Any]
     models: list[Model]
     patterns: list[Pattern]
+    unexplained: list[Mapping[str, Any]]
+    """Rejected steps that are listed without an explanation."""
     verdict: str
     reasons: list[str]
 
@@ -84,9 +87,10 @@ def read_evidence(directory: Path) -> Evidence:
     try:
         verdict, reasons = _verdict(summary, models)
         patterns = patterns_of(summary["rejections"])
+        unexplained = [each for each in summary["rejections"] if "differences" not in each]
     except (KeyError, TypeError) as error:
         raise ReportError(f"{path}: not what a judged trace leaves: {error!r}") from None
-    return Evidence(summary, models, patterns, verdict, reasons)
+    return Evidence(summary, models, patterns, unexplained, verdict, reasons)
 
 
 def _read_json(path: Path, kind: type) -> Any:
@@ -128,21 +132,22 @@ def _verdict(summary: Mapping[str, Any], models: Sequence[Model]) -> tuple[str, 
 
 
 def patterns_of(rejections: Sequence[Mapping[str, Any]]) -> list[Pattern]:
-    """Rejected steps grouped by action and by where they differ; the most frequent first."""
+    """Explained rejected steps, grouped by action and by where they differ.
+
+    The kind that the first run shows first stands first: later ones are often what comes of it.
+    """
     groups: dict[tuple[str, tuple[str, ...]], list[Mapping[str, Any]]] = {}
-    for rejection in rejections:
-        groups.setdefault((rejection["action"], places_of(rejection)), []).append(rejection)
-    patterns = [
+    for rejection in sorted(rejections, key=lambda r: (r["run"], r["step"])):
+        if "differences" in rejection:
+            groups.setdefault((rejection["action"], places_of(rejection)), []).append(rejection)
+    return [
         Pattern(action, places, len(group), sum(r["count"] for r in group), group[:WITNESSES])
         for (action, places), group in groups.items()
     ]
-    return sorted(patterns, key=lambda p: (-p.taken, p.action, p.places))
 
 
 def places_of(rejection: Mapping[str, Any]) -> tuple[str, ...]:
     """Where a rejected step differs from what the spec allows, without what stands there."""
-    if "differences" not in rejection:
-        return ("not explained",)
     places = [_place(line) for line in rejection["differences"]]
     return tuple(dict.fromkeys(places))
 

@@ -312,7 +312,10 @@ def test_what_artifacts_say_is_escaped(tmp_path: Path, place: str) -> None:
     evil = "<script>alert('x')</script>"
     places: dict[str, dict[str, Any]] = {
         "reason": {"reasons": [evil]},
-        "difference": {"rejections": [rejection(differences=[f"after.role: recorded {evil}"])]},
+        "difference": {
+            "rejections": [rejection(differences=[f"after.role: recorded {evil}"])],
+            "rejected_steps": 1,
+        },
         "explanation": {"unknowns": [{"action": evil, "run": 1, "step": 1, "reason": evil}]},
         "scenario": {"trace": {**summary()["trace"], "scenario": evil}},
     }
@@ -355,18 +358,19 @@ def test_the_verdict_is_the_worst(
 def test_rejected_steps_are_grouped_by_where_they_differ() -> None:
     patterns = patterns_of(
         [
-            rejection(run=1, count=2),
+            rejection(run=4, differences=["after.log[9].epoch: recorded 1, spec allows {2}"]),
             rejection(run=2, count=3, differences=["after.flushed: recorded 7, spec allows {9}"]),
             rejection(run=3, differences=["after.log[2].epoch: recorded 1, spec allows {2}"]),
-            rejection(run=4, differences=["after.log[9].epoch: recorded 1, spec allows {2}"]),
-            rejection(action="HandleFlush", count=100),
+            rejection(run=5, action="HandleFlush", count=100),
+            rejection(run=1, count=2),
         ]
     )
     assert [(p.action, p.places, p.distinct, p.taken) for p in patterns] == [
-        ("HandleFlush", ("after.flushed",), 1, 100),
-        ("HandleFetchResponse", ("after.log[].epoch",), 2, 10),
         ("HandleFetchResponse", ("after.flushed",), 2, 5),
+        ("HandleFetchResponse", ("after.log[].epoch",), 2, 10),
+        ("HandleFlush", ("after.flushed",), 1, 100),
     ]
+    assert [witness["run"] for witness in patterns[0].witnesses] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -386,9 +390,9 @@ def test_a_place_is_named_without_what_stands_there(
 @pytest.mark.usefixtures("without_figures")
 def test_a_rejected_step_that_was_not_explained_is_shown_with_its_reason(tmp_path: Path) -> None:
     bare = {k: v for k, v in rejection().items() if k not in ("differences", "node", "outcomes")}
-    said = words(page(tmp_path, summary(rejections=[bare])))
-    assert "HandleFetchResponse differs at not explained" in said
-    assert "the specification does not allow this step" in said
+    said = words(page(tmp_path, summary(rejections=[rejection(), bare], rejected_steps=7)))
+    assert "6 distinct steps were rejected and not explained." in said
+    assert "HandleFetchResponse 3 16 the specification does not allow this step" in said
 
 
 # --- Bad input
