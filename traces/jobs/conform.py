@@ -99,7 +99,8 @@ class _Conform:
         self.directory = directory
         self.options = options
         self.progress = progress
-        self.out = options.out or directory / FOLDER
+        # Absolute, since a worker may have another working directory.
+        self.out = (options.out or directory / FOLDER).absolute()
         self.seconds: dict[str, float] = {}
         self.manifest: Manifest = read_manifest(directory)
         self.entries: Sequence[PartEntry] = self.manifest.parts
@@ -155,7 +156,7 @@ class _Conform:
             raise TraceError(f"{error.filename or self.out}: {error.strerror}") from None
 
     def _distinct(self) -> pa.Table:
-        task = partial(examine_part, self.directory, self.out, self.entries)
+        task = partial(examine_part, self.directory.absolute(), self.out, self.entries)
         backend, parts = self.options.backend, len(self.entries)
 
         def done(number: int) -> None:
@@ -184,7 +185,7 @@ class _Conform:
         keys = [merged["key"][number].as_py() for number in numbers]
         joined = JOINED.empty_table()
         if keys:
-            task = partial(join_part, self.directory, self.out, self.entries, keys)
+            task = partial(join_part, self.directory.absolute(), self.out, self.entries, keys)
             parts = len(self.entries)
             joined = self.options.backend.run(
                 task, parts, JOINED, lambda done: self._tell("join", done, parts)

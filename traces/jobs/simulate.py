@@ -63,7 +63,8 @@ def simulate(
             progress("simulate", done_before + done, campaign.runs)
 
     report(0)
-    task = partial(simulate_range, directory, campaign, missing, memo)
+    # Absolute, since a worker may have another working directory.
+    task = partial(simulate_range, directory.absolute(), campaign, missing, memo)
     (backend or Pool()).run(task, len(missing), _DONE, report)
     return read_manifest(directory)
 
