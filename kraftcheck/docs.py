@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reference.bugs.catalog import CATALOG
 from tla_utils import read_manifest
+from traces.schema import TABLES, describe
 
 ROOT = Path(__file__).resolve().parent.parent
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -52,8 +53,21 @@ def bugs() -> str:
     return "\n".join(lines) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {"models": models, "bugs": bugs}
-PAGES = ("specs/README.md", "docs/bugs.md")
+def trace() -> str:
+    """The tables of a part, from the trace contract."""
+    lines: list[str] = []
+    for table, fields in TABLES.items():
+        lines += ["", f"### `{table}`", ""]
+        lines += ["| field | type | unit | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{name}` | {kind} | {unit or '-'} | {meaning} |"
+            for name, kind, unit, meaning in describe(fields)
+        ]
+    return "\n".join(lines[1:]) + "\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {"models": models, "bugs": bugs, "trace": trace}
+PAGES = ("specs/README.md", "docs/bugs.md", "docs/trace.md")
 
 
 def rewritten(text: str) -> str:
