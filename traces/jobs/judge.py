@@ -44,7 +44,7 @@ from traces.schema import PartEntry, read_part
 
 SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
 FRAME: Final = "StepQuorum"
-CHUNK: Final = 25_000
+CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.7 CPU-seconds and 0.3 GB, 25,000 2.5 and 0.4, 50,000 4.4 and 0.7."""
 
