@@ -50,7 +50,8 @@ SUMMARY = "summary.json"
 FOLDER = "conform"
 JUDGED_STEPS = "steps.parquet"
 JOINED_RUNS = "rejected.parquet"
-DEFAULT_CHECK = CheckOptions(chunk=CHUNK)
+# Twice the memory that a full batch of three voters was seen to take, since rows grow with voters.
+DEFAULT_CHECK = CheckOptions(chunk=CHUNK, heap_mb=2048)
 
 
 @dataclass(frozen=True)
