@@ -1,0 +1,1 @@
+"""Is a client history as consistent as was promised? Plain functions on columns, no Spark."""

@@ -1,0 +1,102 @@
+"""A client history: what every format is read into, and what every checker judges.
+
+A history says what clients asked and what they were told, and nothing of what happened inside.
+Times are integers in the history's own unit; only their order matters to a verdict. At equal times
+invocations come before completions, so operations that touch are concurrent (the weaker reading:
+no order is claimed that the clock could not see).
+
+Operations on a partition's log (`key` is the topic-partition) are always these four, whatever the
+format called them:
+
+    append    argument: the value           result: its offset, or None when it is not known
+    fetch     argument: from which offset   result: ((offset, value), ...) in the order returned
+              (None: where this consumer stands); `end`: the visible end the broker told, if it did
+    latest    argument: None                result: the visible end (exclusive)
+    earliest  argument: None                result: the log's start
+
+An operation of a client that holds several of these (a Jepsen transaction, or a poll of several
+partitions) becomes several `Operation`s with the same `group`, process, times and outcome.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+OK: Final = "ok"
+"""It took effect between invocation and completion."""
+FAIL: Final = "fail"
+"""It had no effect and never will."""
+INDETERMINATE: Final = "indeterminate"
+"""It may take effect at any time after its invocation, or never (P19)."""
+OUTCOMES: Final = (OK, FAIL, INDETERMINATE)
+
+LOG_OPERATIONS: Final = ("append", "fetch", "latest", "earliest")
+
+
+class HistoryError(Exception):
+    """A history that cannot be read, or that no clients can have seen. The text is one line.
+
+    path: the file. line: where in it, from 1 (0: the file as a whole). reason: what is wrong there.
+    """
+
+    def __init__(self, path: str, line: int, reason: str) -> None:
+        self.path, self.line, self.reason = path, line, reason
+        super().__init__(f"{path}:{line}: {reason}" if line else f"{path}: {reason}")
+
+
+class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One request of one client, with what it was told."""
+
+    index: int
+    """From 0, in order of invocation; names the operation in certificates and reports."""
+    process: int
+    """A client; its groups do not overlap, and after an indeterminate one it asks nothing more."""
+    f: str
+    """What was asked: a verb of the model (read, write, cas, get, put, append, fetch, ...)."""
+    key: str | None = None
+    """The object, where the history has several: a topic-partition, a key of a map."""
+    argument: Any = None
+    result: Any = None
+    """What the client was told; None also when it was told nothing."""
+    end: int | None = None
+    """Of a fetch: the visible end of the log that came with the answer (exclusive)."""
+    invoked: int
+    completed: int | None
+    """None: never."""
+    outcome: str
+    """One of OUTCOMES."""
+    group: int
+    """The client's operation that this is a part of; most often its only part."""
+    line: int = 0
+    """Where in the file it was invoked, from 1; 0 when the format has no lines."""
+    error: str | None = None
+    """What the client was told instead of a result."""
+
+
+class Annotation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What happened to the cluster meanwhile: a fault, or a new leader epoch."""
+
+    at: int
+    until: int | None = None
+    """None: a moment."""
+    kind: str
+    """'fault' or 'leader epoch'."""
+    label: str
+    key: str | None = None
+    """The topic-partition it concerns; None: all of them."""
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """All operations of one recorded run, in order of invocation."""
+
+    source: str
+    """Path, with `#run` where a file holds several."""
+    format: str
+    time_unit: str
+    """'ns', 'us', or 'event' when the format has an order only."""
+    operations: tuple[Operation, ...]
+    annotations: tuple[Annotation, ...] = ()
+    model: str | None = None
+    """The model that the format implies, where it does: partition-log, cas-register, kv, ..."""
