@@ -1,0 +1,175 @@
+-------------------------- MODULE BrokerLifecycle ---------------------------
+(***************************************************************************)
+(* A broker's life: registration, heartbeats, applying metadata, becoming   *)
+(* leader or follower, clean stop, crash and recovery (C2 to C6, P1 to P3,  *)
+(* P22 to P24; Kafka's BrokerLifecycleManager, BrokerMetadataPublisher,     *)
+(* ReplicaManager.applyDelta, LogLoader).                                   *)
+(*                                                                          *)
+(* Metadata arrives as a MetadataUpdate: the committed records from the     *)
+(* broker's own offset on, as many as it happens to read at once.  Several  *)
+(* changes are then folded into one, as Kafka's MetadataLoader does.        *)
+(***************************************************************************)
+EXTENDS HighWatermark
+
+-----------------------------------------------------------------------------
+(* Applying metadata: P1 to P3.                                             *)
+
+RECURSIVE Folded(_, _)
+Folded(image, records) ==
+  IF records = <<>> THEN image
+  ELSE LET record == records[1]
+           next == [image EXCEPT !.offset = @ + 1]
+       IN Folded(IF record.kind = "Broker"
+                 THEN [next EXCEPT !.brokers[record.broker] = record.registration]
+                 ELSE [next EXCEPT !.partition = record.partition],
+                 Tail(records))
+
+ChangesPartition(records) == \E i \in 1..Len(records) : records[i].kind = "Partition"
+
+(* P2.                                                                      *)
+BecomeLeader(n, row, partition) ==
+  LET known == [row EXCEPT
+        !.role = "Leader", !.leader = n, !.leaderEpoch = partition.leaderEpoch,
+        !.partitionEpoch = partition.partitionEpoch, !.isr = partition.isr,
+        !.pending = NoPending, !.lastFetchedEpoch = Undefined]
+      remote(b) == [(IF KeepsEndOffsets(row) THEN row.remotes[b] ELSE UnknownRemote)
+                      EXCEPT !.caughtUp = b \in partition.isr \ {n}]
+      opened == [known EXCEPT
+        !.epochStart = EndOffset(row.log),
+        !.epochCache = CacheOnBecomeLeader(row, partition.leaderEpoch),
+        !.remotes = [b \in Brokers |-> remote(b)]]
+  IN AdvanceAndFinish(n, IF partition.leaderEpoch > row.leaderEpoch THEN opened ELSE known, {})
+
+(* P3.                                                                      *)
+BecomeFollower(n, row, partition) ==
+  LET known == [row EXCEPT
+        !.role = "Follower", !.leader = partition.leader,
+        !.leaderEpoch = partition.leaderEpoch, !.partitionEpoch = partition.partitionEpoch,
+        !.epochStart = Undefined, !.isr = {}, !.pending = NoPending,
+        !.remotes = NoRemotes, !.parked = {}]
+      end == EndOnBecomeFollower(row)
+      cut == IF end < EndOffset(row.log) THEN TruncateTo(known, end) ELSE known
+      restarted == [cut EXCEPT !.lastFetchedEpoch = LastFetchedOnBecomeFollower(cut, partition)]
+  IN Outcome(IF partition.leaderEpoch > row.leaderEpoch THEN restarted ELSE known,
+             FailedResponses(n, row))
+
+Publish(n, row) ==
+  LET partition == row.image.partition
+  IN CASE IsOutdatedPartition(row, partition) -> Outcome(row, {})
+       [] partition.leader = n -> BecomeLeader(n, row, partition)
+       [] OTHER -> BecomeFollower(n, row, partition)
+
+Step_HandleMetadataUpdate(n, row, input) ==
+  LET applied == [row EXCEPT !.image = Folded(@, input.records)]
+  IN CASE ~IsUp(row) \/ input.offset # row.image.offset \/ input.records = <<>> -> Disabled
+       [] ActsOnMetadata(row) /\ ChangesPartition(input.records) -> Publish(n, applied)
+       [] OTHER -> Outcome(applied, {})
+
+-----------------------------------------------------------------------------
+(* Registration and heartbeats: C2 to C5, the broker's side.                *)
+
+RegisterBrokerRequest(n, row) ==
+  [type |-> "RegisterBrokerRequest", source |-> n, destination |-> Controller,
+   incarnation |-> row.incarnation, previousEpoch |-> row.previousEpoch]
+
+Step_HandleSendRegistration(n, row, input) ==
+  IF ~IsUp(row) \/ row.brokerEpoch # Undefined \/ row.controllerRequest # NoRequest
+  THEN Disabled
+  ELSE Outcome([row EXCEPT !.controllerRequest = RegisterBrokerRequest(n, row)],
+               {RegisterBrokerRequest(n, row)})
+
+Step_HandleRegisterBrokerResponse(n, row, m) ==
+  CASE ~IsUp(row) \/ ~RegistrationAccepted(row, m) -> Ignore(row, "NotAwaited")
+    [] m.error # "NONE" -> Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
+    [] OTHER -> Outcome([row EXCEPT !.controllerRequest = NoRequest,
+                                    !.brokerEpoch = m.brokerEpoch], {})
+
+HeartbeatRequest(n, row) ==
+  [type |-> "HeartbeatRequest", source |-> n, destination |-> Controller,
+   brokerEpoch |-> row.brokerEpoch, metadataOffset |-> row.image.offset,
+   wantFence |-> row.status = "Starting", wantShutDown |-> row.status = "ShuttingDown"]
+
+Step_HandleSendHeartbeat(n, row, input) ==
+  IF ~IsUp(row) \/ row.brokerEpoch = Undefined \/ row.controllerRequest # NoRequest
+  THEN Disabled
+  ELSE Outcome([row EXCEPT !.controllerRequest = HeartbeatRequest(n, row)],
+               {HeartbeatRequest(n, row)})
+
+(* What of a row survives the process; all else begins anew.                *)
+Stopped(row) ==
+  [InitialRow(Nobody) EXCEPT
+     !.status = "Down", !.incarnation = row.incarnation, !.brokerEpoch = Undefined,
+     !.cleanShutdown = row.cleanShutdown,
+     !.log = row.log, !.logStart = row.logStart, !.flushed = row.flushed,
+     !.corrupt = row.corrupt, !.epochCache = row.epochCache, !.checkpoint = row.checkpoint,
+     !.role = "None", !.leaderEpoch = Undefined, !.partitionEpoch = Undefined]
+
+(* P22.                                                                     *)
+StoppedCleanly(row) ==
+  Stopped([row EXCEPT !.flushed = EndOffset(row.log), !.checkpoint = row.highWatermark,
+                      !.cleanShutdown = row.brokerEpoch])
+
+Step_HandleHeartbeatResponse(n, row, m) ==
+  LET answered == [row EXCEPT !.controllerRequest = NoRequest]
+  IN CASE ~IsUp(row) \/ row.controllerRequest # m.request -> Ignore(row, "NotAwaited")
+       [] m.error # "NONE" -> Outcome(answered, {})
+       [] row.status = "ShuttingDown" /\ m.shouldShutDown ->
+            Outcome(StoppedCleanly(row), {})
+       [] row.status = "Starting" /\ m.isCaughtUp ->
+            Publish(n, [answered EXCEPT !.status = "Running"])
+       [] OTHER -> Outcome(answered, {})
+
+Step_HandleControlledShutdown(n, row, input) ==
+  IF row.status # "Running" THEN Disabled
+  ELSE Outcome([row EXCEPT !.status = "ShuttingDown"], {})
+
+(* A request to the controller will not be answered any more.               *)
+Step_HandleControllerRequestTimeout(n, row, input) ==
+  CASE IsUp(row) /\ row.controllerRequest = input.request /\ input.request # NoRequest ->
+         Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
+    [] IsUp(row) /\ row.alterRequest = input.request /\ input.request # NoRequest ->
+         Outcome([row EXCEPT !.alterRequest = NoRequest], {})
+    [] OTHER -> Disabled
+
+-----------------------------------------------------------------------------
+(* Crash and recovery: P23, P24.                                            *)
+
+(* Where a crash may leave the end of the log: at the end of a batch that   *)
+(* was not flushed, or at the flushed end.                                  *)
+IsBatchEnd(log, offset) == offset = 0 \/ EndsBatch(log[offset])
+
+MayKeep(row, keep) ==
+  keep \in row.flushed..EndOffset(row.log) /\ (keep = row.flushed \/ IsBatchEnd(row.log, keep))
+
+MayCorrupt(row, keep, corrupt) ==
+  \/ corrupt = Undefined
+  \/ corrupt \in row.flushed..(keep - 1) /\ IsBatchEnd(row.log, corrupt)
+
+(* `keep`: what is left of the log.  `corrupt`: the first bad batch in it.  *)
+(* A process crash keeps everything; a machine crash what was flushed, and  *)
+(* as much of the rest as happened to be written.                           *)
+Step_HandleBrokerCrash(n, row, input) ==
+  LET left == [i \in 1..input.keep |->
+                 IF input.corrupt # Undefined /\ i > input.corrupt
+                 THEN [row.log[i] EXCEPT !.value = Corrupt] ELSE row.log[i]]
+      crashed == [row EXCEPT
+        !.log = left, !.corrupt = input.corrupt,
+        !.flushed = IF input.keep < EndOffset(row.log) THEN input.keep ELSE @]
+  IN IF ~IsUp(row) \/ ~MayKeep(row, input.keep) \/ ~MayCorrupt(row, input.keep, input.corrupt)
+     THEN Disabled
+     ELSE Outcome(Stopped(crashed), {})
+
+(* A broker that starts has nothing but its disk; it registers first.       *)
+Step_HandleBrokerRestart(n, row, input) ==
+  LET end == RecoveredEnd(row)
+      log == Prefix(row.log, end)
+      highWatermark == RecoveredHighWatermark(row, end)
+      recovered == [row EXCEPT
+        !.status = "Starting", !.incarnation = @ + 1,
+        !.previousEpoch = row.cleanShutdown, !.cleanShutdown = Undefined,
+        !.log = log, !.flushed = MinOf(@, end), !.corrupt = Undefined,
+        !.epochCache = RecoveredEpochCache(row, end),
+        !.producers = ProducersOf(log, BatchesKept),
+        !.highWatermark = highWatermark, !.checkpoint = highWatermark]
+  IN IF row.status # "Down" THEN Disabled ELSE Outcome(recovered, {})
+=============================================================================
