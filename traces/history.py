@@ -14,6 +14,12 @@ format called them:
     latest    argument: None                result: the visible end (exclusive)
     earliest  argument: None                result: the log's start
 
+A consumer also says where it reads from, which is no operation on a log (`key` is None):
+
+    assign, subscribe    argument: the topic-partitions, in place of those before
+                         result: True if it went back to their beginning, else None
+    crash                the client was torn down; its process asks nothing more
+
 An operation of a client that holds several of these (a Jepsen transaction, or a poll of several
 partitions) becomes several `Operation`s with the same `group`, process, times and outcome.
 """
@@ -33,6 +39,7 @@ INDETERMINATE: Final = "indeterminate"
 OUTCOMES: Final = (OK, FAIL, INDETERMINATE)
 
 LOG_OPERATIONS: Final = ("append", "fetch", "latest", "earliest")
+CLIENT_OPERATIONS: Final = ("assign", "subscribe", "crash")
 
 
 class HistoryError(Exception):
