@@ -492,7 +492,7 @@ def read_part(directory: Path, entry: PartEntry) -> PartTables:
 
     Raises TraceError.
     """
-    tables = {name: _read_table(directory, entry, name) for name in TABLES}
+    tables = {name: read_table(directory, entry, name) for name in TABLES}
     part = PartTables(entry.first_run, entry.runs, tables)
     problem = problem_of(part)
     if problem is not None:
@@ -506,7 +506,11 @@ def read_parts(directory: Path) -> Iterator[PartTables]:
         yield read_part(directory, entry)
 
 
-def _read_table(directory: Path, entry: PartEntry, name: str) -> pa.Table:
+def read_table(directory: Path, entry: PartEntry, name: str) -> pa.Table:
+    """One table of a part: its bytes against the manifest, its columns against the contract.
+
+    What it must satisfy together with other tables is not checked. Raises TraceError.
+    """
     path = part_path(directory, entry, name)
     expected = entry.tables.get(name)
     if expected is None:

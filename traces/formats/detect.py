@@ -1,0 +1,125 @@
+"""Which format a file is in, told by what is in it and never by its name.
+
+Every format says of a line whether it could be one of its own. A file is of the one format that
+claims any of its first lines; of none, it is no history; of several, whoever knows must say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import msgspec
+
+from traces.formats import jepsen, jsonlines, knossos, loglines, porcupine
+from traces.formats.text import HEAD, head_lines, read_head, shown
+from traces.history import History, HistoryError
+
+READERS: Final[dict[str, ModuleType]] = {
+    module.NAME: module for module in (jepsen, jsonlines, knossos, loglines, porcupine)
+}
+FORMATS: Final = (*READERS, "trace")
+"""Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
+
+BINARY: Final = {
+    b"PAR1": "a Parquet file: name the folder of its trace",
+    b"JEPSEN": "Jepsen's binary store: export history.edn from it",
+    b"\x1f\x8b": "compressed: unpack it first",
+    b"PK\x03\x04": "an archive: unpack it first",
+}
+_LINES: Final = 400
+
+
+class Unrecognised(HistoryError):
+    """A file that is in no format of ours: perhaps no history at all."""
+
+
+def read(path: Path, format: str = "auto") -> History:
+    """The history in a file. Raises HistoryError; Unrecognised if `format` is auto and none fits.
+
+    format: one of READERS, or auto.
+    """
+    name = detect(path) if format == "auto" else format
+    history: History = READERS[name].read(path)
+    return history
+
+
+def detect(path: Path) -> str:
+    """The name of the file's format. Raises Unrecognised, or HistoryError when several claim it."""
+    head = read_head(path)
+    if not head.strip():
+        raise HistoryError(str(path), 0, "empty: a history has at least one operation")
+    for magic, what in BINARY.items():
+        if head.startswith(magic):
+            raise Unrecognised(str(path), 0, what)
+    claims = [name for name, claims in _CLAIMS.items() if claims(head)]
+    if not claims:
+        known = ", ".join(FORMATS)
+        raise Unrecognised(str(path), 0, f"in none of the formats {known}")
+    if len(claims) > 1:
+        found = " or ".join(claims)
+        raise HistoryError(str(path), 0, f"could be {found}: say which with --format")
+    return claims[0] if claims[0] != "edn" else _dialect(head)
+
+
+def _log_claims(head: bytes) -> bool:
+    return any(map(loglines.OPERATION.search, head_lines(head)[:_LINES]))
+
+
+def _json_claims(head: bytes) -> bool:
+    lines = head_lines(head)[:_LINES]
+    if not lines or lines[0][:1] not in "[{":
+        return any(_is_json_operation(line) for line in lines)
+    return any(_is_json_operation(line.strip("[],")) for line in lines) or (
+        lines[0][0] == "[" and _JSON_KEYS.search(head.decode("utf-8", "replace")) is not None
+    )
+
+
+_JSON_KEYS = re.compile(r'"(?:process|type)"\s*:')
+
+
+def _is_json_operation(line: str) -> bool:
+    if line[:1] != "{" or _JSON_KEYS.search(line) is None:
+        return False
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        # Cut by the head's end, or damaged; its beginning is JSON all the same.
+        return re.match(r'\{\s*"\w+"\s*:', line) is not None
+    return isinstance(value, dict) and bool({"process", "type"} & set(value))
+
+
+# A map, perhaps tagged or in a vector, with one of the keys that make it an operation. Tokens are
+# not read here: a file may be damaged and still be of this format.
+_EDN_MAP = re.compile(r"^\s*[\[(]*\s*(?:#[\w.]+\s*)?\{\s*:[\w.?!-]+\s")
+_EDN_KEYS = re.compile(r":(?:process|type)\s+[:\w-]")
+
+
+def _edn_claims(head: bytes) -> bool:
+    lines = head_lines(head)
+    begins = [line for line in lines if not line.startswith((";", "#_"))]
+    if not any(_EDN_MAP.match(line) for line in begins[:_LINES]):
+        return False
+    return _EDN_KEYS.search("\n".join(lines)) is not None
+
+
+_CLAIMS: Final[dict[str, Callable[[bytes], bool]]] = {
+    loglines.NAME: _log_claims,
+    jsonlines.NAME: _json_claims,
+    "edn": _edn_claims,
+}
+
+
+def _dialect(head: bytes) -> str:
+    """Which of the three that write EDN maps: read alike, so a wrong guess costs a name only."""
+    text = head.decode("utf-8", "replace")
+    if re.search(r":(?:time|index)\s+[0-9]", text):
+        return jepsen.NAME
+    keyed = re.search(r":f\s+:(?:get|put|append)\s*,?\s+:key\s", text)
+    return porcupine.NAME if keyed else knossos.NAME
+
+
+__all__ = ["FORMATS", "HEAD", "READERS", "Unrecognised", "detect", "read", "shown"]

@@ -1,0 +1,268 @@
+"""Invocations and completions: what each says, and which belong together.
+
+Jepsen's rules [jepsen.history, jepsen.generator.interpreter]: a process (an integer) has one
+operation open at a time. `ok` and `fail` close it for good; `info`, or no completion at all, leaves
+it open for ever, and its process is not used again. Where a logger did use it again, the later
+operations are given a process of their own: whoever timed out may still be at work meanwhile.
+
+The order of lines is the order of events. Times must not go back; where they are equal, they are
+told apart by one unit, so that the order of lines stays; where one is missing, none is believed
+and the position in the file takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from traces.formats.edn import Tagged
+from traces.formats.text import INT64, shown
+from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
+
+FIELDS: Final = ("process", "type", "f", "value", "time", "index", "error", "key")
+"""The keys of an operation's map that mean something here; all others are left alone."""
+TYPES: Final = {"invoke": "invoke", "ok": OK, "fail": FAIL, "info": INDETERMINATE}
+
+
+class Event(NamedTuple):
+    """One line of a history. `process` is None for the nemesis; `kind` is one of TYPES."""
+
+    line: int
+    process: int | None
+    kind: str
+    f: str
+    value: Any
+    time: int | None
+    number: int | None
+    """Its index, where the format has one."""
+    error: str | None
+    key: Any
+    extra: Mapping[str, Any]
+    """The whole map, for what only one format of operations has."""
+
+
+class Call(NamedTuple):
+    """An invocation and its completion, which is None if there never was one."""
+
+    invocation: Event
+    completion: Event | None
+    process: int
+    invoked: int
+    completed: int | None
+
+    @property
+    def outcome(self) -> str:
+        return TYPES[self.completion.kind] if self.completion else INDETERMINATE
+
+    @property
+    def error(self) -> str | None:
+        return self.completion.error if self.completion else None
+
+
+class Recording(NamedTuple):
+    """The calls in order of invocation, what the nemesis did, and the unit of all times."""
+
+    calls: list[Call]
+    annotations: tuple[Annotation, ...]
+    time_unit: str
+
+
+# -- One map as one event
+
+
+class Fields:
+    """Reads operations' maps whose keys are written in one way.
+
+    colon: whether keys and words are EDN keywords.
+    """
+
+    def __init__(self, path: str, *, colon: bool) -> None:
+        self._path = path
+        self._keys = tuple(f":{name}" if colon else name for name in FIELDS)
+
+    def event(self, line: int, form: Any) -> Event:
+        """Raises HistoryError: the form is no operation, or a field is of the wrong type."""
+        while type(form) is Tagged:
+            form = form.value
+        if type(form) is not dict:
+            raise HistoryError(self._path, line, f"{shown(form)} is no operation")
+        process, kind, f, value, time, index, error, key = map(form.get, self._keys)
+        known = _KINDS.get(kind) if isinstance(kind, str) else None
+        if known is None:
+            what = "is missing" if kind is None else f"is {shown(kind)}, not one of {_LISTED}"
+            raise HistoryError(self._path, line, f"type {what}")
+        if not isinstance(f, str) or not f:
+            # The nemesis may be told to do nothing in particular.
+            if f is not None or type(process) is int:
+                raise HistoryError(self._path, line, f"f is {shown(f)}, not a word")
+            f = "nothing"
+        if type(process) is not int:
+            if not isinstance(process, str) or word(process) != "nemesis":
+                what = "is missing" if process is None else f"is {shown(process)}, not an integer"
+                raise HistoryError(self._path, line, f"process {what}")
+            process = None
+        elif process not in INT64:
+            raise HistoryError(self._path, line, f"process {process} is beyond 64 bits")
+        for name, number in (("time", time), ("index", index)):
+            if number is not None and (type(number) is not int or number not in INT64):
+                raise HistoryError(self._path, line, f"{name} is {shown(number)}, not an integer")
+        said = None if error is None else shown(error, 200)
+        return Event(line, process, known, word(f), value, time, index, said, key, form)
+
+
+_KINDS: Final = {colon + kind: kind for kind in TYPES for colon in ("", ":")}
+_LISTED: Final = ", ".join(TYPES)
+
+
+def word(name: str) -> str:
+    """A keyword or string without the colon in front."""
+    return name[1:] if name[:1] == ":" else name[:]
+
+
+# -- Events in order, and in pairs
+
+
+def record(path: str, events: Iterable[Event]) -> Recording:
+    """Pairs the events of one file.
+
+    Raises HistoryError: operations of a process overlap, a completion has no invocation or another
+    verb, times or indices go back, or there is no operation at all.
+    """
+    known = list(events)
+    times, unit = _times(path, known)
+    _check_indices(path, known)
+    open_calls: dict[int, tuple[Event, int, int]] = {}
+    ends: dict[int, tuple[Event, int]] = {}
+    renamed = _Renamed(known)
+    starts: list[tuple[Event, int, int]] = []
+    for event, time in zip(known, times, strict=True):
+        process = event.process
+        if process is None:
+            continue
+        if event.kind == "invoke":
+            if process in open_calls:
+                since = open_calls[process][0].line
+                what = f"process {process} asks while its operation of line {since} is still open"
+                raise HistoryError(path, event.line, what)
+            open_calls[process] = (event, time, len(starts))
+            starts.append((event, time, renamed.current(process)))
+            continue
+        begun = open_calls.pop(process, None)
+        if begun is None:
+            what = f"process {process} completes {event.f}, which it did not invoke"
+            raise HistoryError(path, event.line, what)
+        if begun[0].f != event.f:
+            what = f"process {process} completes {event.f}, but line {begun[0].line} invoked "
+            raise HistoryError(path, event.line, what + begun[0].f)
+        ends[begun[2]] = (event, time)
+        if event.kind == "info":
+            renamed.retire(process)
+    if not starts:
+        raise HistoryError(path, 0, "no client operation: a history has at least one")
+    calls = []
+    for at, (event, time, process) in enumerate(starts):
+        completion, completed = ends.get(at, (None, None))
+        calls.append(Call(event, completion, process, time, completed))
+    return Recording(calls, _annotations(known, times), unit)
+
+
+class _Renamed:
+    """Who speaks as which process after an operation of his was left open."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._next = max((e.process for e in events if e.process is not None), default=0) + 1
+        self._names: dict[int, int | None] = {}
+
+    def current(self, process: int) -> int:
+        name = self._names.get(process, process)
+        if name is None:
+            name = self._names[process] = self._next
+            self._next += 1
+        return name
+
+    def retire(self, process: int) -> None:
+        self._names[process] = None
+
+
+def _times(path: str, events: list[Event]) -> tuple[list[int], str]:
+    """Strictly increasing times, and their unit."""
+    if any(event.time is None for event in events):
+        return list(range(len(events))), "event"
+    times = []
+    said, line, last = -(2**63), 0, -(2**63)
+    for event in events:
+        assert event.time is not None
+        if event.time < said:
+            what = f"time goes back to {event.time} from {said} of line {line}"
+            raise HistoryError(path, event.line, what)
+        said, line = event.time, event.line
+        last = max(said, last + 1)
+        times.append(last)
+    return times, "ns"
+
+
+def _check_indices(path: str, events: list[Event]) -> None:
+    last: int | None = None
+    before = 0
+    for event in events:
+        if event.number is None:
+            continue
+        if last is not None and event.number <= last:
+            what = f"index goes back to {event.number} from {last} of line {before}"
+            raise HistoryError(path, event.line, what)
+        last, before = event.number, event.line
+
+
+# -- The nemesis
+
+LEADER_EPOCH: Final = "leader-epoch"
+FAULT: Final = "fault"
+"""Verbs of our own export: a new leader epoch, a fault of a moment; `start-fault7` lasts."""
+_BEGINS: Final = ("start", "pause")
+_ENDS: Final = {"stop": "start", "resume": "pause"}
+_LABEL_MAX: Final = 120
+
+
+def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...]:
+    """What the nemesis did. Jepsen tells each twice: when it begins, and when it is done.
+
+    A fault lasts from the end of its `start-x` (or `pause-x`) to the end of `stop-x` (`resume-x`),
+    or to the end of the history; anything else lasts as long as doing it took.
+    """
+    found: list[Annotation] = []
+    begun: dict[str, tuple[Event, int]] = {}
+    lasting: dict[str, tuple[int, str]] = {}
+    for event, time in zip(events, times, strict=True):
+        if event.process is not None:
+            continue
+        if event.f in (LEADER_EPOCH, FAULT):
+            key = None if event.key is None else str(event.key)
+            kind = "leader epoch" if event.f == LEADER_EPOCH else "fault"
+            found.append(Annotation(at=time, kind=kind, label=_label(event), key=key))
+            continue
+        first = begun.pop(event.f, None)
+        if first is None:
+            begun[event.f] = (event, time)
+            continue
+        verb, dash, what = event.f.partition("-")
+        if verb in _BEGINS:
+            lasting.setdefault(verb + dash + what, (time, _label(event)))
+        elif verb in _ENDS and (start := lasting.pop(_ENDS[verb] + dash + what, None)):
+            found.append(Annotation(at=start[0], until=time, kind="fault", label=start[1]))
+        else:
+            found.append(Annotation(at=first[1], until=time, kind="fault", label=_label(event)))
+    end = times[-1]
+    found += [
+        Annotation(at=at, until=end, kind="fault", label=said) for at, said in lasting.values()
+    ]
+    found += [Annotation(at=at, kind="fault", label=_label(e)) for e, at in begun.values()]
+    return tuple(sorted(found, key=lambda each: each.at))
+
+
+def _label(event: Event) -> str:
+    value = event.value
+    if value is None:
+        return event.f
+    text = shown(value, _LABEL_MAX)
+    ours = event.f in (LEADER_EPOCH, FAULT) or event.f.startswith("start-fault")
+    return text if ours else shown(f"{event.f} {text}", _LABEL_MAX)

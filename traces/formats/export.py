@@ -1,0 +1,182 @@
+"""A history as Jepsen's operations: what the writers of EDN and JSON lines have in common.
+
+An operation of a client becomes one invocation and, unless it never came, one completion. Logs go
+as `send`, `poll` and `txn` micro-operations, with two keys that Jepsen does not know and leaves
+alone, each with a map for every poll: `from`, where it was told to start, and `ends`, the visible
+ends that came with it.
+
+At equal times invocations come first, so that nothing is claimed to be ordered that was not; but a
+process is never shown to ask before its last answer, even where both have one time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from traces.formats.edn import Keyword
+from traces.formats.events import FAULT, LEADER_EPOCH
+from traces.history import CLIENT_OPERATIONS, FAIL, INDETERMINATE, OK, History, Operation
+
+_TYPES: Final = {OK: Keyword(":ok"), FAIL: Keyword(":fail"), INDETERMINATE: Keyword(":info")}
+_INVOKE: Final = Keyword(":invoke")
+_INFO: Final = Keyword(":info")
+_NEMESIS: Final = Keyword(":nemesis")
+_SEND, _POLL = Keyword(":send"), Keyword(":poll")
+_TXN: Final = {"read": Keyword(":r"), "write": Keyword(":w"), "append": Keyword(":append")}
+_NANOSECONDS: Final = {"ns": 1, "us": 1000, "event": None}
+
+# A moment, a rank among what happens in it, and the operation's own fields.
+_Told = tuple[int, int, dict[str, Any]]
+
+
+def operations_of(history: History) -> Iterator[dict[str, Any]]:
+    """Jepsen's maps in order, keys without colon, words as keywords."""
+    told = sorted([*_clients(history), *_nemesis(history)], key=lambda each: each[:2])
+    scale = _NANOSECONDS[history.time_unit]
+    for index, (time, _, operation) in enumerate(told):
+        timed = {} if scale is None else {"time": time * scale}
+        yield {"index": index, **timed, **operation}
+
+
+def _clients(history: History) -> Iterator[_Told]:
+    by_process: dict[int, list[tuple[int, dict[str, Any]]]] = {}
+    transactional = _is_transactional(history)
+    for _, members in groupby(history.operations, key=lambda each: each.group):
+        operations = list(members)
+        first = operations[0]
+        mine = by_process.setdefault(first.process, [])
+        f, asked, told, extra = _values(history, operations, transactional)
+        head = {"process": first.process, "type": _INVOKE, "f": Keyword(f":{f}")}
+        mine.append((first.invoked, {**head, "value": asked, **extra}))
+        if first.completed is not None:
+            said = {} if first.error is None else {"error": first.error}
+            head = {**head, "type": _TYPES[first.outcome]}
+            mine.append((first.completed, {**head, "value": told, **extra, **said}))
+    for events in by_process.values():
+        yield from _ranked(events)
+
+
+def _ranked(events: list[tuple[int, dict[str, Any]]]) -> Iterator[_Told]:
+    """The events of one process with their ranks at their time: invocations even."""
+    last = len(events) * 2 + 2
+    for time, group in groupby(events, key=lambda each: each[0]):
+        same = [operation for _, operation in group]
+        rank = 0 if same[0]["type"] is _INVOKE else 1
+        for at, operation in enumerate(same):
+            final = at == len(same) - 1 and operation["type"] is not _INVOKE
+            yield time, last if final else rank + at, operation
+
+
+def _nemesis(history: History) -> Iterator[_Told]:
+    for number, annotation in enumerate(history.annotations):
+        lasting = annotation.kind == "fault" and annotation.until is not None
+        name = f"start-fault{number}" if lasting else FAULT
+        if annotation.kind != "fault":
+            name = LEADER_EPOCH
+        head = {"process": _NEMESIS, "type": _INFO, "f": Keyword(f":{name}")}
+        key = {} if annotation.key is None else {"key": annotation.key}
+        event = {**head, "value": annotation.label, **key}
+        yield from ((annotation.at, -1, event) for _ in range(1 + lasting))
+        if lasting and annotation.until is not None:
+            stop = {**head, "f": Keyword(f":stop-fault{number}"), "value": None}
+            yield from ((annotation.until, -1, stop) for _ in range(2))
+
+
+# -- Values
+
+
+def _is_transactional(history: History) -> bool:
+    verbs = {operation.f for operation in history.operations}
+    if history.model == "list-append":
+        return True
+    groups = [operation.group for operation in history.operations]
+    return verbs <= {"read", "write"} and len(set(groups)) < len(groups)
+
+
+def _values(
+    history: History, operations: list[Operation], transactional: bool
+) -> tuple[str, Any, Any, dict[str, Any]]:
+    """(f, value of the invocation, value of the completion, further fields)."""
+    first = operations[0]
+    answered = first.outcome == OK
+    if first.f in CLIENT_OPERATIONS:
+        keys = tuple(map(_name, first.argument or ()))
+        return first.f, keys, keys, {"seek-to-beginning?": True} if first.result else {}
+    if history.model == "partition-log":
+        return _log_values(operations)
+    if transactional:
+        micro = [(_TXN[each.f], _name(each.key), each.argument) for each in operations]
+        told = [
+            (f, key, each.result if each.f == "read" and answered else value)
+            for (f, key, value), each in zip(micro, operations, strict=True)
+        ]
+        return "txn", tuple(micro), tuple(told), {}
+    key = {} if first.key is None else {"key": first.key}
+    if len(operations) > 1:
+        assert first.f == "dequeue", "only queues drain"
+        return "drain", None, tuple(each.result for each in operations), key
+    asked = first.argument
+    told = first.result if first.result is not None and answered else asked
+    if first.key is not None and first.f in ("read", "write", "cas"):
+        return first.f, (first.key, asked), (first.key, told), key
+    return first.f, asked, told, key
+
+
+def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, Any]]:
+    first = operations[0]
+    if first.f in ("latest", "earliest"):
+        key = _name(first.key)
+        return first.f, (key, None), (key, first.result), {}
+    asked: list[Any] = []
+    told: list[Any] = []
+    froms: list[dict[Any, int | None]] = []
+    ends: list[dict[Any, int | None]] = []
+    for members in _micro_operations(operations):
+        if members[0].f == "append":
+            key, value, offset = members[0].key, members[0].argument, members[0].result
+            asked.append((_SEND, _name(key), value))
+            told.append((_SEND, _name(key), value if offset is None else (offset, value)))
+            continue
+        asked.append((_POLL,))
+        read = {_name(each.key): each.result for each in members if each.result is not None}
+        told.append((_POLL, read) if read or first.outcome == OK else (_POLL,))
+        froms.append({_name(each.key): each.argument for each in members})
+        ends.append({_name(each.key): each.end for each in members if each.end is not None})
+    verbs = {each.f for each in operations}
+    name = "txn" if len(verbs) > 1 else ("send" if "append" in verbs else "poll")
+    fetches = [each for each in operations if each.f == "fetch"]
+    extra: dict[str, Any] = {}
+    if any(each.argument is not None or each.result is None for each in fetches):
+        extra["from"] = tuple(froms)
+    if any(ends):
+        extra["ends"] = tuple(ends)
+    return name, tuple(asked), tuple(told), extra
+
+
+def _micro_operations(operations: list[Operation]) -> Iterator[list[Operation]]:
+    """Each append for itself; fetches together, as long as each is of another key."""
+    polled: list[Operation] = []
+    for operation in operations:
+        if operation.f == "append" or operation.key in {each.key for each in polled}:
+            if polled:
+                yield polled
+            polled = []
+        if operation.f == "append":
+            yield [operation]
+        else:
+            polled.append(operation)
+    if polled:
+        yield polled
+
+
+def _name(key: str | None) -> Any:
+    """A key as Jepsen has it: a number if it is one."""
+    return (
+        int(key) if key is not None and key.isascii() and key.isdigit() and _canonical(key) else key
+    )
+
+
+def _canonical(digits: str) -> bool:
+    return len(digits) < 19 and (digits == "0" or digits[0] != "0")

@@ -1,0 +1,110 @@
+"""Our own traces: the client history of each recorded run (column `history` of table `runs`).
+
+A trace is a folder (traces/schema.py) of many runs. Its quorum keeps one log, the metadata log,
+which is the partition here; records of value 0 are its LeaderChange records, which no client wrote:
+they take an offset and are no part of what a fetch returns.
+
+What a client was never told is not believed: an append without an answer has no offset here, though
+the simulator knew one; and one that had not arrived when its run ended had no effect in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traces import schema
+from traces.history import FAIL, INDETERMINATE, OK, History, HistoryError, Operation
+
+NAME: Final = "trace"
+MODEL: Final = "partition-log"
+PARTITION: Final = "__cluster_metadata-0"
+CONTROL: Final = 0
+"""The value of a record that the log itself wrote."""
+
+
+def is_trace(path: Path) -> bool:
+    """Whether the folder is a trace of ours, judged by its manifest's name and first bytes."""
+    try:
+        with (path / schema.MANIFEST).open("rb") as file:
+            return b'"schema_version"' in file.read(4096)
+    except OSError:
+        return False
+
+
+def tables(directory: Path) -> Iterator[pa.Table]:
+    """The table `runs` of every part in order, for checks on columns. Raises HistoryError."""
+    try:
+        for entry in schema.read_manifest(directory).parts:
+            yield schema.read_table(directory, entry, "runs")
+    except schema.TraceError as error:
+        raise HistoryError(*_place(error)) from None
+
+
+def _place(error: schema.TraceError) -> tuple[str, int, str]:
+    path, colon, reason = str(error).partition(": ")
+    return (path, 0, reason) if colon else ("trace", 0, path)
+
+
+def histories(directory: Path) -> Iterator[tuple[int, History]]:
+    """(run, its history) of every run in order. Raises HistoryError."""
+    for table in tables(directory):
+        runs = table["run"].to_pylist()
+        for run, operations in zip(runs, table["history"], strict=True):
+            yield run, history_of(directory, run, operations.as_py())
+
+
+def history(directory: Path, run: int) -> History:
+    """One run's. Raises HistoryError: it cannot be read, or there is no such run."""
+    for table in tables(directory):
+        found = table.filter(pc.equal(table["run"], run))
+        if found.num_rows:
+            return history_of(directory, run, found["history"][0].as_py())
+    raise HistoryError(str(directory), 0, f"has no run {run}")
+
+
+def history_of(directory: Path, run: int, recorded: list[dict[str, Any]]) -> History:
+    """A run's history from the rows of its column."""
+    source = f"{directory}#{run}"
+    operations = tuple(_operation(source, at, row) for at, row in enumerate(recorded))
+    return History(source=source, format=NAME, time_unit="us", operations=operations, model=MODEL)
+
+
+def _operation(source: str, index: int, row: dict[str, Any]) -> Operation:
+    offset, values, outcome = row["offset"], row["values"], row["outcome"]
+    argument: Any
+    result: Any
+    end = error = None
+    if row["op"] == "append":
+        if len(values) > 1:
+            raise HistoryError(source, 0, f"operation {index} appends {len(values)} values")
+        argument = values[0] if values else None
+        result = offset if outcome == OK else None
+        if argument is None and outcome == INDETERMINATE:
+            outcome, error = FAIL, "had not arrived when the run ended"
+    else:
+        argument, result = offset, None
+        if outcome == OK:
+            if offset is None:
+                raise HistoryError(source, 0, f"operation {index} fetches from nowhere")
+            read = enumerate(values, offset)
+            result = tuple((at, value) for at, value in read if value != CONTROL)
+            end = offset + len(values)
+    return Operation(
+        index=index,
+        process=row["process"],
+        f=row["op"],
+        key=PARTITION,
+        argument=argument,
+        result=result,
+        end=end,
+        invoked=row["invoked"],
+        completed=row["completed"],
+        outcome=outcome,
+        group=index,
+        error=error,
+    )

@@ -1,0 +1,466 @@
+"""What a call asks and was told: from a format's `f` and `value` to operations of the contract.
+
+The workloads are told by their verbs, over the whole history:
+
+    read write (cas)           register, cas-register; values [key value] with jepsen.independent
+    get put append, with :key  kv
+    add read                   counter if what is read are numbers, else set
+    enqueue dequeue (drain)    queue
+    acquire release            mutex
+    txn of [:append k v] [:r k [...]]    list-append
+    txn of [:w k v] [:r k v]             register, one for each key
+    send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]
+
+A verb outside of these makes a history of no model that we know; it is read all the same, for a
+model of the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from traces.formats.edn import Keyword, Symbol, Tagged
+from traces.formats.events import Call, Recording, word
+from traces.formats.text import INT64, TOKEN_MAX, shown, too_long
+from traces.history import (
+    CLIENT_OPERATIONS,
+    OK,
+    History,
+    HistoryError,
+    Operation,
+)
+
+IGNORED: Final = ("debug-topic-partitions",)
+"""Verbs of a log workload that ask nothing of the log."""
+_READS: Final = ("read", "get", "r")
+_WRITES: Final = ("write", "put", "append", "add", "cas", "enqueue")
+
+
+class Part(NamedTuple):
+    """One operation of a call, without what the call gives all its operations."""
+
+    f: str
+    key: str | None
+    argument: Any
+    result: Any
+    end: int | None = None
+
+
+Reader = Callable[[str, Call], Iterator[Part]]
+Positions = dict[str | None, int | None]
+"""Offsets by key; None where a consumer stands."""
+
+
+def history_of(path: str, format: str, recording: Recording) -> History:
+    """The history that a recording is.
+
+    Raises HistoryError: a value is of a type that its verb does not take.
+    """
+    model, reader = _workload(recording.calls)
+    operations: list[Operation] = []
+    for group, call in enumerate(recording.calls):
+        outcome, error, line = call.outcome, call.error, call.invocation.line
+        for part in reader(path, call):
+            operations.append(
+                Operation(
+                    index=len(operations),
+                    process=call.process,
+                    f=part.f,
+                    key=part.key,
+                    argument=part.argument,
+                    result=part.result,
+                    end=part.end,
+                    invoked=call.invoked,
+                    completed=call.completed,
+                    outcome=outcome,
+                    group=group,
+                    line=line,
+                    error=error,
+                )
+            )
+    if not operations:
+        raise HistoryError(path, 0, "no operation that could be judged")
+    if model == "partition-log":
+        _check_acks(path, operations)
+    elif model == "set":
+        operations = [_as_set(operation) for operation in operations]
+    return History(
+        source=path,
+        format=format,
+        time_unit=recording.time_unit,
+        operations=tuple(operations),
+        annotations=recording.annotations,
+        model=model,
+    )
+
+
+def _as_set(operation: Operation) -> Operation:
+    """What was read of a set, in whatever order it was listed."""
+    if operation.f == "read" and type(operation.result) is tuple:
+        return msgspec.structs.replace(operation, result=frozenset(operation.result))
+    return operation
+
+
+# -- Which workload
+
+
+def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
+    verbs = {call.invocation.f for call in calls}
+    micro = set(_micro_verbs(calls))
+    if micro & {"send", "poll"} or (verbs & {"send", "poll"}):
+        return "partition-log", _log_parts
+    if "txn" in verbs:
+        if micro and micro <= {"append", "r"}:
+            return "list-append", _transaction_parts
+        return ("register" if micro and micro <= {"w", "r"} else None), _transaction_parts
+    if verbs & {"get", "put"} or ("append" in verbs and "read" not in verbs):
+        return "kv" if verbs <= {"get", "put", "append"} else None, _keyed_parts
+    if verbs & {"enqueue", "dequeue", "drain"}:
+        known = verbs <= {"enqueue", "dequeue", "drain"}
+        return "queue" if known else None, _queue_parts
+    if verbs & {"acquire", "release"}:
+        return "mutex" if verbs <= {"acquire", "release"} else None, _plain_parts
+    if "append" in verbs:
+        return "list-append" if verbs <= {"append", "read"} else None, _keyed_parts
+    independent = _independent(calls)
+    reader = _independent_parts if independent else _keyed_parts
+    if verbs & {"add", "remove", "contains", "inc", "increment", "dec", "decrement"}:
+        return _adder(calls, verbs, independent), reader
+    if verbs <= {"read", "write", "cas"}:
+        return ("cas-register" if "cas" in verbs else "register"), reader
+    return None, reader
+
+
+def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
+    """Counter or set, by what is read."""
+    for call in calls:
+        if call.invocation.f == "read" and call.completion and call.outcome == OK:
+            value = call.completion.value
+            value = value[1] if independent and type(value) is tuple and len(value) == 2 else value
+            numeric = type(value) in (int, float)
+            counter = verbs <= {"add", "inc", "increment", "dec", "decrement", "read"}
+            if numeric:
+                return "counter" if counter else None
+            return "set" if verbs <= {"add", "remove", "contains", "read"} else None
+    return "set" if verbs <= {"add", "remove", "contains", "read"} else "counter"
+
+
+def _micro_verbs(calls: list[Call]) -> Iterator[str]:
+    for call in calls:
+        value = call.invocation.value
+        if call.invocation.f in ("txn", "send", "poll") and type(value) is tuple:
+            for micro in value:
+                if type(micro) is tuple and micro and isinstance(micro[0], str):
+                    yield word(micro[0])
+
+
+def _independent(calls: list[Call]) -> bool:
+    """Whether values are [key value], as jepsen.independent makes them.
+
+    Told by the reads: a register's is asked with nothing, one of many with its key and nothing. Our
+    own export says so in each operation as well.
+    """
+    if all(_names_its_key(call.invocation.key, call.invocation.value) for call in calls):
+        return True
+    reads = [call.invocation.value for call in calls if call.invocation.f == "read"]
+    return bool(reads) and all(type(v) is tuple and len(v) == 2 and v[1] is None for v in reads)
+
+
+def _names_its_key(key: Any, value: Any) -> bool:
+    return key is not None and type(value) is tuple and len(value) == 2 and value[0] == key
+
+
+# -- Values
+
+
+def plain(value: Any) -> Any:
+    """A value of EDN or JSON as the contract has it: None, bool, int, float, str, tuple, frozenset.
+
+    Keywords keep their colon, symbols are words, a map is a frozenset of its pairs, and a tag is
+    dropped. Raises ValueError for a string that is too long.
+    """
+    kind = type(value)
+    if kind is int or value is None or kind is bool or kind is float:
+        return value
+    if kind is str:
+        if len(value) > TOKEN_MAX:
+            raise ValueError(too_long(len(value)))
+        return value
+    if kind is tuple or kind is list:
+        return tuple([plain(each) for each in value])
+    if kind is Keyword or kind is Symbol:
+        return str(value)
+    if kind is Tagged:
+        return plain(value.value)
+    if kind is frozenset:
+        return frozenset(plain(each) for each in value)
+    assert kind is dict, kind
+    return frozenset((plain(k), plain(v)) for k, v in value.items())
+
+
+def key_of(value: Any) -> str | None:
+    """A key as the contract has it: its text."""
+    if value is None or type(value) is str:
+        return value
+    return word(value) if isinstance(value, str) else shown(plain(value), 200)
+
+
+def _asked_and_told(path: str, call: Call) -> tuple[Any, Any]:
+    """The values of invocation and completion; of the latter, None unless it is an answer."""
+    try:
+        asked = plain(call.invocation.value)
+        told = plain(call.completion.value) if call.completion else None
+    except ValueError as error:
+        raise HistoryError(path, call.invocation.line, str(error)) from None
+    return asked, told
+
+
+def _refuse(path: str, call: Call, what: str, *, told: bool = False) -> HistoryError:
+    line = call.completion.line if told and call.completion else call.invocation.line
+    return HistoryError(path, line, what)
+
+
+# -- Objects
+
+
+def _plain_parts(path: str, call: Call, key: str | None = None) -> Iterator[Part]:
+    asked, told = _asked_and_told(path, call)
+    yield _part(path, call, key, asked, told)
+
+
+def _keyed_parts(path: str, call: Call) -> Iterator[Part]:
+    yield from _plain_parts(path, call, key_of(call.invocation.key))
+
+
+def _independent_parts(path: str, call: Call) -> Iterator[Part]:
+    asked, told = _asked_and_told(path, call)
+    if type(asked) is not tuple or len(asked) != 2:
+        raise _refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not of [key value]")
+    key, asked = asked
+    if type(told) is tuple and len(told) == 2 and told[0] == key:
+        told = told[1]
+    elif call.outcome == OK:
+        what = f"{call.invocation.f} of key {shown(key)} answered with {shown(told)}"
+        raise _refuse(path, call, what, told=True)
+    yield _part(path, call, key_of(key), asked, told)
+
+
+def _part(path: str, call: Call, key: str | None, asked: Any, told: Any) -> Part:
+    f = call.invocation.f
+    answered = call.outcome == OK
+    if f in _READS or f in ("dequeue", "contains"):
+        return Part(f, key, asked if f == "contains" else None, told if answered else None)
+    if f == "cas" and (type(asked) is not tuple or len(asked) != 2):
+        raise _refuse(path, call, f"cas of {shown(asked)}, not of [old new]")
+    if answered and f in _WRITES and told is not None and told != asked:
+        what = f"{f} of {shown(told)} completes, but line {call.invocation.line} invoked "
+        raise _refuse(path, call, what + f"{f} of {shown(asked)}", told=True)
+    # Clients repeat in the completion what they asked for, unless they were told something.
+    return Part(f, key, asked, told if answered and told != asked else None)
+
+
+def _queue_parts(path: str, call: Call) -> Iterator[Part]:
+    asked, told = _asked_and_told(path, call)
+    if call.invocation.f != "drain":
+        yield _part(path, call, key_of(call.invocation.key), asked, told)
+        return
+    # A drain is all the dequeues that it did; one that was not answered did an unknown number.
+    values = told if call.outcome == OK and type(told) is tuple else None
+    if values is None and call.outcome == OK:
+        raise _refuse(path, call, f"drain answered with {shown(told)}, not a list", told=True)
+    for value in values or ():
+        yield Part("dequeue", key_of(call.invocation.key), None, value)
+
+
+# -- Transactions of lists and registers
+
+_TXN: Final = {"r": "read", "w": "write", "append": "append"}
+
+
+def _transaction_parts(path: str, call: Call) -> Iterator[Part]:
+    asked, told = _asked_and_told(path, call)
+    if type(asked) is not tuple:
+        raise _refuse(path, call, f"txn of {shown(asked)}, not a list of operations")
+    answered = call.outcome == OK
+    if answered and (type(told) is not tuple or len(told) != len(asked)):
+        raise _refuse(
+            path, call, f"txn of {len(asked)} operations answered {shown(told)}", told=True
+        )
+    for at, micro in enumerate(asked):
+        if type(micro) is not tuple or len(micro) != 3 or not isinstance(micro[0], str):
+            raise _refuse(path, call, f"{shown(micro)} is no [f key value]")
+        f, key, value = word(micro[0]), micro[1], micro[2]
+        if f not in _TXN:
+            raise _refuse(path, call, f"{shown(f)} is none of {', '.join(_TXN)}")
+        if answered:
+            done = told[at]
+            if (
+                type(done) is not tuple
+                or len(done) != 3
+                or word(str(done[0])) != f
+                or done[1] != key
+            ):
+                raise _refuse(path, call, f"{shown(micro)} answered {shown(done)}", told=True)
+            if f != "r" and done[2] != value:
+                raise _refuse(path, call, f"{shown(micro)} answered {shown(done)}", told=True)
+        if f == "r":
+            yield Part("read", key_of(key), None, told[at][2] if answered else None)
+        else:
+            yield Part(_TXN[f], key_of(key), value, None)
+
+
+# -- Partition logs [jepsen.tests.kafka]
+
+
+def _log_parts(path: str, call: Call) -> Iterator[Part]:
+    f = call.invocation.f
+    if f in ("send", "poll", "txn"):
+        yield from _micro_parts(path, call)
+    elif f in CLIENT_OPERATIONS:
+        asked, _ = _asked_and_told(path, call)
+        keys = asked if type(asked) is tuple else ()
+        yield Part(f, None, tuple(key_of(key) for key in keys), _rewound(call))
+    elif f in ("latest", "earliest"):
+        yield _end_part(path, call)
+    elif f not in IGNORED:
+        raise _refuse(path, call, f"{shown(f)} is no operation of a partition's log")
+
+
+def _rewound(call: Call) -> bool | None:
+    """Of an assignment: whether its consumer went back to the beginning."""
+    extra = call.invocation.extra
+    for name in ("seek-to-beginning?", ":seek-to-beginning?"):
+        if extra.get(name):
+            return True
+    return None
+
+
+def _end_part(path: str, call: Call) -> Part:
+    """Our own export: `[key nil]` asks, `[key end]` answers."""
+    asked, told = _asked_and_told(path, call)
+    if type(asked) is not tuple or len(asked) != 2:
+        raise _refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not of [key nil]")
+    end = None
+    if call.outcome == OK:
+        if type(told) is not tuple or len(told) != 2 or not _is_offset(told[1]):
+            raise _refuse(path, call, f"{call.invocation.f} answered {shown(told)}", told=True)
+        end = told[1]
+    return Part(call.invocation.f, key_of(asked[0]), None, end)
+
+
+def _micro_parts(path: str, call: Call) -> Iterator[Part]:
+    asked = call.invocation.value
+    if type(asked) is not tuple:
+        raise _refuse(path, call, f"{call.invocation.f} of {shown(asked)}, not a list")
+    told = call.completion.value if call.completion else None
+    if type(told) is not tuple or len(told) != len(asked):
+        if call.outcome == OK:
+            what = f"{len(asked)} operations answered {shown(told)}"
+            raise _refuse(path, call, what, told=True)
+        told = asked
+    froms = _positions(path, call, "from", asked)
+    ends = _positions(path, call, "ends", asked)
+    for before, after in zip(asked, told, strict=True):
+        verb = word(before[0]) if type(before) is tuple and before and _is_word(before[0]) else ""
+        same = type(after) is tuple and after and _is_word(after[0]) and word(after[0]) == verb
+        if not same or verb not in ("send", "poll"):
+            what = f"{shown(before)} answered {shown(after)}: no [:send k v] or [:poll]"
+            raise _refuse(path, call, what)
+        if verb == "send":
+            yield _append(path, call, before, after)
+        else:
+            yield from _fetches(path, call, after, next(froms), next(ends))
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_offset(value: Any) -> bool:
+    return type(value) is int and value >= 0 and value in INT64
+
+
+def _append(path: str, call: Call, before: tuple[Any, ...], after: tuple[Any, ...]) -> Part:
+    """`[:send k v]`, completed with `[:send k [offset v]]`; the offset may be nil, or not there."""
+    if len(before) != 3 or len(after) != 3 or plain(before[1]) != plain(after[1]):
+        raise _refuse(path, call, f"{shown(before)} answered {shown(after)}", told=True)
+    value, said = _checked(path, call, before[2]), _checked(path, call, after[2])
+    offset = None
+    if type(said) is tuple and said != value:
+        if len(said) != 2 or not (said[0] is None or _is_offset(said[0])):
+            raise _refuse(path, call, f"{shown(said)} is no [offset value]", told=True)
+        offset, said = said
+    if type(value) is tuple and len(value) == 2:
+        # Some clients send with the place for the offset already there.
+        value = value[1] if value[0] is None else value
+    if said != value:
+        what = f"send of {shown(value)} answered as a send of {shown(said)}"
+        raise _refuse(path, call, what, told=True)
+    return Part("append", key_of(before[1]), value, offset)
+
+
+def _checked(path: str, call: Call, value: Any) -> Any:
+    try:
+        return plain(value)
+    except ValueError as error:
+        raise _refuse(path, call, str(error)) from None
+
+
+def _fetches(
+    path: str, call: Call, poll: tuple[Any, ...], froms: Positions, ends: Positions
+) -> Iterator[Part]:
+    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key."""
+    answered = poll[1] if len(poll) == 2 else None
+    if len(poll) > 2 or not (answered is None or type(answered) is dict):
+        raise _refuse(path, call, f"{shown(poll)} is no [:poll map]", told=True)
+    if answered is None and call.outcome == OK:
+        raise _refuse(path, call, "poll without an answer completes as ok", told=True)
+    results = {key_of(k): _records(path, call, each) for k, each in (answered or {}).items()}
+    for key in dict.fromkeys((*froms, *results)):
+        yield Part("fetch", key, froms.get(key), results.get(key), ends.get(key))
+
+
+def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]:
+    if type(records) is not tuple:
+        raise _refuse(path, call, f"poll of {shown(records)}, not of a list", told=True)
+    found = []
+    for record in records:
+        if type(record) is not tuple or len(record) != 2 or not _is_offset(record[0]):
+            raise _refuse(path, call, f"{shown(record)} is no [offset value]", told=True)
+        found.append((record[0], _checked(path, call, record[1])))
+    return tuple(found)
+
+
+def _positions(path: str, call: Call, name: str, asked: tuple[Any, ...]) -> Iterator[Positions]:
+    """Our own addition: for each poll, from where it asked, or the ends that it was told."""
+    event = call.completion or call.invocation
+    value = event.extra.get(name, event.extra.get(f":{name}"))
+    maps = (*value, *({} for _ in asked)) if type(value) is tuple else None
+    if value is None:
+        maps = tuple({} for _ in asked)
+    for each in maps or (value,):
+        if type(each) is not dict or not all(o is None or _is_offset(o) for o in each.values()):
+            what = f"{name} is {shown(value)}, not a map of offsets for each poll"
+            raise _refuse(path, call, what, told=True)
+        yield {key_of(key): offset for key, offset in each.items()}
+
+
+def _check_acks(path: str, operations: list[Operation]) -> None:
+    """One record acknowledged twice is a damaged recording, which no verdict should rest on.
+
+    Two *different* values acknowledged at one offset are what clients of a log that lost its tail
+    do see; that is the anomaly inconsistent-offsets, and for a checker to find.
+    """
+    acked: dict[tuple[str | None, int, Any], int] = {}
+    for operation in operations:
+        if operation.f != "append" or operation.outcome != OK or operation.result is None:
+            continue
+        place = (operation.key, operation.result, operation.argument)
+        first = acked.setdefault(place, operation.line)
+        if first != operation.line:
+            what = f"value {shown(operation.argument)} is acknowledged at offset "
+            what += f"{operation.result} of {operation.key} a second time, first in line {first}"
+            raise HistoryError(path, operation.line, what)
