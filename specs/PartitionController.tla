@@ -70,7 +70,8 @@ Bumped(old, new) ==
 
 (* C9.  Who may be chosen, in Kafka's order of preference.                  *)
 CleanChoices(partition, valid, election) ==
-  CASE election = "PREFERRED" /\ PreferredReplica \in valid -> {PreferredReplica}
+  CASE election = "PREFERRED" /\ PreferredChoices(partition, valid) # {} ->
+         PreferredChoices(partition, valid)
     [] partition.leader \in valid -> {partition.leader}
     [] OTHER -> LeaderChoices(valid)
 

@@ -95,7 +95,9 @@ HandleAlterPartitionResponse(n) ==
   LiftMessages(Step_HandleAlterPartitionResponse, n, "AlterPartitionResponse")
 
 (* Brokers: data.                                                           *)
-HandleProduceRequest(n, request) == Lift(Step_HandleProduceRequest, n, request)
+(* A client's request, as the network would deliver it.                     *)
+LiftRequest(Step(_, _, _), n, request) == IsUp(rows[n]) /\ Lift(Step, n, request)
+HandleProduceRequest(n, request) == LiftRequest(Step_HandleProduceRequest, n, request)
 HandleProduceTimeout(n) ==
   \E p \in rows[n].parked :
     Lift(Step_HandleProduceTimeout, n, [type |-> "ProduceTimeout", request |-> p.request])
@@ -108,9 +110,12 @@ HandleReplicaFetchResponse(n) ==
 HandleReplicaFetchTimeout(n) ==
   \E m \in rows[n].fetching :
     Lift(Step_HandleReplicaFetchTimeout, n, [type |-> "ReplicaFetchTimeout", request |-> m])
-HandleConsumerFetchRequest(n, request) == Lift(Step_HandleConsumerFetchRequest, n, request)
-HandleListOffsetsRequest(n, request) == Lift(Step_HandleListOffsetsRequest, n, request)
-HandleDeleteRecordsRequest(n, request) == Lift(Step_HandleDeleteRecordsRequest, n, request)
+HandleConsumerFetchRequest(n, request) ==
+  LiftRequest(Step_HandleConsumerFetchRequest, n, request)
+HandleListOffsetsRequest(n, request) ==
+  LiftRequest(Step_HandleListOffsetsRequest, n, request)
+HandleDeleteRecordsRequest(n, request) ==
+  LiftRequest(Step_HandleDeleteRecordsRequest, n, request)
 HandleBrokerFlush(n) == Lift(Step_HandleBrokerFlush, n, [type |-> "BrokerFlush"])
 HandleCheckpointHighWatermark(n) ==
   Lift(Step_HandleCheckpointHighWatermark, n, [type |-> "CheckpointHighWatermark"])

@@ -54,6 +54,7 @@ LeaderChoices(candidates) ==
 
 (* C9, PREFERRED: which replica is asked first.                             *)
 PreferredReplica == Replicas[1]
+PreferredChoices(partition, valid) == {PreferredReplica} \cap valid
 
 (* C9.  The last known leader is elected only if it is alive (KAFKA-19522). *)
 LastKnownLeaderElectable(partition, targetIsr, targetElr, acceptable) ==
