@@ -154,6 +154,7 @@ class _Reader:
             else:
                 self._other(group, match)
             if not self._frames:
+                self._fresh = False
                 if complete:
                     line += text.count("\n", counted, begin)
                     counted = begin
@@ -168,7 +169,7 @@ class _Reader:
     # -- The outermost vector, whose elements are the forms
 
     def _streams(self, match: re.Match[str]) -> bool:
-        """Whether this, the first of all collections, opens a vector around everything."""
+        """Whether this, the first form of all, opens a vector around everything."""
         self._fresh = False
         if self._frames or match.group(3) == "{":
             return False

@@ -21,6 +21,8 @@ from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
 
 FIELDS: Final = ("process", "type", "f", "value", "time", "index", "error", "key")
 """The keys of an operation's map that mean something here; all others are left alone."""
+VERB_MAX: Final = 100
+"""Characters of a verb."""
 TYPES: Final = {"invoke": "invoke", "ok": OK, "fail": FAIL, "info": INDETERMINATE}
 
 
@@ -96,6 +98,8 @@ class Fields:
             if f is not None or type(process) is int:
                 raise HistoryError(self._path, line, f"f is {shown(f)}, not a word")
             f = "nothing"
+        elif len(f) > VERB_MAX:
+            raise HistoryError(self._path, line, f"f is {shown(f)}, too long for a verb")
         if type(process) is not int:
             if not isinstance(process, str) or word(process) != "nemesis":
                 what = "is missing" if process is None else f"is {shown(process)}, not an integer"
@@ -149,11 +153,13 @@ def record(path: str, events: Iterable[Event]) -> Recording:
             continue
         begun = open_calls.pop(process, None)
         if begun is None:
-            what = f"process {process} completes {event.f}, which it did not invoke"
+            what = f"process {process} completes {shown(event.f)}, which it did not invoke"
             raise HistoryError(path, event.line, what)
         if begun[0].f != event.f:
-            what = f"process {process} completes {event.f}, but line {begun[0].line} invoked "
-            raise HistoryError(path, event.line, what + begun[0].f)
+            what = (
+                f"completes {shown(event.f)}, but line {begun[0].line} invoked {shown(begun[0].f)}"
+            )
+            raise HistoryError(path, event.line, f"process {process} {what}")
         ends[begun[2]] = (event, time)
         if event.kind == "info":
             renamed.retire(process)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from traces.formats.edn import Keyword, read_forms
+from traces.formats.edn import read_forms
 from traces.formats.events import Fields, record
 from traces.formats.export import operations_of
-from traces.formats.text import read_text
+from traces.formats.text import edn_text, read_text
 from traces.formats.workloads import history_of
 from traces.history import History
 
@@ -37,33 +36,5 @@ def read_edn(path: Path, name: str) -> History:
 def write(history: History) -> Iterator[str]:
     """The history in Jepsen's form, line by line, so that Jepsen's checkers can judge it."""
     for operation in operations_of(history):
-        pairs = (f":{name} {edn(value)}" for name, value in operation.items())
+        pairs = (f":{name} {edn_text(value)}" for name, value in operation.items())
         yield "{" + ", ".join(pairs) + "}\n"
-
-
-_ESCAPES = str.maketrans(
-    {chr(code): f"\\u{code:04x}" for code in range(32)}
-    | {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-)
-
-
-def edn(value: Any) -> str:
-    """The text of a value: words of the notation as keywords, sets and maps as such."""
-    if value is None:
-        return "nil"
-    if value is True or value is False:
-        return "true" if value else "false"
-    if isinstance(value, Keyword):
-        return str(value)
-    if isinstance(value, str):
-        return '"' + value.translate(_ESCAPES) + '"'
-    if isinstance(value, tuple):
-        return "[" + " ".join(map(edn, value)) + "]"
-    if isinstance(value, frozenset):
-        return "#{" + " ".join(sorted(map(edn, value))) + "}"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{edn(k)} {edn(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, float):
-        special = {"inf": "##Inf", "-inf": "##-Inf", "nan": "##NaN"}
-        return special.get(repr(value), repr(value))
-    return str(value)

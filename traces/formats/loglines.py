@@ -62,8 +62,8 @@ def _event(path: str, line: int, fields: Fields, match: re.Match[str]) -> Event:
         # What a nemesis says of itself need not be EDN.
         return fields.event(line, _form("nemesis", kind, f, shown(rest, 120), None))
     try:
-        # The vector keeps a list-valued operation from being taken for many.
-        said = next(form for _, form in read_forms(f"#v[{rest}]", path)).value
+        # The nil in front keeps a list-valued operation from being taken for a file of many.
+        _, *said = (form for _, form in read_forms(f"nil {rest}", path))
     except HistoryError as refused:
         raise HistoryError(path, line, refused.reason) from None
     value = said[0] if said else None

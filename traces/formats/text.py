@@ -73,7 +73,7 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
 
 def shown(value: Any, length: int = 60) -> str:
     """A value for an error: its beginning, on one line, printable."""
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else edn_text(value)
     text = "".join(c if c.isprintable() else " " for c in text[: length + 1])
     return f"{text[:length]}…" if len(text) > length else text
 
@@ -83,7 +83,7 @@ _LONG = re.compile(r'"((?:[^"\\]|\\.)*)"|[^\s",:\[\]{}]+', re.S)
 
 def long_token(text: str) -> str | None:
     """What is wrong with the first token of JSON that is too long, or None."""
-    if len(text) <= DIGITS_MAX:
+    if len(text) <= TOKEN_MAX:
         return None
     for match in _LONG.finditer(text):
         if match.end() - match.start() - 2 > TOKEN_MAX:
@@ -93,3 +93,31 @@ def long_token(text: str) -> str | None:
 
 def too_long(length: int) -> str:
     return f"token of {length:,} characters, at most {TOKEN_MAX:,} are read"
+
+
+_ESCAPES = str.maketrans(
+    {chr(code): f"\\u{code:04x}" for code in range(32)}
+    | {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+)
+
+
+def edn_text(value: Any) -> str:
+    """A value in EDN. Keywords and symbols (kinds of str) are written as they are."""
+    if value is None:
+        return "nil"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, str) and type(value) is not str:
+        return str(value)
+    if isinstance(value, str):
+        return '"' + value.translate(_ESCAPES) + '"'
+    if isinstance(value, tuple | list):
+        return "[" + " ".join(map(edn_text, value)) + "]"
+    if isinstance(value, frozenset):
+        return "#{" + " ".join(sorted(map(edn_text, value))) + "}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{edn_text(k)} {edn_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, float):
+        special = {"inf": "##Inf", "-inf": "##-Inf", "nan": "##NaN"}
+        return special.get(repr(value), repr(value))
+    return str(value)

@@ -256,8 +256,8 @@ def _part(path: str, call: Call, key: str | None, asked: Any, told: Any) -> Part
     if f == "cas" and (type(asked) is not tuple or len(asked) != 2):
         raise _refuse(path, call, f"cas of {shown(asked)}, not of [old new]")
     if answered and f in _WRITES and told is not None and told != asked:
-        what = f"{f} of {shown(told)} completes, but line {call.invocation.line} invoked "
-        raise _refuse(path, call, what + f"{f} of {shown(asked)}", told=True)
+        what = f"{f} of {shown(told)} completes, but line {call.invocation.line} invoked {f} of "
+        raise _refuse(path, call, what + shown(asked), told=True)
     # Clients repeat in the completion what they asked for, unless they were told something.
     return Part(f, key, asked, told if answered and told != asked else None)
 

@@ -1,0 +1,251 @@
+"""Each format is told by its content, and read as what it means."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.traces.formats import texts
+from traces.formats import detect, shiviz, trace
+from traces.formats.edn import Keyword, Tagged, read_forms
+from traces.history import Annotation, History, HistoryError
+
+GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "history"
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def table(history: History) -> list[tuple[object, ...]]:
+    return [(o.process, o.f, o.key, o.argument, o.result, o.outcome) for o in history.operations]
+
+
+# -- Detection
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_a_format_is_told_by_its_content(name: str, tmp_path: Path) -> None:
+    text, format, model = texts.TEXTS[name]
+    history = detect.read(write(tmp_path, text))
+    assert (history.format, history.model) == (format, model)
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_line_ends_and_blank_lines_do_not_matter(name: str, tmp_path: Path) -> None:
+    plain = detect.read(write(tmp_path, texts.TEXTS[name][0]))
+    windows = texts.TEXTS[name][0].replace("\n", "\r\n") + "\r\n\r\n"
+    assert table(detect.read(write(tmp_path, "\ufeff" + windows))) == table(plain)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A title\n\nSome prose.\n",
+        '{\n "etcd.log": {"model": "kv"}\n}\n',
+        "a,b\n1,2\n",
+        "{}",
+        "[]",
+    ],
+)
+def test_what_is_no_history_is_told(text: str, tmp_path: Path) -> None:
+    with pytest.raises(detect.Unrecognised, match="in none of the formats jepsen, "):
+        detect.read(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [(b"PAR1abc", "Parquet"), (b"\x1f\x8b\0\0", "compressed"), (b"JEPSEN\0", "export history.edn")],
+)
+def test_a_binary_file_is_told_what_to_do(data: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(detect.Unrecognised, match=what):
+        detect.read(tmp_path / "file")
+
+
+def test_two_formats_in_one_file_are_not_guessed(tmp_path: Path) -> None:
+    path = write(tmp_path, texts.LOG + texts.REGISTER)
+    with pytest.raises(HistoryError, match="could be loglines or edn: say which with --format"):
+        detect.read(path)
+    with pytest.raises(HistoryError, match="INFO is no operation"):
+        detect.read(path, "jepsen")
+
+
+# -- Meaning
+
+
+def test_log_lines(tmp_path: Path) -> None:
+    noise = "2024-01-01 12:00:00,5{GMT} WARN [main] org.apache.zk: 3 sessions :expired\n"
+    history = detect.read(
+        write(tmp_path, noise + texts.LOG.replace("jepsen.util - 0", "jepsen.util: 0"))
+    )
+    assert table(history) == [
+        (0, "read", None, None, None, "ok"),
+        (1, "write", None, 3, None, "indeterminate"),
+        (2, "cas", None, (3, 4), None, "fail"),
+        (0, "read", None, None, None, "fail"),
+    ]
+    assert [o.line for o in history.operations] == [2, 3, 7, 8]
+    assert history.operations[1].error == ":timed-out" and history.time_unit == "event"
+
+
+def test_a_register_with_faults(tmp_path: Path) -> None:
+    history = detect.read(write(tmp_path, texts.REGISTER))
+    assert table(history) == [
+        (0, "write", None, 1, None, "ok"),
+        (1, "read", None, None, 1, "ok"),
+        (0, "cas", None, (1, 2), None, "fail"),
+    ]
+    assert history.annotations == (
+        Annotation(at=13, until=17, kind="fault", label='start-partition {"n1" #{"n2"}}'),
+    )
+    assert history.operations[2].error == "[:code 100]"
+
+
+def test_kafka_transactions_are_groups(tmp_path: Path) -> None:
+    history = detect.read(write(tmp_path, texts.KAFKA))
+    assert table(history) == [
+        (0, "append", "0", 1, 0, "ok"),
+        (1, "subscribe", None, ("0", "1"), None, "ok"),
+        (1, "fetch", "0", None, ((0, 1),), "indeterminate"),
+        (1, "append", "1", 2, None, "indeterminate"),
+        (2, "fetch", "0", None, ((0, 1),), "ok"),
+        (2, "fetch", "1", None, (), "ok"),
+        (3, "crash", None, (), None, "indeterminate"),
+    ]
+    assert [o.group for o in history.operations] == [0, 1, 2, 2, 3, 3, 4]
+
+
+def test_equal_times_keep_the_order_of_lines(tmp_path: Path) -> None:
+    text = texts.REGISTER.replace(":time 15", ":time 14").replace(":time 16", ":time 14")
+    times = [(o.invoked, o.completed) for o in detect.read(write(tmp_path, text)).operations]
+    assert times == [(10, 14), (12, 15), (16, 17)]
+
+
+def test_independent_keys(tmp_path: Path) -> None:
+    text = (
+        "{:process 0, :type :invoke, :f :read, :value [3 nil]}\n"
+        "{:process 0, :type :ok, :f :read, :value [3 5]}\n"
+        "{:process 0, :type :invoke, :f :cas, :value [4 [1 2]]}\n"
+        "{:process 0, :type :info, :f :cas, :value [4 [1 2]]}\n"
+    )
+    assert table(detect.read(write(tmp_path, text))) == [
+        (0, "read", "3", None, 5, "ok"),
+        (0, "cas", "4", (1, 2), None, "indeterminate"),
+    ]
+
+
+def test_a_process_that_timed_out_and_went_on_is_two(tmp_path: Path) -> None:
+    text = (
+        "{:process 0, :type :invoke, :f :write, :value 1}\n"
+        "{:process 0, :type :info, :f :write, :value 1}\n"
+        "{:process 0, :type :invoke, :f :write, :value 2}\n"
+        "{:process 7, :type :invoke, :f :read, :value nil}\n"
+        "{:process 0, :type :ok, :f :write, :value 2}\n"
+    )
+    assert [o.process for o in detect.read(write(tmp_path, text)).operations] == [0, 8, 7]
+
+
+def test_two_values_at_one_offset_are_for_the_checker(tmp_path: Path) -> None:
+    """What clients of a log that lost its tail do see is no damage of the recording."""
+    text = texts.KAFKA.splitlines(keepends=True)[:2]
+    other = [line.replace(":process 0", ":process 9").replace(" 1]", " 2]") for line in text]
+    other = [line.replace(":index 0", ":index 2").replace(":index 1", ":index 3") for line in other]
+    other = [line.replace(":time 5", ":time 7").replace(":time 6", ":time 8") for line in other]
+    history = detect.read(write(tmp_path, "".join(text + other)))
+    assert [(o.argument, o.result) for o in history.operations] == [(1, 0), (2, 0)]
+
+
+def test_a_queue_is_drained_in_one_operation(tmp_path: Path) -> None:
+    text = (
+        "{:process 0, :type :invoke, :f :enqueue, :value 1}\n"
+        "{:process 0, :type :ok, :f :enqueue, :value 1}\n"
+        "{:process 0, :type :invoke, :f :drain, :value nil}\n"
+        "{:process 0, :type :ok, :f :drain, :value [1 2]}\n"
+    )
+    assert [(o.f, o.result, o.group) for o in detect.read(write(tmp_path, text)).operations] == [
+        ("enqueue", None, 0),
+        ("dequeue", 1, 1),
+        ("dequeue", 2, 1),
+    ]
+
+
+# -- EDN
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("nil true false", [None, True, False]),
+        ("1 -2 +3 4N 0x1f 2.5 1e3 2M 1/2", [1, -2, 3, 4, 31, 2.5, 1000.0, 2.0, "1/2"]),
+        (r'"a\n\"\\\u00e9\ud83d\ude00\101" \a \newline \u00e9', ['a\n"\\é😀A', "a", "\n", "é"]),
+        ("#{1 2} {:a [1 (2)]}", [frozenset({1, 2}), {":a": (1, (2,))}]),
+        ('#inst "2020" #a/b #c 1', [Tagged("inst", "2020"), Tagged("a/b", Tagged("c", 1))]),
+        ("1 #_ 2 #_ #_ 3 4 5 {:a #_ 1 2}", [1, 5, {":a": 2}]),
+        ("1 ; [ two\n,,3", [1, 3]),
+        ("[1 [2] 3]", [1, (2,), 3]),
+        ("{{:a 1} 2}", [{Tagged("map", ((":a", 1),)): 2}]),
+    ],
+)
+def test_edn(text: str, values: list[object]) -> None:
+    assert [value for _, value in read_forms(text, "file")] == values
+
+
+def test_forms_know_their_lines() -> None:
+    text = '[1\n\n"two\nlines" ; more\n 3\n #_ 4 {\n5 6}]'
+    assert [line for line, _ in read_forms(text, "file")] == [1, 3, 5, 6]
+
+
+def test_keywords_are_no_strings_of_the_writer() -> None:
+    ((_, value),) = read_forms('[[:a ":a" a]]', "file")
+    assert [type(each) for each in value][:2] == [Keyword, str]
+
+
+# -- Our own traces
+
+
+def test_a_trace_is_read_run_by_run() -> None:
+    assert trace.is_trace(GOLDEN)
+    runs = dict(trace.histories(GOLDEN))
+    assert trace.history(GOLDEN, 2) == runs[2]
+    operations = [o for o in runs[0].operations if o.outcome == "ok" and o.f == "fetch"]
+    for operation in operations:
+        assert all(value != trace.CONTROL for _, value in operation.result)
+        assert operation.end is not None and operation.end >= operation.argument
+    with pytest.raises(HistoryError, match="has no run 99"):
+        trace.history(GOLDEN, 99)
+
+
+def test_a_damaged_trace_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "trace")
+    (part,) = (tmp_path / "trace").glob("part-000000000-*.runs.parquet")
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(HistoryError, match="truncated or corrupt Parquet file") as caught:
+        list(trace.histories(tmp_path / "trace"))
+    assert caught.value.path == str(part)
+
+
+# -- ShiViz
+
+
+def test_shiviz_clocks_are_what_clients_can_know(tmp_path: Path) -> None:
+    lines = "".join(shiviz.write(detect.read(write(tmp_path, texts.REGISTER)))).splitlines()
+    assert lines[:2] == [shiviz.PARSER, ""]
+    assert lines[2:] == [
+        'process-0 {"process-0":1}',
+        "write 1",
+        'process-1 {"process-1":1}',
+        "read",
+        'process-0 {"process-0":2}',
+        "write 1 -> ok",
+        'process-1 {"process-1":2}',
+        "read -> ok 1",
+        'process-0 {"process-0":3,"process-1":2}',
+        "cas (1, 2)",
+        'process-0 {"process-0":4,"process-1":2}',
+        "cas (1, 2) -> fail '[:code 100]'",
+    ]
