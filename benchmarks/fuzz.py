@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks._damage import damaged
+from benchmarks._texts import TEXTS
 from traces.formats import detect
 from traces.history import HistoryError
 
@@ -25,18 +26,11 @@ CASES: Final = 100_000
 SECONDS_MAX: Final = 2.0
 
 
-def seeds() -> dict[str, tuple[bytes, str]]:
-    """Name to text and format, as the tests have them."""
-    from tests.traces.formats.texts import TEXTS
-
-    return {name: (text.encode(), format) for name, (text, format, _) in TEXTS.items()}
-
-
 def main(cases: int = CASES, seed: int = 1) -> None:
     chance = random.Random(seed)
     ends: Counter[tuple[str, str]] = Counter()
     slowest = 0.0
-    texts = list(seeds().items())
+    texts = [(name, (text.encode(), format)) for name, (text, format, _) in TEXTS.items()]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history"
         for case in range(cases):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.formats import texts
+from benchmarks import _texts as texts
 from traces.formats import detect, shiviz, trace
 from traces.formats.edn import Keyword, Tagged, read_forms
 from traces.history import Annotation, History, HistoryError
