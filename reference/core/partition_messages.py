@@ -462,4 +462,11 @@ def canonical(messages: Iterable[Message]) -> tuple[Message, ...]:
     listed = tuple(messages)
     if len(listed) < 2:
         return listed
+    if len(listed) == 2:
+        one, other = listed
+        # Mostly they differ in the first two, and need not be encoded.
+        first = (one.destination, type(one).__name__)
+        second = (other.destination, type(other).__name__)
+        if first != second:
+            return listed if first < second else (other, one)
     return tuple(sorted(set(listed), key=_order))
