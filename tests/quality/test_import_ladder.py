@@ -52,9 +52,11 @@ RULES = {
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
-    # The report reads the artifacts of a run, so that a report can be made of any run's folder.
+    # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
+    # a client history, what was recorded and what was found. It judges nothing itself.
     "traces.report.*": Rule(
-        ours=(PROMISES,), third_party=("jinja2", "markupsafe", "matplotlib", "msgspec")
+        ours=(PROMISES, "traces.history", "traces.checkers.verdict"),
+        third_party=("jinja2", "markupsafe", "matplotlib", "msgspec"),
     ),
     "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces"), third_party=(ANY,)),
     # Runs before anything is installed.
@@ -62,6 +64,8 @@ RULES = {
     "benchmarks.*": Rule(
         ours=("tla_utils", "reference", "traces", "kraftcheck"), third_party=(ANY,)
     ),
+    # On real clusters: they share nothing with what they put to the test.
+    "experiments.*": Rule(third_party=("click",)),
     "tests.*": Rule(
         ours=("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks"),
         third_party=(ANY,),
