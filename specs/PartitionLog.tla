@@ -102,12 +102,13 @@ ProducersFrom(producers, log, i, kept) ==
   IF i > Len(log) THEN producers
   ELSE LET record == log[i]
            count == record.last - record.first + 1
-       IN ProducersFrom(
-            IF EndsBatch(record)
-            THEN ProducersAfterAppend(producers, record.producer, record.producerEpoch,
-                                      record.first, count, i - count, kept)
-            ELSE producers,
-            log, i + 1, kept)
+           after == IF EndsBatch(record)
+                    THEN ProducersAfterAppend(producers, record.producer, record.producerEpoch,
+                                              record.first, count, i - count, kept)
+                    ELSE producers
+       IN \* Asked for a value here, TLC does not put all work off to the last record.
+          IF after = {} THEN ProducersFrom({}, log, i + 1, kept)
+          ELSE ProducersFrom(after, log, i + 1, kept)
 
 (* The state that a log implies.                                            *)
 ProducersOf(log, kept) == ProducersFrom({}, log, 1, kept)
