@@ -145,8 +145,10 @@ class PartitionControllerHandlers:
         self, partition: Partition, valid: tuple[int, ...], election: Election
     ) -> tuple[int, ...]:
         """C9. Who may be chosen, in Kafka's order of preference."""
-        if election == "PREFERRED" and self.rules.preferred_replica() in valid:
-            return (self.rules.preferred_replica(),)
+        if election == "PREFERRED":
+            preferred = self.rules.preferred_choices(partition, valid)
+            if preferred:
+                return preferred
         if partition.leader in valid:
             return (partition.leader,)
         return self.rules.leader_choices(valid)

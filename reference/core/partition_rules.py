@@ -91,6 +91,11 @@ class PartitionRules:
         """C9, PREFERRED: which replica is asked first."""
         return self.constants.replicas[0]
 
+    def preferred_choices(self, partition: Partition, valid: tuple[int, ...]) -> tuple[int, ...]:
+        """C9, PREFERRED: who is chosen before the present leader."""
+        preferred = self.preferred_replica()
+        return (preferred,) if preferred in valid else ()
+
     def last_known_leader_electable(
         self,
         partition: Partition,
