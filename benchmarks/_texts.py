@@ -59,7 +59,8 @@ LIST_APPEND: Final = (
     " :value [[:append 3 1] [:r 3 [1]]]}\n"
 )
 JSON_LINES: Final = (
-    '{"index":0,"time":1,"process":0,"type":"invoke","f":"txn","value":[["w","x",1],["r","y",null]]}\n'
+    '{"index":0,"time":1,"process":0,"type":"invoke",'
+    '"f":"txn","value":[["w","x",1],["r","y",null]]}\n'
     '{"index":1,"time":2,"process":1,"type":"invoke","f":"txn","value":[["r","x",null]]}\n'
     '{"index":2,"time":3,"process":0,"type":"ok","f":"txn","value":[["w","x",1],["r","y",null]]}\n'
     '{"index":3,"time":4,"process":1,"type":"ok","f":"txn","value":[["r","x",1]],"node":"n1"}\n'
