@@ -31,7 +31,8 @@ BecomeLeader(n, row, partition) ==
   LET known == [row EXCEPT
         !.role = "Leader", !.leader = n, !.leaderEpoch = partition.leaderEpoch,
         !.partitionEpoch = partition.partitionEpoch, !.isr = partition.isr,
-        !.pending = NoPending, !.lastFetchedEpoch = Undefined]
+        !.pending = IF ClearsPending(row, partition) THEN NoPending ELSE @,
+        !.lastFetchedEpoch = Undefined]
       remote(b) == [(IF KeepsEndOffsets(row) THEN row.remotes[b] ELSE UnknownRemote)
                       EXCEPT !.caughtUp = b \in partition.isr \ {n}]
       opened == [known EXCEPT

@@ -129,6 +129,11 @@ IsOutdatedPartition(row, partition) == partition.partitionEpoch < row.partitionE
 (* missed another leader in between.                                        *)
 KeepsEndOffsets(row) == FALSE
 
+(* P2, Z69.  Metadata that says no more than an answer to AlterPartition    *)
+(* said before leaves the next proposal alone: it may be on its way, and    *)
+(* the high watermark must wait for whom it adds.  Kafka clears it.         *)
+ClearsPending(row, partition) == partition.partitionEpoch > row.partitionEpoch
+
 (* P2, KAFKA-7415.  The cache knows an epoch even if nothing is written.    *)
 CacheOnBecomeLeader(row, epoch) ==
   CacheAssign(row.epochCache, epoch, EndOffset(row.log))
