@@ -144,7 +144,7 @@ class BrokerHandlers(HighWatermarkSteps):
             leader_epoch=partition.leader_epoch,
             partition_epoch=partition.partition_epoch,
             isr=partition.isr,
-            pending=NO_PENDING,
+            pending=NO_PENDING if self.rules.clears_pending(row, partition) else row.pending,
             last_fetched_epoch=UNDEFINED,
         )
         if partition.leader_epoch <= row.leader_epoch:

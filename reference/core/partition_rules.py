@@ -203,6 +203,13 @@ class PartitionRules:
         """
         return False
 
+    def clears_pending(self, row: BrokerRow, partition: Partition) -> bool:
+        """P2. Metadata that says no more than an answer to AlterPartition said before leaves the
+        next proposal alone: it may be on its way, and the high watermark must wait for whom it
+        adds. Kafka clears it.
+        """
+        return partition.partition_epoch > row.partition_epoch
+
     def cache_on_become_leader(self, row: BrokerRow, epoch: int) -> EpochCache:
         """P2, KAFKA-7415. The cache knows an epoch even if nothing is written."""
         return cache_assign(row.epoch_cache, epoch, len(row.log))
