@@ -10,7 +10,7 @@ ARGS ?=
 
 BIN := .venv/bin
 # What exists of our packages, so that lint covers a new one from its first file.
-CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools experiments)
+CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools live experiments)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bench lint format docs lock clean

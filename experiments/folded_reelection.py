@@ -31,12 +31,14 @@ from pathlib import Path
 
 import click
 
-from experiments.cluster import CONTROLLER, HERE, Cluster, ClusterError, version
-from experiments.islands import IslandError, Islands
+from live.artifacts import ArtifactError, version
+from live.cluster import Cluster, ClusterError
+from live.islands import IslandError
 
-A, F, G = "a", "f", "g"
+A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
 TOPIC = "t"
+ELECT = Path(__file__).resolve().parent / "Elect.java"
 SETTINGS = {
     # Nobody is fenced and nobody leaves the ISR while links are cut by hand.
     "broker.session.timeout.ms": "600000",
@@ -49,13 +51,11 @@ PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
 class Experiment:
-    def __init__(self, islands: Islands, cluster: Cluster, folder: Path) -> None:
-        self._islands = islands
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._folder = folder
         self._began = time.monotonic()
         # Asked from a host that does not depend on A.
-        self._admins = f"{cluster.listener(F)},{cluster.listener(G)}"
+        self._admins = f"{cluster.node(F).listener},{cluster.node(G).listener}"
 
     def say(self, what: str) -> None:
         ends = "  ".join(f"{host}: {self._log(host)}" for host in (A, F, G))
@@ -66,21 +66,21 @@ class Experiment:
         self._create()
         time.sleep(3)
         self.say("topic created, A leads")
-        self._islands.cut(A, F)
+        self._cluster.cut(A, F)
         producer = self._produce()
         time.sleep(6)
         self.say("F cut from A, record produced to A, not acked")
-        self._islands.cut(A, CONTROLLER)
+        self._cluster.cut(A, CONTROLLER)
         self._elect((F, A, G))
         self.say("A cut from the controller, F elected")
         if apart:
             self._hear("A has heard of the first election")
-        self._islands.cut(A, G)
+        self._cluster.cut(A, G)
         self._elect((A, F, G))
         self.say("G cut from A, A elected again")
         if not apart:
             self._hear("A has heard of both elections")
-        self._islands.heal(A, F)
+        self._cluster.heal(A, F)
         acked = acked_offsets(producer)
         self.say(f"F reaches A; acked: offset {acked}" if acked else "F reaches A; not acked")
         self._cluster.kill(A)
@@ -92,12 +92,12 @@ class Experiment:
         return bool(acked) and not values
 
     def _hear(self, what: str) -> None:
-        self._islands.heal(A, CONTROLLER)
+        self._cluster.heal(A, CONTROLLER)
         time.sleep(8)
         self.say(what)
 
     def _create(self) -> None:
-        order = ":".join(str(self._cluster.number(host)) for host in (A, F, G))
+        order = ":".join(str(self._cluster.node(host).number) for host in (A, F, G))
         words = ["--replica-assignment", order, "--config", "min.insync.replicas=2"]
         main = "org.apache.kafka.tools.TopicCommand"
         known = ["--bootstrap-server", self._admins, "--create", "--topic", TOPIC]
@@ -105,20 +105,20 @@ class Experiment:
 
     def _elect(self, order: Sequence[str]) -> None:
         """Makes the first of `order` the preferred leader, and elects it."""
-        numbers = ",".join(str(self._cluster.number(host)) for host in order)
-        self._cluster.run_tool(ADMIN, str(HERE / "Elect.java"), self._admins, TOPIC, numbers)
+        numbers = ",".join(str(self._cluster.node(host).number) for host in order)
+        self._cluster.run_tool(ADMIN, str(ELECT), self._admins, TOPIC, numbers)
         time.sleep(4)
 
     def _produce(self) -> subprocess.Popen[str]:
-        file = self._folder / "producer.properties"
+        file = self._cluster.directory / "producer.properties"
         file.write_text(PATIENT, encoding="utf-8")
-        known = ["--bootstrap-server", self._cluster.listener(A), "--topic", TOPIC]
+        known = ["--bootstrap-server", self._cluster.node(A).listener, "--topic", TOPIC]
         words = ["--max-messages", "1", "--acks", "-1", "--command-config", str(file)]
         main = "org.apache.kafka.tools.VerifiableProducer"
         return self._cluster.tool(PRODUCER, main, *known, *words)
 
     def _read(self) -> list[str]:
-        known = ["--bootstrap-server", self._cluster.listener(G), "--topic", TOPIC]
+        known = ["--bootstrap-server", self._cluster.node(G).listener, "--topic", TOPIC]
         words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
         main = "org.apache.kafka.tools.consumer.ConsoleConsumer"
         process = self._cluster.tool(ADMIN, main, *known, *words)
@@ -148,15 +148,15 @@ def main(apart: bool) -> None:
     """Try whether a leader that missed another leader acks what it should not."""
     try:
         print(f"Apache Kafka {version()}, three brokers and a controller")
-        with (
-            tempfile.TemporaryDirectory(prefix="kraftcheck-") as name,
-            Islands((CONTROLLER, A, F, G, PRODUCER, ADMIN)) as islands,
-        ):
-            islands.cut(ADMIN, A)
-            folder = Path(name)
-            with Cluster(islands, (A, F, G), folder, SETTINGS) as cluster:
-                lost = Experiment(islands, cluster, folder).run(apart)
-    except (IslandError, ClusterError) as error:
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+            guests = (PRODUCER, ADMIN)
+            cluster = Cluster.up(Path(name), "one-controller", True, SETTINGS, guests)
+            try:
+                cluster.cut(ADMIN, A)
+                lost = Experiment(cluster).run(apart)
+            finally:
+                cluster.down()
+    except (ArtifactError, IslandError, ClusterError) as error:
         print(f"folded_reelection: {error}", file=sys.stderr)
         sys.exit(3)
     print("VIOLATED: an acked record was lost" if lost else "no acked record was lost")

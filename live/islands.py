@@ -2,7 +2,7 @@
 
 Needs the right to make namespaces (root, as a rule) and Debian's iproute2. A cut link loses
 packets both ways; what TCP had in flight is sent again after the link is healed, unless the
-connection is gone by then. Everything is removed at the end.
+connection is gone by then. One set of hosts at a time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from types import TracebackType
 
 BRIDGE = "kraftcheck0"
 NETWORK = "10.91.0"
+PREFIX = "kraftcheck-"
+VETH = "kc-out"
 
 
 class IslandError(Exception):
@@ -28,21 +29,26 @@ def ip(*arguments: str) -> None:
 
 
 class Islands:
-    """Named hosts with an address each; use as a context."""
+    """Named hosts with an address each; the machine itself is on their network too, at .254."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._addresses = {name: f"{NETWORK}.{at}" for at, name in enumerate(names, 1)}
 
-    def __enter__(self) -> Islands:
+    def make(self) -> None:
+        """Makes the hosts, after removing those of the same names.
+
+        Raises IslandError: no `ip` command, no right to use it, or it failed.
+        """
         if shutil.which("ip") is None:
             raise IslandError("no `ip` command: install iproute2")
         if os.geteuid() != 0:
             raise IslandError("network namespaces need root: run as root, or in a container")
-        self._remove()
+        self.remove()
         ip("link", "add", BRIDGE, "type", "bridge")
+        ip("addr", "add", f"{NETWORK}.254/24", "dev", BRIDGE)
         ip("link", "set", BRIDGE, "up")
         for at, (name, address) in enumerate(self._addresses.items(), 1):
-            outer, inner = f"kc-out{at}", f"kc-in{at}"
+            outer, inner = f"{VETH}{at}", f"kc-in{at}"
             ip("netns", "add", self._namespace(name))
             ip("link", "add", outer, "type", "veth", "peer", "name", inner)
             ip("link", "set", inner, "netns", self._namespace(name))
@@ -51,15 +57,6 @@ class Islands:
             self._inside(name, "addr", "add", f"{address}/24", "dev", inner)
             self._inside(name, "link", "set", inner, "up")
             self._inside(name, "link", "set", "lo", "up")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._remove()
 
     def address(self, name: str) -> str:
         return self._addresses[name]
@@ -77,14 +74,20 @@ class Islands:
             self._inside(here, "route", "del", "blackhole", f"{self.address(there)}/32")
 
     def _namespace(self, name: str) -> str:
-        return f"kraftcheck-{name}"
+        return PREFIX + name
 
     def _inside(self, name: str, *arguments: str) -> None:
         ip("-n", self._namespace(name), *arguments)
 
-    def _remove(self) -> None:
-        """Whatever is left of these hosts, from this run or one that was killed."""
-        for at, name in enumerate(self._addresses, 1):
-            for words in (["link", "del", f"kc-out{at}"], ["netns", "del", self._namespace(name)]):
-                subprocess.run(["ip", *words], capture_output=True, check=False)
-        subprocess.run(["ip", "link", "del", BRIDGE], capture_output=True, check=False)
+    def remove(self) -> None:
+        """Removes whatever is left of hosts on this network, whoever named them."""
+        links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=False)
+        for line in links.stdout.splitlines():
+            name = line.split()[0].partition("@")[0]
+            if name == BRIDGE or name.startswith(VETH):
+                subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
+        spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=False)
+        for line in spaces.stdout.splitlines():
+            if line.startswith(PREFIX):
+                words = ["ip", "netns", "del", line.split()[0]]
+                subprocess.run(words, capture_output=True, check=False)

@@ -1,0 +1,358 @@
+"""A real Apache Kafka cluster in KRaft mode on one machine: start it, hurt it, stop it.
+
+Nodes listen on loopback ports or, with islands, each on a host of its own (network namespaces),
+between which links can be cut. Everything lies in one directory, which also holds `cluster.json`:
+so any later process can take the cluster up again, and only what was started from it is stopped. A
+process is known by its id and the time it began, so that an id that was used again is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from live.artifacts import libraries, version
+from live.islands import Islands
+
+STATE = "cluster.json"
+CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
+JAVA = ("java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+STARTED = "Kafka Server started"
+LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
+BROKER_PORT, CONTROLLER_PORT = 29090, 19090
+START_SECONDS = 60.0
+
+LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "combined": tuple((f"n{i}", ("broker", "controller")) for i in (1, 2, 3)),
+    "apart": (
+        *((f"b{i}", ("broker",)) for i in (1, 2, 3)),
+        *((f"c{i}", ("controller",)) for i in (1, 2, 3)),
+    ),
+    "one-controller": (*((f"b{i}", ("broker",)) for i in (1, 2, 3)), ("c1", ("controller",))),
+}
+"""Nodes by name, with their roles. Numbers are places in the list, from 1."""
+
+
+class ClusterError(Exception):
+    """The cluster cannot be started, found or asked. The text is one line."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One Kafka process. `began`: when it did, in ticks of the machine's clock; None: down."""
+
+    name: str
+    number: int
+    roles: tuple[str, ...]
+    address: str
+    pid: int | None = None
+    began: int | None = None
+
+    @property
+    def listener(self) -> str:
+        return f"{self.address}:{BROKER_PORT + self.number}"
+
+    @property
+    def quorum_listener(self) -> str:
+        return f"{self.address}:{CONTROLLER_PORT + self.number}"
+
+
+class State(msgspec.Struct, frozen=True):
+    """What `cluster.json` holds. guests, paused: names of hosts. cuts: pairs of them."""
+
+    version: str
+    layout: str
+    islands: bool
+    settings: dict[str, str]
+    nodes: tuple[Node, ...]
+    guests: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()
+    cuts: tuple[tuple[str, str], ...] = ()
+
+
+class Cluster:
+    """A cluster by its directory. Use `up` or `load`."""
+
+    def __init__(self, directory: Path, state: State) -> None:
+        self.directory = directory
+        self._state = state
+
+    @classmethod
+    def up(
+        cls,
+        directory: Path,
+        layout: str = "combined",
+        islands: bool = False,
+        settings: Mapping[str, str] | None = None,
+        guests: Sequence[str] = (),
+    ) -> Cluster:
+        """Formats and starts a new cluster, and waits until every node has started.
+
+        guests: further hosts on the islands' network, for clients. Raises ClusterError,
+        ArtifactError, IslandError; nothing is left running then.
+        """
+        if (directory / STATE).exists():
+            raise ClusterError(f"{directory / STATE}: there is a cluster; take it down first")
+        hosts = Islands([*(name for name, _ in LAYOUTS[layout]), *guests])
+        nodes = [
+            Node(name, at, roles, hosts.address(name) if islands else "127.0.0.1")
+            for at, (name, roles) in enumerate(LAYOUTS[layout], 1)
+        ]
+        directory.mkdir(parents=True, exist_ok=True)
+        more = dict(settings or {})
+        state = State(version(), layout, islands, more, tuple(nodes), tuple(guests))
+        cluster = cls(directory, state)
+        libraries()
+        cluster._refuse_taken_ports()
+        try:
+            if islands:
+                hosts.make()
+            cluster._save(state)
+            for node in nodes:
+                cluster._format(node)
+            for node in nodes:
+                cluster.start(node.name, wait=False)
+            cluster._await_start()
+        except BaseException:
+            cluster.down()
+            raise
+        return cluster
+
+    @classmethod
+    def load(cls, directory: Path) -> Cluster:
+        """The cluster of that directory. Raises ClusterError: there is none."""
+        try:
+            data = (directory / STATE).read_bytes()
+            return cls(directory, msgspec.json.decode(data, type=State))
+        except OSError:
+            raise ClusterError(f"{directory / STATE}: no cluster was started there") from None
+        except msgspec.DecodeError as error:
+            raise ClusterError(f"{directory / STATE}: damaged: {error}") from None
+
+    # -- What there is
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.listener for node in self._state.nodes if "broker" in node.roles)
+
+    def node(self, name: str) -> Node:
+        for node in self._state.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self._state.nodes)
+        raise ClusterError(f"no node {name!r}: there are {known}")
+
+    def is_running(self, name: str) -> bool:
+        node = self.node(name)
+        return node.pid is not None and began(node.pid) == node.began
+
+    def log(self, name: str) -> str:
+        """What the node has written to its log since it last started."""
+        return self._path(name, "log").read_text(encoding="utf-8", errors="replace")
+
+    def partition_file(self, name: str, partition: str, file: str) -> Path:
+        return self.directory / name / partition / file
+
+    # -- Faults
+
+    def start(self, name: str, *, wait: bool = True) -> None:
+        """Starts a node that is down, with what is on its disk."""
+        if self.is_running(name):
+            raise ClusterError(f"{name} is running")
+        logging = f"-Dlog4j2.configurationFile={LOGGING}"
+        words = [*JAVA, logging, "-cp", self._class_path(), "kafka.Kafka"]
+        with open(self._path(name, "log"), "wb") as log:
+            process = subprocess.Popen(
+                self.on(name, [*words, str(self._path(name, "properties"))]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._change(name, pid=process.pid, began=began(process.pid))
+        if wait:
+            self._await_start(name)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL: what was in the page cache stays."""
+        self._signal(name, signal.SIGKILL)
+        node = self.node(name)
+        assert node.pid is not None
+        while began(node.pid) == node.began:
+            with suppress(ChildProcessError):
+                os.waitpid(node.pid, os.WNOHANG)
+            time.sleep(0.01)
+        self._change(name, pid=None, began=None)
+        self._save(
+            msgspec.structs.replace(
+                self._state, paused=tuple(n for n in self._state.paused if n != name)
+            )
+        )
+
+    def pause(self, name: str) -> None:
+        """SIGSTOP: the process does nothing, its connections stay."""
+        self._signal(name, signal.SIGSTOP)
+        paused = tuple(sorted({*self._state.paused, name}))
+        self._save(msgspec.structs.replace(self._state, paused=paused))
+
+    def resume(self, name: str) -> None:
+        self._signal(name, signal.SIGCONT)
+        paused = tuple(n for n in self._state.paused if n != name)
+        self._save(msgspec.structs.replace(self._state, paused=paused))
+
+    def cut(self, a: str, b: str) -> None:
+        """Cuts the link between two hosts, both ways. Raises ClusterError without islands."""
+        self._hosts().cut(a, b)
+        cuts = (*self._state.cuts, (a, b))
+        self._save(msgspec.structs.replace(self._state, cuts=cuts))
+
+    def heal(self, a: str | None = None, b: str | None = None) -> None:
+        """Heals one link, or all."""
+        chosen = tuple(cut for cut in self._state.cuts if a is None or cut == (a, b))
+        if a is not None and not chosen:
+            raise ClusterError(f"the link between {a} and {b} is not cut")
+        for cut in chosen:
+            self._hosts().heal(*cut)
+        left = tuple(cut for cut in self._state.cuts if cut not in chosen)
+        self._save(msgspec.structs.replace(self._state, cuts=left))
+
+    def down(self) -> None:
+        """Stops what runs and removes the data; logs of the nodes stay."""
+        for node in self._state.nodes:
+            if self.is_running(node.name):
+                self.kill(node.name)
+            shutil.rmtree(self.directory / node.name, ignore_errors=True)
+        if self._state.islands:
+            self._hosts().remove()
+        (self.directory / STATE).unlink(missing_ok=True)
+
+    # -- Commands on a node's host
+
+    def on(self, host: str, words: Sequence[str]) -> list[str]:
+        """The same command, run on that host: a node or, with islands, a guest."""
+        return self._hosts().command(host, words) if self._state.islands else list(words)
+
+    def tool(self, host: str, main: str, *arguments: str) -> subprocess.Popen[str]:
+        """One of Kafka's own commands, started on that host."""
+        words = [*JAVA, "-cp", self._class_path(), main, *arguments]
+        return subprocess.Popen(
+            self.on(host, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def run_tool(self, host: str, main: str, *arguments: str) -> str:
+        """As `tool`, to its end. Raises ClusterError: it failed, or took over 90 seconds."""
+        process = self.tool(host, main, *arguments)
+        try:
+            output, _ = process.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise ClusterError(f"{main}: no answer after 90 seconds") from None
+        if process.returncode:
+            raise ClusterError(f"{main}: {' '.join(output.split())[:300]}")
+        return output
+
+    # -- Inside
+
+    def _hosts(self) -> Islands:
+        if not self._state.islands:
+            raise ClusterError("links can be cut between islands only: start with islands")
+        return Islands([*(node.name for node in self._state.nodes), *self._state.guests])
+
+    def _path(self, name: str, suffix: str) -> Path:
+        return self.directory / f"{name}.{suffix}"
+
+    def _class_path(self) -> str:
+        return f"{libraries()}/*"
+
+    def _save(self, state: State) -> None:
+        self._state = state
+        data = msgspec.json.format(msgspec.json.encode(state), indent=1)
+        temporary = self.directory / f".{STATE}"
+        temporary.write_bytes(data)
+        temporary.replace(self.directory / STATE)
+
+    def _change(self, name: str, **fields: int | None) -> None:
+        nodes = tuple(
+            msgspec.structs.replace(node, **fields) if node.name == name else node
+            for node in self._state.nodes
+        )
+        self._save(msgspec.structs.replace(self._state, nodes=nodes))
+
+    def _signal(self, name: str, what: signal.Signals) -> None:
+        node = self.node(name)
+        if node.pid is None or not self.is_running(name):
+            raise ClusterError(f"{name} is not running")
+        os.kill(node.pid, what)
+
+    def _refuse_taken_ports(self) -> None:
+        if self._state.islands:
+            return
+        for node in self._state.nodes:
+            for port in (BROKER_PORT + node.number, CONTROLLER_PORT + node.number):
+                with socket.socket() as probe:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    try:
+                        probe.bind((node.address, port))
+                    except OSError:
+                        raise ClusterError(f"port {port} is taken") from None
+
+    def _format(self, node: Node) -> None:
+        lines = [f"{key}={value}\n" for key, value in self._properties(node).items()]
+        file = self._path(node.name, "properties")
+        file.write_text("".join(lines), encoding="utf-8")
+        main = "kafka.tools.StorageTool"
+        self.run_tool(node.name, main, "format", "-t", CLUSTER_ID, "-c", str(file))
+
+    def _properties(self, node: Node) -> dict[str, str]:
+        controllers = [n for n in self._state.nodes if "controller" in n.roles]
+        listeners = {
+            "broker": f"PLAINTEXT://{node.listener}",
+            "controller": f"CONTROLLER://{node.quorum_listener}",
+        }
+        properties = {
+            "node.id": str(node.number),
+            "process.roles": ",".join(node.roles),
+            "controller.quorum.voters": ",".join(
+                f"{n.number}@{n.quorum_listener}" for n in controllers
+            ),
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listeners": ",".join(listeners[role] for role in node.roles),
+            "log.dirs": str(self.directory / node.name),
+        }
+        if "broker" in node.roles:
+            properties["advertised.listeners"] = listeners["broker"]
+            properties["inter.broker.listener.name"] = "PLAINTEXT"
+        return {**properties, **self._state.settings}
+
+    def _await_start(self, *names: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        for name in names or [node.name for node in self._state.nodes]:
+            while STARTED not in self.log(name):
+                if not self.is_running(name):
+                    raise ClusterError(f"{name} did not start: see {self._path(name, 'log')}")
+                if time.monotonic() > deadline:
+                    raise ClusterError(f"{name} did not start within {START_SECONDS:.0f} seconds")
+                time.sleep(0.2)
+
+
+def began(pid: int) -> int | None:
+    """When the process began, in ticks since the machine did; None: there is none, or a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] == "Z" else int(fields[19])
