@@ -224,6 +224,44 @@ def verify(**options: Any) -> int:
     return work.verify(**options)
 
 
+# -- beyond runs: the model's graph on the code
+
+
+@cli.command()
+@click.option("--model", "names", multiple=True, help="A graph by name; may be repeated.")
+@click.option(
+    "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
+)
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
+@click.option(
+    "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
+)
+@click.option("--fill", is_flag=True, help="Run what the campaign has not seen.")
+@click.option(
+    "--mutants",
+    type=click.IntRange(-1, 10**7),
+    default=100_000,
+    show_default=True,
+    help="How many mutated messages to attempt in each graph; -1: attempt no refusals.",
+)
+@click.option(
+    "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
+)
+@click.option("--out", type=FOLDER, help="A folder for cover.json.")
+@SPECS_OPTION
+@tools
+@shown
+def cover(specs: Path | None, **options: Any) -> int:
+    """Drive every edge of TLC's state graphs through the reference.
+
+    \b
+    Example: kraftcheck cover --model quorum-one-record
+    """
+    from kraftcheck import cover as work
+
+    return work.cover(specs or work.SPECS, **options)
+
+
 # -- bugs
 
 

@@ -1,0 +1,286 @@
+"""`cover`: every edge of TLC's graphs on the reference, refusals, and what campaigns have seen.
+
+For each graph: TLC dumps it; every move of the reference from every state is matched with an edge
+(traces/cover/matching.py); walks that take every edge are found and driven (tla_utils/covering.py,
+traces/cover/driving.py); and what the graph does not have is attempted (traces/cover/refusals.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from kraftcheck import artifacts, exits
+from kraftcheck.screen import Columns, Screen
+from reference.bugs.catalog import bug
+from reference.core.rules import QuorumRules
+from tla_utils import Jar, Java, find_jar, find_java
+from tla_utils.covering import Cover, cover_edges
+from traces.cover import campaigns
+from traces.cover.driving import Driven, drive, script, way_to
+from traces.cover.matching import Matcher, Mismatch
+from traces.cover.models import SPECS, Dumped, dump_graph, read_covers, select
+from traces.cover.refusals import KINDS, Refusals, refuse
+
+__all__ = ["SPECS", "cover", "cover_graph"]
+
+COVER = "cover.json"
+DEFAULT_TIER = "small"
+CAMPAIGN_TIER = "campaign"
+SHOWN = 20
+HEADS = (
+    *("graph", ">states", ">edges", ">paths", ">moves", ">bound", ">gap", ">seconds"),
+    *(">edges/s", ">refusals", ">wrong", "result"),
+)
+
+
+class Tools(NamedTuple):
+    jar: Jar
+    java: Java
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What was found in one graph."""
+
+    dumped: Dumped
+    matcher: Matcher
+    cover: Cover | None
+    driven: Driven | None
+    refusals: Refusals | None
+    seconds: dict[str, float]
+
+    @property
+    def mismatches(self) -> list[Mismatch]:
+        return [*self.matcher.mismatches, *(self.driven.mismatches if self.driven else ())]
+
+    @property
+    def wrong(self) -> int:
+        return len(self.mismatches) + (len(self.refusals.rejected) if self.refusals else 0)
+
+    @property
+    def code(self) -> int:
+        if self.wrong:
+            return exits.VIOLATED
+        complete = self.driven is not None and self.driven.edges == self.dumped.model.edges
+        unknown = not complete or bool(self.refusals and self.refusals.unknown)
+        return exits.UNKNOWN if unknown else exits.HOLDS
+
+    @property
+    def edges_per_second(self) -> float:
+        """Edges covered in each second of everything but refusals, TLC included."""
+        edges = self.driven.edges if self.driven else 0
+        return edges / sum(s for stage, s in self.seconds.items() if stage != "refusals")
+
+
+def cover(
+    specs: Path,
+    *,
+    names: Sequence[str] = (),
+    tiers: Sequence[str] = (),
+    bug_id: str | None = None,
+    folder: Path | None = None,
+    fill: bool = False,
+    mutants: int = 100_000,
+    max_edges: int = 5_000_000,
+    jar: str | None = None,
+    java: str | None = None,
+    out: Path | None = None,
+    screen: Screen,
+) -> int:
+    """Cover the graphs, print a line for each, write cover.json; returns the exit code."""
+    if fill and folder is None:
+        raise exits.BadInput("--fill needs --campaign: what is missing is what its runs did not do")
+    default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
+    models = select(read_covers(specs), names, tiers or ([] if names else default))
+    replaced = bug(bug_id).replacement if bug_id else None
+    if bug_id and replaced is None:
+        raise exits.BadInput(f"{bug_id} cannot be replayed: {bug(bug_id).scope}")
+    rules = replaced or QuorumRules
+    tools = Tools(find_jar(jar), find_java(java))
+    if out is not None:
+        artifacts.claim(out)
+    begin = monotonic()
+    columns = Columns(HEADS, [[m.name, m.states, m.edges, *[""] * 9] for m in models])
+    screen.line(columns.head)
+    done = []
+    for model in models:
+        dumped = dump_graph(
+            model,
+            specs,
+            rules=rules,
+            max_edges=max_edges,
+            note=screen.note,
+            jar=tools.jar,
+            java=tools.java,
+        )
+        covered = cover_graph(dumped, mutants=mutants, screen=screen, drive_all=folder is None)
+        done.append(covered)
+        screen.line(columns.row(_cells(covered)))
+        for line in _complaints(covered)[:SHOWN]:
+            screen.line(f"  {line}")
+    document = _document(done, monotonic() - begin, tools)
+    code = exits.worst(each.code for each in done)
+    if folder is not None:
+        code, document["campaign"] = _campaign(folder, done, fill, screen)
+    document["verdict"] = exits.VERDICTS[code]
+    if out is not None:
+        artifacts.write_json(out / COVER, document)
+    screen.line(_summary(done, monotonic() - begin))
+    screen.document(document)
+    return code
+
+
+def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool = True) -> Covered:
+    """Match, cover, drive and refuse. Without `drive_all`, only match: what a campaign needs."""
+    seconds = {"tlc": dumped.tlc_seconds, "read": dumped.read_seconds}
+    begin = monotonic()
+    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher.explore()
+    seconds["match"] = monotonic() - begin
+    if not drive_all:
+        return Covered(dumped, matcher, None, None, None, seconds)
+    cover, driven = None, None
+    if not matcher.mismatches:
+        begin = monotonic()
+        start = dumped.dump.initial[0]
+        cover = cover_edges(len(matcher.states), matcher.moves.source, matcher.moves.target, start)
+        seconds["walks"] = monotonic() - begin
+        begin = monotonic()
+        with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
+            driven = drive(matcher, cover.walks, meter.update)
+        seconds["drive"] = monotonic() - begin
+    refusals = None
+    if mutants >= 0:
+        begin = monotonic()
+        screen.note(f"{dumped.model.name}: attempting what the graph does not have")
+        refusals = refuse(matcher, mutants)
+        seconds["refusals"] = monotonic() - begin
+    return Covered(dumped, matcher, cover, driven, refusals, seconds)
+
+
+def _cells(covered: Covered) -> list[object]:
+    model, cover, refusals = covered.dumped.model, covered.cover, covered.refusals
+    return [
+        *(model.name, model.states, model.edges),
+        *((len(cover.walks), cover.moves, cover.bound, cover.gap) if cover else ("",) * 4),
+        sum(covered.seconds.values()),
+        round(covered.edges_per_second) if covered.driven else "",
+        refusals.attempts if refusals else "",
+        covered.wrong,
+        exits.VERDICTS[covered.code] if covered.driven or covered.wrong else "matched",
+    ]
+
+
+def _complaints(covered: Covered) -> list[str]:
+    lines = [f"{m.kind}: {m.action}, {_at(m)}{m.told}" for m in covered.mismatches]
+    if covered.matcher.mismatches and covered.matcher.mismatches[0].state >= 0:
+        way = way_to(covered.matcher, covered.matcher.mismatches[0].state)
+        lines.insert(1, f"  reached by: {'; '.join(way) or 'no move, it is the first state'}")
+    if covered.refusals:
+        lines += [f"not allowed by the spec: {told}" for told in covered.refusals.rejected]
+        if covered.refusals.unknown:
+            lines.append(f"TLC could not judge {covered.refusals.unknown} attempts")
+    if len(lines) > SHOWN:
+        lines.insert(SHOWN - 1, f"... and {len(lines) - SHOWN + 1} more")
+    return lines
+
+
+def _at(mismatch: Mismatch) -> str:
+    return f"state {mismatch.state}: " if mismatch.state >= 0 else ""
+
+
+def _document(done: Sequence[Covered], seconds: float, tools: Tools) -> dict[str, Any]:
+    return {
+        "verdict": "",
+        "seconds": round(seconds, 3),
+        "tlc": tools.jar.version,
+        "java": tools.java.version,
+        "graphs": [as_json(each) for each in done],
+    }
+
+
+def as_json(covered: Covered) -> dict[str, Any]:
+    """What is known of one graph; counts, and seconds by stage."""
+    model, matcher, cover = covered.dumped.model, covered.matcher, covered.cover
+    actions = Counter(matcher.moves.steps[step].action for step in matcher.moves.step)
+    known: dict[str, Any] = {
+        "graph": model.name,
+        "claim": model.claim,
+        "tier": model.tier,
+        "states": model.states,
+        "edges": model.edges,
+        "edges_by_action": dict(sorted(actions.items())),
+        "local_steps": len(matcher.moves.steps),
+        "mismatches": len(covered.mismatches),
+        "complaints": _complaints(covered)[:SHOWN],
+        "seconds": {stage: round(s, 3) for stage, s in covered.seconds.items()},
+    }
+    if cover and covered.driven:
+        known |= {
+            "paths": len(cover.walks),
+            "moves": cover.moves,
+            "driven_moves": covered.driven.moves,
+            "lower_bound": cover.bound,
+            "gap": cover.gap,
+            "edges_covered": covered.driven.edges,
+            "edges_per_second": round(covered.edges_per_second, 1),
+            "verdict": exits.VERDICTS[covered.code],
+        }
+    if covered.refusals:
+        found = covered.refusals
+        known["refusals"] = {
+            "attempts": found.attempts,
+            **{kind: found.total(kind) for kind in KINDS},
+            "errors": dict(sorted(found.errors.items())),
+            "row_unchanged": found.unchanged,
+            "mutants_skipped": found.skipped,
+            "rejected": len(found.rejected),
+            "unknown": found.unknown,
+            "by_action": {a: dict(sorted(c.items())) for a, c in sorted(found.kinds.items())},
+        }
+    return known
+
+
+def _summary(done: Sequence[Covered], seconds: float) -> str:
+    edges = sum(each.driven.edges for each in done if each.driven)
+    matched = sum(each.dumped.model.edges for each in done)
+    wrong = sum(each.wrong for each in done)
+    covered = f"{edges} edges covered" if edges else f"{matched} edges matched"
+    return f"{len(done)} graphs, {covered}, {wrong} wrong, {seconds:.1f} s"
+
+
+def _campaign(
+    folder: Path, done: Sequence[Covered], fill: bool, screen: Screen
+) -> tuple[int, dict[str, Any]]:
+    """What the runs in a folder have seen of the graphs, and the missing ones run, if asked."""
+    seen = campaigns.read_seen(folder)
+    document: dict[str, Any] = {"folder": str(folder), "runs": seen.runs, "graphs": []}
+    codes = [exits.VIOLATED if each.wrong else exits.HOLDS for each in done]
+    for each in done:
+        share = campaigns.share_of(each.matcher, seen)
+        name = each.dumped.model.name
+        screen.line(f"{name}: {share.seen} of {share.total} local steps seen in {seen.runs} runs")
+        columns = Columns(("  action", ">seen", ">of"), [])
+        for action, (had, of) in share.by_action.items():
+            screen.line(columns.row([f"  {action}", had, of]))
+        known = share.as_json() | {"graph": name}
+        if fill and share.missing:
+            cover, driven = campaigns.fill(each.matcher, share, each.dumped.dump.initial[0])
+            codes.append(exits.VIOLATED if driven.mismatches else exits.HOLDS)
+            known["fill"] = {
+                "paths": len(cover.walks),
+                "moves": driven.moves,
+                "mismatches": len(driven.mismatches),
+                "scripts": [script(each.matcher, walk) for walk in cover.walks[:SHOWN]],
+            }
+            screen.line(
+                f"{name}: the {len(share.missing)} missing ones run in {len(cover.walks)} paths "
+                f"of {driven.moves} moves, {len(driven.mismatches)} mismatches"
+            )
+        document["graphs"].append(known)
+    return exits.worst(codes), document

@@ -1,0 +1,166 @@
+"""How much of a graph the runs of a campaign have seen.
+
+What is mapped are *local steps* in canonical form (L9): action, node, row before, input, row after,
+messages sent, reason for ignoring, up to the names of voters and values, under equal constants
+(L8). Not edges: an edge is a local step in a surrounding (other rows, the network, what has been
+spent), and a run's surroundings are almost never those of a bounded graph. So "seen" says that the
+runs took this very step of a node somewhere; every edge of the graph is some local step, and where
+all local steps have been seen no handler call of the graph is new to the runs.
+
+A campaign's runs have several constants; only those with the graph's count, and the others are
+said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from reference.core.types import Constants
+from reference.sim.recorder import constants_json
+from tla_utils import ToolError
+from tla_utils.covering import Cover, cover_edges
+from tla_utils.dump import shortest_ways
+from traces.cover.driving import Driven, drive, script
+from traces.cover.matching import Matcher
+from traces.jobs.canonical import Canonicaliser, Step
+from traces.jobs.columns import Part
+from traces.jobs.distinct import Classes
+from traces.schema import read_manifest, read_part
+
+JUDGED: Final = Path("conform") / "steps.parquet"
+SHOWN: Final = 50
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What runs did: for each class of local steps the first run that took it.
+
+    runs: how many there are. first: key of the class -> number of the run.
+    """
+
+    runs: int
+    first: dict[bytes, int]
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a graph's local steps were seen, in classes.
+
+    by_action: action -> (seen, of). missing: one local step (its number in the matcher) for each
+    class not seen, with a shortest way to an edge that is it. growth: (runs, classes seen by then).
+    """
+
+    total: int
+    seen: int
+    by_action: dict[str, tuple[int, int]]
+    missing: dict[int, list[str]]
+    growth: list[tuple[int, int]]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "local_steps": self.total,
+            "seen": self.seen,
+            "by_action": {a: {"seen": s, "of": n} for a, (s, n) in self.by_action.items()},
+            "growth": [{"runs": runs, "seen": seen} for runs, seen in self.growth],
+            "missing": [{"way": way} for way in list(self.missing.values())[:SHOWN]],
+        }
+
+
+def read_seen(folder: Path) -> Seen:
+    """The classes of a trace's local steps: from its conformance, if it was judged, else anew.
+
+    Raises TraceError for a folder without a trace, ToolError for one without runs.
+    """
+    manifest = read_manifest(folder)
+    runs = sum(entry.runs for entry in manifest.parts)
+    if not runs:
+        raise ToolError(f"{folder} holds no runs: nothing was seen")
+    first: dict[bytes, int] = {}
+    if (folder / JUDGED).exists():
+        table = pq.read_table(folder / JUDGED, columns=["key", "run"])
+        pairs = zip(table["key"].to_pylist(), table["run"].to_pylist(), strict=True)
+        return Seen(runs, dict(pairs))
+    for entry in manifest.parts:
+        slim = Classes(Part(read_part(folder, entry))).slim()
+        for key, run in zip(slim["key"].to_pylist(), slim["run"].to_pylist(), strict=True):
+            first[key] = min(run, first.get(key, run))
+    return Seen(runs, first)
+
+
+def keys_of(matcher: Matcher, constants: Constants) -> list[bytes]:
+    """The class of each local step of a graph, as conformance names it."""
+    canonicaliser = Canonicaliser(constants)
+    text = constants_json(constants).encode()
+    return [
+        canonicaliser.canonical(
+            Step(s.action, s.node, s.before, s.input, s.result.row, s.result.sent, s.result.ignored)
+        ).digest(text)
+        for s in matcher.moves.steps
+    ]
+
+
+def share_of(matcher: Matcher, seen: Seen) -> Share:
+    """The graph's classes of local steps against those of the runs."""
+    constants: Constants = matcher.composition.constants  # type: ignore[attr-defined]
+    keys = keys_of(matcher, constants)
+    one: dict[bytes, int] = {}
+    for number, key in enumerate(keys):
+        one.setdefault(key, number)
+    steps = matcher.moves.steps
+    total, had = Counter[str](), Counter[str]()
+    for key, number in one.items():
+        total[steps[number].action] += 1
+        had[steps[number].action] += key in seen.first
+    unseen = [number for key, number in one.items() if key not in seen.first]
+    firsts = sorted(seen.first[key] for key in one if key in seen.first)
+    by_action = {action: (had[action], total[action]) for action in sorted(total)}
+    missing = _ways(matcher, unseen)
+    return Share(len(one), len(firsts), by_action, missing, _growth(firsts, seen.runs))
+
+
+def _growth(firsts: Sequence[int], runs: int) -> list[tuple[int, int]]:
+    """How many classes had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of them."""
+    marks = [d * 10**e for e in range(10) for d in (1, 2, 5) if d * 10**e < runs]
+    return [(mark, sum(first < mark for first in firsts)) for mark in (*marks, runs)]
+
+
+def _edge_of(matcher: Matcher, unseen: Sequence[int]) -> dict[int, int]:
+    """For each of these local steps the first edge that is it."""
+    wanted = set(unseen)
+    edges: dict[int, int] = {}
+    for edge, step in enumerate(matcher.moves.step):
+        if step in wanted:
+            edges.setdefault(step, edge)
+    return edges
+
+
+def _ways(matcher: Matcher, unseen: Sequence[int]) -> dict[int, list[str]]:
+    """A way to each unseen local step and the step itself, as a script."""
+    moves = matcher.moves
+    start = matcher.dump.initial
+    by = shortest_ways(len(matcher.states), start, moves.source, moves.target)
+    ways = {}
+    for step, edge in _edge_of(matcher, unseen).items():
+        way = [edge]
+        while by[moves.source[way[-1]]] >= 0:
+            way.append(by[moves.source[way[-1]]])
+        ways[step] = script(matcher, way[::-1])
+    return ways
+
+
+def fill(matcher: Matcher, share: Share, start: int) -> tuple[Cover, Driven]:
+    """Runs exactly what is missing: few walks that take an edge for each unseen local step.
+
+    Raises ToolError when nothing is missing.
+    """
+    required = list(_edge_of(matcher, list(share.missing)).values())
+    cover = cover_edges(
+        len(matcher.states), matcher.moves.source, matcher.moves.target, start, required
+    )
+    return cover, drive(matcher, cover.walks)

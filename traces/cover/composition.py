@@ -1,0 +1,98 @@
+"""What a covered protocol must say of itself, so that the rest of this package need not know it.
+
+A *composition* is the Python twin of a module in specs/cover: the same handlers, the same network
+that never forgets, the same budgets. It is the scripted scheduler's rule book: which moves a state
+of the graph has, and what each does. A second protocol is a second class of this shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from tla_utils import StepFrame, Value
+
+RowLike: TypeAlias = Any
+"""A row of the protocol: immutable, hashable, equal by content."""
+InputLike: TypeAlias = Any
+Spent: TypeAlias = tuple[int, ...]
+"""How much of each budget has been used, in the order of `Composition.budgets`."""
+
+
+class Result(NamedTuple):
+    """What one handler call makes: the row after, the messages sent, why it ignored the input."""
+
+    row: RowLike
+    sent: tuple[InputLike, ...]
+    ignored: str
+
+
+class LocalMove(NamedTuple):
+    """A node, an action and an input that is no message. budget: what it spends, or None."""
+
+    action: str
+    input: InputLike
+    budget: str | None
+
+
+class Composition(Protocol):
+    """The rule book. `variables` names the dump's variables: rows, network, budgets."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def nodes(self) -> tuple[int, ...]: ...
+
+    @property
+    def moves(self) -> frozenset[str]:
+        """The actions that may happen, by name."""
+        ...
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """How much may be spent of what."""
+        ...
+
+    def initial(self) -> Sequence[RowLike]:
+        """The rows at first, in the order of `nodes`."""
+        ...
+
+    def action_of(self, input: InputLike) -> str:
+        """The action that handles an input."""
+        ...
+
+    def local_moves(self, node: int, row: RowLike, spent: Mapping[str, int]) -> Iterator[LocalMove]:
+        """What a node may try that is no delivery; a handler may still find it disabled."""
+        ...
+
+    def within(self, row: RowLike) -> bool:
+        """Whether a step may lead to this row: the bounds that are no budgets."""
+        ...
+
+    def outcomes(self, node: int, row: RowLike, input: InputLike) -> Sequence[Result]:
+        """All outcomes that the reference has for this input, its own first; none: disabled."""
+        ...
+
+    def attempts(self, row: RowLike, incoming: Sequence[InputLike]) -> Iterator[InputLike]:
+        """Inputs that are no messages, to be attempted at a row whether or not it has a use for
+        them; incoming: the messages that its node may be sent."""
+        ...
+
+    def mutants(self, message: InputLike) -> Iterator[InputLike]:
+        """A message with one thing changed: what nobody sends."""
+        ...
+
+    def row_value(self, row: RowLike) -> Value: ...
+
+    def input_value(self, input: InputLike) -> Value: ...
+
+    def sent_value(self, sent: Iterable[InputLike]) -> Value: ...
+
+    def frame(self) -> StepFrame:
+        """The frame in which TLC judges steps of this protocol, refusals among them."""
+        ...
+
+    def tell(self, input: InputLike) -> str:
+        """An input in one readable line."""
+        ...

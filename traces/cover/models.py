@@ -1,0 +1,170 @@
+"""The graphs that can be covered: specs/cover/covers.toml, and how TLC dumps them.
+
+Laws of this file: the list is read strictly, as the manifest of models is; a graph whose counts are
+not those that the list states is no evidence and an error.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from reference.core.rules import QuorumRules
+from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
+from tla_utils.dump import Dump, Limits, read_dump
+from traces.cover.quorum import QuorumComposition, composition_of
+
+SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
+LIST: Final = "covers.toml"
+_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
+_CONSTANT = re.compile(r"(\w+)\s*=\s*(\{[^{}]*\}|[^\s=]+)")
+# What would make the graph another one than the composition's.
+_FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverModel:
+    """One `[[cover]]` table.
+
+    name: unique. protocol: whose composition it is. module, config: in specs/cover. tier: a word to
+    select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are generated
+    states less the initial one. heap_mb, timeout_s: how TLC is run.
+    """
+
+    name: str
+    protocol: str
+    module: str
+    config: str
+    tier: str
+    claim: str
+    states: int
+    edges: int
+    heap_mb: int = 2048
+    timeout_s: int = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Dumped:
+    """A graph with its composition, and how long TLC and the reader took, in seconds."""
+
+    model: CoverModel
+    dump: Dump
+    composition: QuorumComposition
+    tlc_seconds: float
+    read_seconds: float
+
+
+def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
+    """The models by name, in their order. Raises ToolError for what is not in order."""
+    path = specs / "cover" / LIST
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ToolError(f"the list {path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ToolError(f"{path} is no TOML: {error}") from error
+    tables = document.pop("cover", [])
+    if document or not isinstance(tables, list) or not tables:
+        raise ToolError(f"{path} is not a list of [[cover]] tables")
+    models = [_model(path, table) for table in tables]
+    named = {model.name: model for model in models}
+    if len(named) != len(models):
+        raise ToolError(f"{path} gives one name to two graphs")
+    return named
+
+
+def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
+    known = {field.name: field for field in fields(CoverModel)}
+    name = table.get("name", "(no name)")
+    for key, value in table.items():
+        if key not in known:
+            raise ToolError(f"{path}: the graph {name} has an unknown key {key}")
+        kind = {"int": int, "str": str}[str(known[key].type)]
+        if type(value) is not kind:
+            raise ToolError(f"{path}: the graph {name} needs {key} to be of type {kind.__name__}")
+    missing = [key for key, f in known.items() if f.default is MISSING and key not in table]
+    if missing:
+        raise ToolError(f"{path}: the graph {name} does not say {', '.join(missing)}")
+    model = CoverModel(**table)
+    if model.protocol != "quorum":
+        raise ToolError(f"{path}: the graph {name} is of an unknown protocol {model.protocol}")
+    return model
+
+
+def select(
+    models: Mapping[str, CoverModel], names: Sequence[str], tiers: Sequence[str]
+) -> list[CoverModel]:
+    """The models with these names or of these tiers. Raises ToolError for a name that none has."""
+    known_tiers = {model.tier for model in models.values()}
+    for name in names:
+        if name not in models:
+            raise ToolError(f"there is no graph {name!r}; there are {', '.join(models)}")
+    for tier in tiers:
+        if tier not in known_tiers:
+            raise ToolError(f"no graph is of tier {tier!r}; there are {', '.join(known_tiers)}")
+    return [m for m in models.values() if m.name in names or m.tier in tiers]
+
+
+def constants_of(text: str) -> dict[str, str]:
+    """Constant -> value, as the text of a cfg gives them."""
+    return dict(_CONSTANT.findall(_REMARK.sub(" ", text)))
+
+
+def dump_graph(
+    model: CoverModel,
+    specs: Path = SPECS,
+    *,
+    rules: type[QuorumRules] = QuorumRules,
+    max_edges: int = 5_000_000,
+    jar: Jar | None = None,
+    java: Java | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Dumped:
+    """Lets TLC dump the graph and reads it. rules: those of the reference that is to be covered.
+
+    Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
+    larger than `max_edges` allows, or the cfg bends the graph.
+    """
+    cfg = (specs / "cover" / model.config).read_text(encoding="utf-8")
+    if bent := _FORBIDDEN.search(_REMARK.sub(" ", cfg)):
+        raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
+    composition = composition_of(constants_of(cfg), rules)
+    lower = f"the budgets in {model.config}, or allow more with --max-edges"
+    if model.edges > max_edges:
+        raise ToolError(
+            f"the graph {model.name} has {model.edges} edges, more than {max_edges}: lower {lower}"
+        )
+    with tempfile.TemporaryDirectory(prefix="cover-") as folder:
+        path = Path(folder) / "graph.dot"
+        note(f"{model.name}: TLC dumps the graph")
+        job = TlcJob(
+            module=specs / "cover" / f"{model.module}.tla",
+            cfg=cfg,
+            libraries=[specs],
+            heap_mb=model.heap_mb,
+            timeout_s=model.timeout_s,
+            deadlock=False,
+            dump=path,
+            long=model.states >= 2000,
+            jar=jar,
+            java=java,
+        )
+        result = run_tlc(job)
+        if not result.complete or result.verdict != "holds" or result.generated is None:
+            raise ToolError(f"TLC did not finish the graph {model.name}: {result.reason}")
+        begin = monotonic()
+        note(f"{model.name}: reading {path.stat().st_size >> 20} MB")
+        dump = read_dump(path, Limits(edges=max_edges, lower=lower), result.generated - 1)
+    found = (len(dump.states), len(dump.source))
+    if found != (model.states, model.edges):
+        raise ToolError(
+            f"the graph {model.name} has {found[0]} states and {found[1]} edges, not "
+            f"{model.states} and {model.edges} as {LIST} states"
+        )
+    return Dumped(model, dump, composition, result.seconds, monotonic() - begin)

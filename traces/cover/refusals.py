@@ -1,0 +1,196 @@
+"""Moves that the graph does not have, attempted on the reference; TLC says what should come of
+them.
+
+For every row that some state of the graph has, three kinds of input are attempted:
+
+* every input that is no message, whether the row has a use for it or not: timers that are not
+  armed, a flush with nothing to flush, a crash that keeps more than there is, a wait that nobody
+  waits;
+* every message to this node that occurs anywhere in the graph, whether or not it was sent yet:
+  votes of other epochs, answers to requests that were never made, fetches of other leaders;
+* mutants of those messages (`mutants`): one field moved by one, turned round, or taken from
+  another node, in the message or in the request that it answers.
+
+What is right is not decided here. Each distinct attempt (row, input) with what the reference made
+of it is a step that TLC judges against the spec's own handler, field by field; "disabled" is judged
+as well: then the spec must have no outcome. The kinds of refusal are only counted here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from tla_utils import CheckOptions, StepTable, ToolError, Value, check_steps
+from tla_utils.steps import Progress
+from traces.cover.composition import Composition, InputLike, Result, RowLike
+from traces.cover.matching import Matcher
+
+DISABLED: Final = "(disabled)"
+"""What RefuseQuorum.tla calls an input that has no outcome."""
+KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
+
+
+@dataclass
+class Refusals:
+    """attempts: (row, input) pairs that were tried, all distinct. kinds: action -> kind -> how
+    many. errors: error code -> how many responses carry it. unchanged: attempts after which the row
+    was what it had been, the refused ones among them. skipped: mutants beyond the limit. rejected:
+    those that TLC does not allow, in readable lines. unknown: those that TLC could not judge.
+    """
+
+    attempts: int = 0
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    unchanged: int = 0
+    skipped: int = 0
+    rejected: list[str] = field(default_factory=list)
+    unknown: int = 0
+    runs: int = 0
+    cpu_seconds: float = 0.0
+
+    def total(self, kind: str) -> int:
+        return sum(counts[kind] for counts in self.kinds.values())
+
+
+def kind_of(before: RowLike, result: Result | None) -> str:
+    """What came of an attempt, in one word; only for counting."""
+    if result is None:
+        return "disabled"
+    if result.ignored:
+        return "ignored"
+    if any(getattr(m, "error", "NONE") != "NONE" for m in result.sent):
+        return "error"
+    if any(getattr(m, "granted", True) is False for m in result.sent) and result.row == before:
+        return "vote refused"
+    return "accepted"
+
+
+class _Table:
+    """Steps by column, each value abstracted once."""
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+        self.values: dict[str, list[Value]] = {
+            name: [] for name in ("action", "node", "before", "input", "after", "sent", "ignored")
+        }
+        self.index: dict[str, list[int]] = {name: [] for name in self.values}
+        self._known: dict[str, dict[Any, int]] = {name: {} for name in self.values}
+        self.told: list[tuple[int, RowLike, InputLike, Result | None]] = []
+
+    def _enter(self, column: str, key: Any, value: Callable[[], Value]) -> None:
+        known = self._known[column]
+        position = known.get(key)
+        if position is None:
+            position = known[key] = len(self.values[column])
+            self.values[column].append(value())
+        self.index[column].append(position)
+
+    def add(self, node: int, before: RowLike, input: Any, result: Result | None) -> None:
+        given = self.composition
+        after, sent, ignored = result if result is not None else (before, (), DISABLED)
+        action = given.action_of(input)
+        self._enter("action", action, lambda: action)
+        self._enter("node", node, lambda: node)
+        self._enter("before", before, lambda: given.row_value(before))
+        self._enter("input", input, lambda: given.input_value(input))
+        self._enter("after", after, lambda: given.row_value(after))
+        self._enter("sent", sent, lambda: given.sent_value(sent))
+        self._enter("ignored", ignored, lambda: ignored)
+        self.told.append((node, before, input, result))
+
+
+def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, InputLike]], int]:
+    """The distinct (node, row, input) to attempt, and how many mutants the limit left out.
+
+    Beyond `limit` mutants are thinned evenly: every k-th of them in a fixed order.
+    """
+    composition = matcher.composition
+    rows_of = _rows_by_node(matcher)
+    certain: dict[tuple[int, RowLike, InputLike], None] = {}
+    doubtful: dict[tuple[int, RowLike, InputLike], None] = {}
+    messages = [m for m in matcher.messages if m is not None]
+    for node, rows in rows_of.items():
+        incoming = [m for m in messages if m.destination == node]
+        changed = dict.fromkeys(mutant for m in incoming for mutant in composition.mutants(m))
+        strange = [m for m in changed if m not in incoming]
+        for row in rows:
+            for input in (*composition.attempts(row, incoming), *incoming):
+                certain[node, row, input] = None
+            for input in strange:
+                doubtful[node, row, input] = None
+    stride = max(1, -(-len(doubtful) // max(1, limit)))
+    chosen = list(doubtful)[::stride]
+    return [*certain, *chosen], len(doubtful) - len(chosen)
+
+
+def _rows_by_node(matcher: Matcher) -> dict[int, list[RowLike]]:
+    found: dict[int, dict[int, None]] = {node: {} for node in matcher.composition.nodes}
+    for rows, _, _ in matcher.states:
+        for node, piece in zip(matcher.composition.nodes, rows, strict=True):
+            found[node][piece] = None
+    return {
+        node: [matcher.rows[piece] for piece in pieces if piece in matcher.rows]
+        for node, pieces in found.items()
+    }
+
+
+def refuse(
+    matcher: Matcher,
+    limit: int = 100_000,
+    options: CheckOptions | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Refusals:
+    """Attempts everything that `attempts_of` lists and has TLC judge what came of it.
+
+    The local steps of the graph's own moves are judged with them, so that what they sent and why
+    they ignored an input is compared exactly as well: the graph shows neither.
+    Raises ToolError when there is nothing to attempt.
+    """
+    composition = matcher.composition
+    attempts, skipped = attempts_of(matcher, limit)
+    if not attempts:
+        raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
+    found = Refusals(attempts=len(attempts), skipped=skipped)
+    table = _Table(composition)
+    for step in matcher.moves.steps:
+        table.add(step.node, step.before, step.input, step.result)
+    for node, row, input in attempts:
+        result = next(iter(composition.outcomes(node, row, input)), None)
+        table.add(node, row, input, result)
+        _count(found, composition.action_of(input), row, result)
+    report = check_steps(
+        composition.frame(),
+        StepTable(table.values, table.index),
+        options or CheckOptions(chunk=50_000, heap_mb=2048),
+        progress,
+    )
+    found.runs, found.cpu_seconds = report.runs, report.cpu_seconds
+    found.unknown = len(report.numbers("unknown"))
+    for number in report.numbers("rejected"):
+        node, before, input, result = table.told[number]
+        found.rejected.append(_told(composition, node, before, input, result))
+    return found
+
+
+def _count(found: Refusals, action: str, row: RowLike, result: Result | None) -> None:
+    found.kinds.setdefault(action, Counter())[kind_of(row, result)] += 1
+    found.unchanged += result is None or result.row == row
+    if result is not None:
+        found.errors.update(m.error for m in result.sent if getattr(m, "error", "NONE") != "NONE")
+
+
+def _told(
+    composition: Composition, node: int, before: RowLike, input: Any, result: Result | None
+) -> str:
+    row = msgspec.json.encode(before).decode()
+    made = "finds it disabled"
+    if result is not None:
+        sent = ", ".join(composition.tell(m) for m in result.sent) or "nothing"
+        made = f"makes {msgspec.json.encode(result.row).decode()}, sends {sent}"
+        made += f", ignored: {result.ignored}" if result.ignored else ""
+    return f"node {node} in {row} at {composition.tell(input)}: the reference {made}"
