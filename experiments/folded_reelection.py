@@ -59,7 +59,7 @@ class Experiment:
 
     def say(self, what: str) -> None:
         ends = "  ".join(f"{host}: {self._log(host)}" for host in (A, F, G))
-        print(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}", flush=True)
+        click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
 
     def run(self, apart: bool) -> bool:
         """Whether the record was acked and then lost."""
@@ -88,7 +88,7 @@ class Experiment:
         time.sleep(3)
         self.say("A killed, G elected from the ISR")
         values = self._read()
-        print(f"a consumer reads {len(values)} records: {values}")
+        click.echo(f"a consumer reads {len(values)} records: {values}")
         return bool(acked) and not values
 
     def _hear(self, what: str) -> None:
@@ -147,7 +147,7 @@ def acked_offsets(producer: subprocess.Popen[str]) -> list[int]:
 def main(apart: bool) -> None:
     """Try whether a leader that missed another leader acks what it should not."""
     try:
-        print(f"Apache Kafka {version()}, three brokers and a controller")
+        click.echo(f"Apache Kafka {version()}, three brokers and a controller")
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
             guests = (PRODUCER, ADMIN)
             cluster = Cluster.up(Path(name), "one-controller", True, SETTINGS, guests)
@@ -157,9 +157,9 @@ def main(apart: bool) -> None:
             finally:
                 cluster.down()
     except (ArtifactError, IslandError, ClusterError) as error:
-        print(f"folded_reelection: {error}", file=sys.stderr)
+        click.echo(f"folded_reelection: {error}", err=True)
         sys.exit(3)
-    print("VIOLATED: an acked record was lost" if lost else "no acked record was lost")
+    click.echo("VIOLATED: an acked record was lost" if lost else "no acked record was lost")
     sys.exit(int(lost))
 
 

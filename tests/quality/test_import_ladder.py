@@ -53,9 +53,7 @@ RULES = {
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
     "traces.cover.*": Rule(
-        ours=(
-            *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
-        ),
+        ours=(*("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),
     ),
     # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
@@ -64,15 +62,15 @@ RULES = {
         ours=(PROMISES, "traces.history", "traces.checkers.verdict"),
         third_party=("jinja2", "markupsafe", "matplotlib", "msgspec"),
     ),
+    # Real clusters share nothing with what they are held against.
+    "live.*": Rule(third_party=("msgspec", "confluent_kafka")),
+    "experiments.*": Rule(ours=("live",), third_party=("click",)),
     "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces", "live"), third_party=(ANY,)),
     # Runs before anything is installed.
     "tools.*": Rule(),
     "benchmarks.*": Rule(
         ours=("tla_utils", "reference", "traces", "kraftcheck"), third_party=(ANY,)
     ),
-    # Real clusters share nothing with what they are held against.
-    "live.*": Rule(third_party=("msgspec", "confluent_kafka")),
-    "experiments.*": Rule(ours=("live",), third_party=("click",)),
     "tests.*": Rule(
         ours=("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
         third_party=(ANY,),
