@@ -211,16 +211,17 @@ NoDuplicate ==
 -----------------------------------------------------------------------------
 (* What clients are told.                                                   *)
 
-ConsumerFetch(n) ==
+ConsumerFetch(n, offset) ==
   [type |-> "ConsumerFetchRequest", source |-> Clients, destination |-> n, epoch |-> Undefined,
-   fetchOffset |-> rows[n].logStart, fromFollower |-> TRUE]
+   fetchOffset |-> offset, fromFollower |-> TRUE]
 
 (* Nobody shows a record that is not committed.                             *)
 ReadOnlyCommitted ==
   \A n \in Brokers :
     IsUp(rows[n]) =>
-      \A outcome \in Step_HandleConsumerFetchRequest(n, rows[n], ConsumerFetch(n)) :
-        \A m \in outcome.sent :
+      \A offset \in rows[n].logStart..Len(rows[n].log) :
+        \A m \in UNION {outcome.sent : outcome \in
+                 Step_HandleConsumerFetchRequest(n, rows[n], ConsumerFetch(n, offset))} :
           \A i \in 1..Len(m.records) :
             /\ m.request.fetchOffset + i <= Len(committed)
             /\ SameRecord(m.records[i], committed[m.request.fetchOffset + i])
