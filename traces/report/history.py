@@ -1,0 +1,183 @@
+"""The page about one client history: what was found, the evidence first, in one file.
+
+Reading order: judged.py (what was found), history_words.py (operations in words),
+history_choice.py and history_timeline.py (the timeline), history_order.py (the log's order),
+history_staleness.py, then this: everything through one template.
+
+Laws of this file: everything on the page comes from a file that nobody vouches for, so all of it is
+escaped, and a policy in the page forbids whatever would slip through; nothing is fetched; and what
+is left out is said. The same history and judgement give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
+from traces.history import LOG_OPERATIONS, History, Operation
+from traces.report import history_words as words
+from traces.report.history_order import Order, orders
+from traces.report.history_staleness import lags
+from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
+from traces.report.judged import Judged, Object
+
+TEMPLATE: Final = "history.html.j2"
+SCRIPT: Final = "history.js"
+STYLE: Final = "history.css"
+ANOMALIES_MAX: Final = 40
+EXAMPLES_MAX: Final = 5
+OBJECTS_MAX: Final = 30
+LAGS_MAX: Final = 6
+
+MEANING: Final = {
+    HOLDS: "the history is as consistent as was promised",
+    VIOLATED: "the history is not as consistent as was promised",
+    UNKNOWN: "not decided: this is no pass",
+}
+
+
+class Card(NamedTuple):
+    """An operation of a certificate, in full."""
+
+    number: int
+    operation: int
+    process: int
+    key: str | None
+    asked: str
+    told: str
+    outcome: str
+    invoked: str
+    completed: str
+    place: str
+
+
+def render(history: History, judged: Judged) -> str:
+    """The page as text."""
+    environment = Environment(
+        loader=PackageLoader("traces.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["cut"] = words.text
+    script = _asset(SCRIPT)
+    certificate = judged.certificate
+    key = certificate.key if certificate is not None else _key_of(judged)
+    accused = certificate.operations if certificate is not None else ()
+    drawn = timeline(history, accused, key, _witness(judged, key))
+    objects = sorted(judged.objects, key=_badness)
+    return environment.get_template(TEMPLATE).render(
+        judged=judged,
+        meaning=MEANING[judged.verdict],
+        unit=history.time_unit,
+        cards=cards(history, certificate),
+        several=len({each.key for each in judged.objects}) > 1,
+        key=key,
+        timeline=drawn,
+        details=[(o, words.sentence(o, history)) for o in drawn.operations],
+        witnessed=any(strip.points for strip in drawn.strips),
+        anomalies=_anomalies(history, judged),
+        anomalies_left=len(judged.anomalies) - ANOMALIES_MAX,
+        examples=EXAMPLES_MAX,
+        objects=objects[:OBJECTS_MAX],
+        objects_left=len(objects) - OBJECTS_MAX,
+        orders=_orders(history, judged),
+        lags=lags(judged.staleness, history.time_unit)[:LAGS_MAX],
+        lags_left=len(judged.staleness) - LAGS_MAX,
+        size={"width": WIDTH, "row": ROW, "bar": BAR},
+        # Ours, the same on every page, and nothing of the history in them.
+        style=Markup(_asset(STYLE)),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
+
+
+def cards(history: History, certificate: Certificate | None) -> list[Card]:
+    """The operations of a certificate, the victim last."""
+    if certificate is None:
+        return []
+    found = [_operation(history, index) for index in certificate.operations]
+    return [_card(history, at, each) for at, each in enumerate(found, 1) if each is not None]
+
+
+def _operation(history: History, index: int) -> Operation | None:
+    operations = history.operations
+    if 0 <= index < len(operations) and operations[index].index == index:
+        return operations[index]
+    return next((each for each in operations if each.index == index), None)
+
+
+def _card(history: History, number: int, operation: Operation) -> Card:
+    return Card(
+        number=number,
+        operation=operation.index,
+        process=operation.process,
+        key=None if operation.key is None else words.text(operation.key),
+        asked=words.asked(operation),
+        told=words.told(operation),
+        outcome=operation.outcome,
+        invoked=words.when(operation.invoked, history),
+        completed=words.when(operation.completed, history),
+        place=f"line {operation.line:,}" if operation.line else f"operation {operation.index:,}",
+    )
+
+
+def _key_of(judged: Judged) -> str | None:
+    """The object to draw of a history without a certificate: an undecided one, or the largest."""
+    if len(judged.objects) < 2:
+        return judged.objects[0].key if judged.objects else None
+    return min(judged.objects, key=_badness).key
+
+
+def _badness(each: Object) -> tuple[int, int]:
+    return (VIOLATED, UNKNOWN, HOLDS).index(each.verdict), -each.operations
+
+
+def _witness(judged: Judged, key: str | None) -> Sequence[int]:
+    return next((each.witness or () for each in judged.objects if each.key == key), ())
+
+
+def _anomalies(history: History, judged: Judged) -> list[dict[str, Any]]:
+    """The anomalies, those that are not allowed first, with their operations."""
+    ordered = sorted(judged.anomalies, key=lambda each: (each.allowed, -each.count))
+    return [
+        {
+            "name": each.name,
+            "count": each.count,
+            "allowed": each.allowed,
+            "reason": each.reason,
+            "examples": [
+                {"sentence": one.sentence, "key": one.key, "cards": cards(history, one)}
+                for one in each.certificates[:EXAMPLES_MAX]
+            ],
+        }
+        for each in ordered[:ANOMALIES_MAX]
+    ]
+
+
+def _orders(history: History, judged: Judged) -> list[Order]:
+    """The logs that something is wrong with, the certificate's first."""
+    if not any(operation.f in LOG_OPERATIONS for operation in history.operations[:1000]):
+        return []
+    if judged.model != "partition-log":
+        return []
+    accused: dict[str | None, list[int]] = {}
+    certificates = [judged.certificate] if judged.certificate is not None else []
+    certificates += [one for each in judged.anomalies for one in each.certificates]
+    for certificate in certificates:
+        if certificate.key is not None:
+            accused.setdefault(certificate.key, []).extend(certificate.operations)
+    return orders(history, list(accused.items()))

@@ -1,0 +1,132 @@
+"""Operations and times in words: what bars, cards and tables of the history page say.
+
+Everything here is plain text of bounded length; the template escapes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from traces.history import INDETERMINATE, OK, History, Operation
+
+VALUE_MAX: Final = 120
+"""Characters of a value on a card or in a hint."""
+BAR_MAX: Final = 16
+"""Characters of an operation in its bar."""
+
+OUTCOME_WORDS: Final = {OK: "ok", "fail": "failed", INDETERMINATE: "indeterminate"}
+_UNITS: Final[dict[str, tuple[tuple[int, str], ...]]] = {
+    "ns": ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
+}
+_UNITS["us"] = tuple((size // 1000, name) for size, name in _UNITS["ns"][:3])
+
+
+def text(value: Any, length: int = VALUE_MAX) -> str:
+    """A value on one line, its end left out if it is long."""
+    said = _notation(value, length + 1)
+    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in said)
+    return said if len(said) <= length else said[: length - 1] + "…"
+
+
+def _notation(value: Any, length: int) -> str:
+    """As EDN, but no further than needed: values may be as long as the file."""
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value[:length] if value else '""'
+    if isinstance(value, tuple | list):
+        return f"[{_joined(value, length)}]"
+    if isinstance(value, frozenset | set):
+        return f"#{{{_joined(sorted(value, key=repr), length)}}}"
+    if isinstance(value, dict):
+        pairs = (f"{_notation(k, length)} {_notation(v, length)}" for k, v in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    return str(value)[:length]
+
+
+def _joined(values: Any, length: int) -> str:
+    parts: list[str] = []
+    size = 0
+    for each in values:
+        if size > length:
+            break
+        parts.append(_notation(each, length))
+        size += len(parts[-1]) + 1
+    return " ".join(parts)
+
+
+def asked(operation: Operation) -> str:
+    """What was asked: `append 5`, `fetch from 40`, `cas [1 2]`."""
+    f = text(operation.f, 40)
+    if operation.argument is None:
+        return f
+    if operation.f == "fetch":
+        return f"{f} from {text(operation.argument)}"
+    return f"{f} {text(operation.argument)}"
+
+
+def told(operation: Operation) -> str:
+    """What the client was told."""
+    if operation.outcome == INDETERMINATE:
+        return text(operation.error) if operation.error else "no answer"
+    if operation.outcome != OK:
+        return text(operation.error) if operation.error else "failed"
+    if operation.f == "append" and operation.result is not None:
+        return f"at offset {text(operation.result)}"
+    end = f", end {operation.end}" if operation.end is not None else ""
+    if operation.f == "fetch":
+        return (text(operation.result) if operation.result else "nothing") + end
+    if operation.result is None:
+        reads = operation.f in ("read", "get", "dequeue")
+        return "nil" if reads else "ok"
+    return text(operation.result) + end
+
+
+def short(operation: Operation) -> str:
+    """An operation in its bar."""
+    answered = operation.outcome == OK and operation.result is not None
+    if operation.f == "fetch":
+        return text(f"fetch{_fetched(operation) if answered else ''}", BAR_MAX)
+    argument = "" if operation.argument is None else f" {text(operation.argument, BAR_MAX)}"
+    result = f"→{text(operation.result, BAR_MAX)}" if answered else ""
+    return text(f"{operation.f}{argument}{result}", BAR_MAX)
+
+
+def _fetched(operation: Operation) -> str:
+    """Which offsets were read; of none, from where they were asked."""
+    if not operation.result:
+        return "" if operation.argument is None else f" {operation.argument}: ∅"
+    first, last = operation.result[0][0], operation.result[-1][0]
+    return f" {first}" if first == last else f" {first}–{last}"  # noqa: RUF001
+
+
+def when(moment: int | None, history: History) -> str:
+    """A time in the largest unit that keeps its digits few; an event's number without a clock."""
+    if moment is None:
+        return "never"
+    if history.time_unit not in _UNITS:
+        return f"event {moment:,}"
+    return duration(moment, history.time_unit)
+
+
+def duration(length: int, unit: str) -> str:
+    """A length of time: 1.5 ms, 20 s; so many events without a clock."""
+    if unit not in _UNITS:
+        return f"{length:,} events"
+    for size, name in _UNITS[unit]:
+        if abs(length) >= size:
+            return f"{length / size:,.6g} {name}"
+    return f"0 {_UNITS[unit][-1][1]}"
+
+
+def sentence(operation: Operation, history: History) -> str:
+    """An operation in full, for hints and for those who listen to the page."""
+    place = f"line {operation.line}" if operation.line else f"operation {operation.index}"
+    key = f" of {text(operation.key)}" if operation.key is not None else ""
+    end = when(operation.completed, history)
+    return (
+        f"process {operation.process}: {asked(operation)}{key}; {told(operation)}. "
+        f"{OUTCOME_WORDS[operation.outcome]}, {when(operation.invoked, history)} to {end}, {place}"
+    )

@@ -1,0 +1,97 @@
+"""What was found about one history: what `kraftcheck check` prints and its page shows.
+
+Law of this file: whatever a checker has found is here in words and numbers, so that the page, the
+line on the terminal and the JSON say the same. All text in it may come from the history's file.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from traces.checkers.verdict import Certificate
+
+
+class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
+    """All findings of one kind, by Jepsen's name. The first certificate is the smallest."""
+
+    name: str
+    count: int
+    allowed: bool
+    """Whether the configuration allows it."""
+    reason: str
+    """Why it is allowed, or what it breaks."""
+    certificates: tuple[Certificate, ...] = ()
+
+
+class Staleness(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the reads of one partition lagged behind what was acknowledged.
+
+    reads: how many there were. delays: of each stale one, for how long at least the first record
+    that it missed had been there, in the history's unit (Jepsen's realtime lag). missed: of each
+    stale one, how many records it missed.
+    """
+
+    key: str | None
+    reads: int
+    delays: tuple[int, ...]
+    missed: tuple[int, ...]
+
+
+class Object(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one object: one key of a map, one partition of a topic, or all there is."""
+
+    key: str | None
+    verdict: str
+    level: str | None = None
+    operations: int = 0
+    certificate: Certificate | None = None
+    reason: str | None = None
+    witness: tuple[int, ...] | None = None
+    prefix: int | None = None
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement of a history.
+
+    level: the strongest that holds for every object, None when not even the weakest does or it is
+    not known; promised: the level that it is held against, and why that one. certificate: the
+    smallest evidence against it. configuration: what was assumed. runs: how many of them a trace
+    has. command: how to have this judgement again.
+    """
+
+    file: str
+    format: str
+    model: str
+    verdict: str
+    level: str | None = None
+    promised: str | None = None
+    because: str = ""
+    certificate: Certificate | None = None
+    reason: str | None = None
+    seconds: float = 0.0
+    operations: int = 0
+    indeterminate: int = 0
+    failed: int = 0
+    processes: int = 0
+    runs: int | None = None
+    objects: tuple[Object, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    staleness: tuple[Staleness, ...] = ()
+    configuration: dict[str, str] = {}
+    command: str = ""
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that could not be read as a history; `unrecognised` if it is in no format at all."""
+
+    file: str
+    line: int
+    reason: str
+    unrecognised: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}:{self.line}: {self.reason}"
+            if self.line
+            else f"{self.file}: {self.reason}"
+        )
