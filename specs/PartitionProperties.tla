@@ -115,18 +115,20 @@ ValidControllerIsrAndElr ==
   /\ ~ElrEnabled => partition.elr = {} /\ partition.isr # {}
 
 (* Nobody who is fenced or stops is in the ISR; without ELR, its last       *)
-(* member may be (C10).                                                     *)
+(* member may be (C10).  One who stops may lead: Kafka elects whom it       *)
+(* unfences without a look at that (a heartbeat from before the stop came   *)
+(* late, after the session had timed out).                                  *)
 ValidControllerState ==
   LET isr == controller.partition.isr IN
   (ElrEnabled \/ Cardinality(isr) > 1) =>
     \A b \in isr : /\ ~controller.registrations[b].fenced
-                   /\ ~controller.registrations[b].stopping
+                   /\ controller.registrations[b].stopping => b = controller.partition.leader
 
 FencedNeverElectedStep ==
   LET leader == controller'.partition.leader IN
   (controller'.partition.leaderEpoch # controller.partition.leaderEpoch /\ leader # Nobody)
     => /\ ~controller'.registrations[leader].fenced
-       /\ ~controller'.registrations[leader].stopping
+       /\ controller'.registrations[leader].stopping => controller.registrations[leader].fenced
 FencedNeverElected == [][FencedNeverElectedStep]_vars
 
 -----------------------------------------------------------------------------
@@ -196,17 +198,19 @@ MonotonicTrueHighWatermarkStep ==
          => rows'[n].highWatermark >= rows[n].highWatermark
 MonotonicTrueHighWatermark == [][MonotonicTrueHighWatermarkStep]_vars
 
-(* A value is answered when enough copies of it exist.                      *)
+(* A value is answered when enough copies of it exist, or some were deleted.*)
 AckedHasMinIsrCopiesStep ==
   \A value \in acked' \ acked :
-    Cardinality({n \in Brokers : value \in ValuesIn(rows'[n].log)}) >= MinCopies
+    Cardinality({n \in Brokers : value \in ValuesIn(rows'[n].log) \/ rows'[n].logStart > 0})
+      >= MinCopies
 AckedHasMinIsrCopies == [][AckedHasMinIsrCopiesStep]_vars
 
 (* Clients send a value once, or again and again as idempotent producers.   *)
 NoDuplicate ==
   \A n \in Brokers :
     LET log == rows[n].log IN
-    \A i, j \in 1..Len(log) : (i # j /\ log[i] # Gone) => log[i].value # log[j].value
+    \A i, j \in 1..Len(log) :
+      (i # j /\ log[i] # Gone /\ log[i].value # Corrupt) => log[i].value # log[j].value
 
 -----------------------------------------------------------------------------
 (* What clients are told.                                                   *)
