@@ -36,6 +36,7 @@ from reference.core.partition_messages import (
     ProduceResponse,
 )
 from reference.core.partition_types import (
+    CORRUPT,
     GONE,
     INITIAL_OFFSET,
     NO_PENDING,
@@ -288,13 +289,15 @@ def valid_controller_state(
     history: PartitionHistory,
     handlers: BrokerHandlers,
 ) -> str | None:
-    """Nobody who is fenced or stops is in the ISR; without ELR, its last member may be (C10)."""
+    """Nobody who is fenced or stops is in the ISR; without ELR, its last member may be (C10). One
+    who stops may lead: Kafka elects whom it unfences without a look at that.
+    """
     isr = after.controller.partition.isr
     if not handlers.constants.elr_enabled and len(isr) <= 1:
         return None
     for b in isr:
         registration = after.controller.registrations[position(after, b)]
-        if registration.fenced or registration.stopping:
+        if registration.fenced or (registration.stopping and b != chosen_leader(after)):
             return f"broker {b} is fenced or stops, and is in the ISR {isr}"
     return None
 
@@ -306,12 +309,14 @@ def fenced_never_elected(
     history: PartitionHistory,
     handlers: BrokerHandlers,
 ) -> str | None:
-    """Nobody is elected who is fenced or stops (KAFKA-19522)."""
+    """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522)."""
     old, new = before.controller.partition, after.controller.partition
     if new.leader_epoch == old.leader_epoch or new.leader == NOBODY:
         return None
-    registration = after.controller.registrations[position(after, new.leader)]
-    if registration.fenced or registration.stopping:
+    at = position(after, new.leader)
+    registration = after.controller.registrations[at]
+    unfenced = before.controller.registrations[at].fenced
+    if registration.fenced or (registration.stopping and not unfenced):
         return f"broker {new.leader} was elected and is fenced or stops"
     return None
 
@@ -487,9 +492,11 @@ def acked_has_min_isr_copies(
     history: PartitionHistory,
     handlers: BrokerHandlers,
 ) -> str | None:
-    """A value is answered when enough copies of it exist."""
+    """A value is answered when enough copies of it exist, or some were deleted."""
     for value in sorted(history.acked - history.acked_before):
-        copies = [n for n, row in after.rows.items() if value in values_in(row.log)]
+        copies = [
+            n for n, row in after.rows.items() if value in values_in(row.log) or row.log_start > 0
+        ]
         if len(copies) < handlers.constants.effective_min_isr:
             return f"value {value} was acked with copies on {copies} only"
     return None
@@ -504,7 +511,7 @@ def no_duplicate(
 ) -> str | None:
     """A value stands once in a log: clients send it once, or again as idempotent producers."""
     for n, row in after.rows.items():
-        values = [record.value for record in row.log if record != GONE]
+        values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
         if len(set(values)) < len(values):
             return f"the log of broker {n} has a value twice"
     return None

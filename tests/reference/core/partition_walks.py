@@ -93,6 +93,7 @@ class Moves:
     late: float = 0.05
     fold: float = 0.3
     failover: float = 0.005
+    unclean: float = 0.3
     acks: tuple[int, ...] = (-1, -1, -1, 1, 0)
     idempotent: float = 0.7
 
@@ -193,7 +194,7 @@ class PartitionWalk:
         if chance.random() < moves.failover:
             return ControllerFailover()
         if chance.random() < 0.5:
-            return ElectLeaders(chance.choice(("PREFERRED", "PREFERRED", "UNCLEAN")))
+            return ElectLeaders("UNCLEAN" if chance.random() < moves.unclean else "PREFERRED")
         return SessionTimeout(chance.choice(self.constants.brokers))
 
     def metadata_update(self, row: BrokerRow, unread: int) -> MetadataUpdate:
@@ -248,8 +249,9 @@ class PartitionWalk:
         epoch = chance.choice([UNDEFINED, row.leader_epoch, row.leader_epoch - 1])
         if kind < 0.5:
             return self.produce(node)
-        if kind < 0.6 and self.produced:
-            again = chance.choice(self.produced[-4:])
+        repeatable = [m for m in self.produced[-6:] if m.producer != UNDEFINED]
+        if kind < 0.6 and repeatable:
+            again = chance.choice(repeatable)
             return ProduceRequest(
                 *(CLIENTS, node, again.client, again.acks, again.values),
                 *(again.producer, again.producer_epoch, again.sequence),
