@@ -66,6 +66,8 @@ def render(history: History, judged: Judged) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Nothing that is shown may turn the direction of the text, or be a control character.
+        finalize=lambda value: words.printable(value) if type(value) is str else value,
     )
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["cut"] = words.text

@@ -56,7 +56,7 @@ def orders(history: History, wanted: Sequence[tuple[str | None, Sequence[int]]])
 
 def _said(operation: Operation) -> Iterable[tuple[int, Any]]:
     """(offset, value) of everything that an operation says is in the log."""
-    if operation.f == "append" and operation.outcome != FAIL and operation.result is not None:
+    if operation.f == "append" and operation.outcome != FAIL and type(operation.result) is int:
         yield operation.result, operation.argument
     elif operation.f == "fetch":
         yield from operation.result or ()

@@ -6,7 +6,7 @@ read, and nothing needs to be scrolled sideways; the axis says the times.
 
 Which are drawn is the matter of history_choice.py; where many are left out is marked here. An
 indeterminate operation is drawn to the end of the strip in which it began, though it never ends;
-only one of the certificate goes on through all strips.
+only one of the certificate goes on through all strips, and one that takes effect later up to there.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class _Scene(NamedTuple):
             and until(o) >= begin
             and (o.invoked < end or is_last or low == high)
             and (until(o) > begin or low == 0)
-            and (o.invoked >= begin or until(o) < inf or o.index in self.certificate)
+            and (o.invoked >= begin or until(o) < inf or self._goes_on(o, low, points))
         ]
         processes = sorted({o.process for o in inside})
         scale = self._scale(low, high)
@@ -234,6 +234,12 @@ class _Scene(NamedTuple):
             cuts=tuple(self._cuts(low, high, scale)),
             points=tuple(sorted(here, key=lambda point: point.rank)),
         )
+
+    def _goes_on(self, operation: Operation, low: int, points: Mapping[int, Point]) -> bool:
+        """Whether an indeterminate operation of an earlier strip matters in this one."""
+        point = points.get(operation.index)
+        late = point is not None and point.x >= self.places[low]
+        return late or operation.index in self.certificate
 
     def _process_of(self, index: int) -> int:
         return next(o.process for o in self.chosen if o.index == index)
@@ -398,7 +404,7 @@ def _points(
     found = {}
     for base, members in groups.items():
         left = places[base]
-        right = places[base + 1] if base + 1 < len(places) else left + 60
+        right = places[base + 1] if base + 1 < len(places) else left + 20
         for nth, (at, operation) in enumerate(members, 1):
             x = left + (right - left) * nth / (len(members) + 1)
             found[operation.index] = Point(x, 0.0, at + 1, operation.index)

@@ -24,8 +24,15 @@ _UNITS["us"] = tuple((size // 1000, name) for size, name in _UNITS["ns"][:3])
 def text(value: Any, length: int = VALUE_MAX) -> str:
     """A value on one line, its end left out if it is long."""
     said = _notation(value, length + 1)
-    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in said)
+    said = printable(said)
     return said if len(said) <= length else said[: length - 1] + "…"
+
+
+def printable(said: str) -> str:
+    """The text without control characters, line ends and marks that turn its direction."""
+    if said.isprintable():
+        return said
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in said)
 
 
 def _notation(value: Any, length: int) -> str:
