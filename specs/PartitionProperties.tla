@@ -114,15 +114,14 @@ ValidControllerIsrAndElr ==
   /\ Cardinality(partition.isr) >= MinCopies => partition.elr = {}
   /\ ~ElrEnabled => partition.elr = {} /\ partition.isr # {}
 
-(* Nobody who is fenced or stops is in the ISR; without ELR, its last       *)
-(* member may be (C10).  One who stops may lead: Kafka elects whom it       *)
-(* unfences without a look at that (a heartbeat from before the stop came   *)
-(* late, after the session had timed out).                                  *)
+(* Nobody who is fenced is in the ISR; without ELR, its last member may be  *)
+(* (C10).  One who stops may be: Kafka elects whom it unfences without a    *)
+(* look at that (a heartbeat from before the stop came late, after the      *)
+(* session had timed out).                                                  *)
 ValidControllerState ==
   LET isr == controller.partition.isr IN
   (ElrEnabled \/ Cardinality(isr) > 1) =>
-    \A b \in isr : /\ ~controller.registrations[b].fenced
-                   /\ controller.registrations[b].stopping => b = controller.partition.leader
+    \A b \in isr : ~controller.registrations[b].fenced
 
 FencedNeverElectedStep ==
   LET leader == controller'.partition.leader IN
