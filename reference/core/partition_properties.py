@@ -289,16 +289,15 @@ def valid_controller_state(
     history: PartitionHistory,
     handlers: BrokerHandlers,
 ) -> str | None:
-    """Nobody who is fenced or stops is in the ISR; without ELR, its last member may be (C10). One
-    who stops may lead: Kafka elects whom it unfences without a look at that.
+    """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10). One who stops
+    may be: Kafka elects whom it unfences without a look at that.
     """
     isr = after.controller.partition.isr
     if not handlers.constants.elr_enabled and len(isr) <= 1:
         return None
     for b in isr:
-        registration = after.controller.registrations[position(after, b)]
-        if registration.fenced or (registration.stopping and b != chosen_leader(after)):
-            return f"broker {b} is fenced or stops, and is in the ISR {isr}"
+        if after.controller.registrations[position(after, b)].fenced:
+            return f"broker {b} is fenced, and is in the ISR {isr}"
     return None
 
 

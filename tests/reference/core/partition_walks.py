@@ -19,6 +19,7 @@ from reference.core.partition_messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
+    AlterPartitionRequest,
     BrokerCrash,
     BrokerFlush,
     BrokerRestart,
@@ -94,6 +95,11 @@ class Moves:
     fold: float = 0.3
     failover: float = 0.005
     unclean: float = 0.3
+    again: bool = True
+    """Whether an AlterPartition may arrive once more after it was answered. No connection does
+    that, and the leader relies on it: it takes back what was refused as INELIGIBLE_REPLICA, and a
+    copy that came later, when the replica is active again, would be accepted.
+    """
     acks: tuple[int, ...] = (-1, -1, -1, 1, 0)
     idempotent: float = 0.7
 
@@ -166,9 +172,12 @@ class PartitionWalk:
         chance, moves = self.chance, self.moves
         if self.network and chance.random() < moves.late:
             m = chance.choice(self.network)
-            return m.destination, m  # type: ignore[return-value]
+            if moves.again or not isinstance(m, AlterPartitionRequest):
+                return m.destination, m  # type: ignore[return-value]
         if self.fresh and chance.random() < 0.6:
             m = self.fresh.pop(chance.randrange(len(self.fresh)))
+            if not moves.again and isinstance(m, AlterPartitionRequest):
+                self.fresh = [other for other in self.fresh if other != m]
             return m.destination, m  # type: ignore[return-value]
         if chance.random() < moves.fence:
             return CONTROLLER, self.controller_input()
