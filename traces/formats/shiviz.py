@@ -7,18 +7,21 @@ Source: the ShiViz tool (bestchai/shiviz), whose parser is told by the expressio
 draws happened-before from the clocks alone. A client history has no messages, so what happened
 before what is what every client can know: an operation that was answered before another began came
 before it. A completion is therefore an event of its process that the next invocation of any other
-process has heard of.
+process has heard of. Of a run that we recorded there is more: `write_run` has its messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
+from traces.formats import trace
 from traces.history import History, Operation
 
+NAME: Final = "shiviz"
 PARSER: Final = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
 """What ShiViz asks for: paste it as the log parsing expression."""
 
@@ -47,6 +50,40 @@ def write(history: History) -> Iterator[str]:
         yield f"{host} {msgspec.json.encode(clock).decode()}\n{text}\n"
 
 
+def write_run(directory: Path, run: int) -> Iterator[str]:
+    """A recorded run of ours: its nodes as hosts, its steps as events, its messages as what orders
+    them. A message is its content: one that was sent twice was heard from whoever sent it last.
+
+    Raises HistoryError.
+    """
+    yield f"{PARSER}\n\n"
+    clocks: dict[str, dict[str, int]] = {}
+    sent: dict[int, dict[str, int]] = {}
+    for step in trace.steps(directory, run):
+        host = f"node-{step.node}"
+        clock = clocks.setdefault(host, {})
+        number, consumed = step.input
+        for other, time in sent.get(number, {}).items():
+            clock[other] = max(clock.get(other, 0), time)
+        clock[host] = clock.get(host, 0) + 1
+        for message, _ in step.sent:
+            sent[message] = dict(clock)
+        text = f"{step.time / 1e6:.6f} s {step.action}{_fields(consumed)}"
+        role = f"{step.row.get('role')} in epoch {step.row.get('epoch')}"
+        line = _one_line(f"{text}; {role}; sends {len(step.sent)}")
+        yield f"{host} {msgspec.json.encode(clock).decode()}\n{line}\n"
+
+
+def _fields(consumed: dict[str, Any]) -> str:
+    """A message's or event's fields, without what it consists of in turn."""
+    plain = ((name, each) for name, each in consumed.items() if name != "type")
+    return "".join(f" {n}={v}" for n, v in plain if isinstance(v, int | str))
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def _firsts(history: History) -> Iterator[Operation]:
     group = None
     for operation in history.operations:
@@ -62,4 +99,4 @@ def described(operation: Operation, *, answered: bool) -> str:
     if answered:
         told = operation.error if operation.error is not None else operation.result
         text += f" -> {operation.outcome}" + ("" if told is None else f" {told!r}")
-    return "".join(c if c.isprintable() else " " for c in text)
+    return _one_line(text)

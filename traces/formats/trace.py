@@ -12,13 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces import schema
-from traces.history import FAIL, INDETERMINATE, OK, History, HistoryError, Operation
+from traces.history import (
+    FAIL,
+    INDETERMINATE,
+    OK,
+    Annotation,
+    History,
+    HistoryError,
+    Operation,
+)
 
 NAME: Final = "trace"
 MODEL: Final = "partition-log"
@@ -59,12 +68,89 @@ def histories(directory: Path) -> Iterator[tuple[int, History]]:
 
 
 def history(directory: Path, run: int) -> History:
-    """One run's. Raises HistoryError: it cannot be read, or there is no such run."""
+    """One run's, with its crashes and leaders. Raises HistoryError: damaged, or no such run."""
     for table in tables(directory):
         found = table.filter(pc.equal(table["run"], run))
         if found.num_rows:
-            return history_of(directory, run, found["history"][0].as_py())
+            read = history_of(directory, run, found["history"][0].as_py())
+            known = tuple(what_happened(steps(directory, run)))
+            return msgspec.structs.replace(read, annotations=known)
     raise HistoryError(str(directory), 0, f"has no run {run}")
+
+
+# -- What happened inside, as far as a reader of the history wants to know
+
+
+class Step(NamedTuple):
+    """A step of a run: when (virtual us), which node, and what it consumed and sent.
+
+    row, before: the node's row after and before it, fields by name. input, sent: content by name,
+    with an id that is the same for the same content.
+    """
+
+    time: int
+    node: int
+    action: str
+    before: dict[str, Any]
+    row: dict[str, Any]
+    input: tuple[int, dict[str, Any]]
+    sent: tuple[tuple[int, dict[str, Any]], ...]
+
+
+def steps(directory: Path, run: int) -> Iterator[Step]:
+    """The steps of one run in order. Raises HistoryError."""
+    try:
+        for entry in schema.read_manifest(directory).parts:
+            if entry.first_run <= run < entry.first_run + entry.runs:
+                yield from _steps(schema.read_part(directory, entry), run)
+                return
+    except schema.TraceError as error:
+        raise HistoryError(*_place(error)) from None
+    except msgspec.MsgspecError as error:
+        raise HistoryError(str(directory), 0, f"run {run} cannot be decoded: {error}") from None
+    raise HistoryError(str(directory), 0, f"has no run {run}")
+
+
+def _steps(part: schema.PartTables, run: int) -> Iterator[Step]:
+    at = run - part.first_run
+    ids = part.tables["runs"]["steps"][at].as_py()
+    times = part.tables["runs"]["times"][at].as_py()
+    taken = {row["id"]: row for row in part.tables["steps"].take(sorted(set(ids))).to_pylist()}
+    decode = msgspec.msgpack.Decoder().decode
+
+    def body(table: str, number: int) -> dict[str, Any]:
+        found: dict[str, Any] = decode(part.tables[table]["body"][number].as_py())
+        return found
+
+    for number, time in zip(ids, times, strict=True):
+        step = taken[number]
+        yield Step(
+            time=time,
+            node=step["node"],
+            action=step["action"],
+            before=body("rows", step["before"]),
+            row=body("rows", step["after"]),
+            input=(step["input"], body("inputs", step["input"])),
+            sent=tuple((each, body("inputs", each)) for each in step["sent"]),
+        )
+
+
+def what_happened(run: Iterator[Step]) -> Iterator[Annotation]:
+    """Crashes, from each to its restart, and the leader epochs as they began."""
+    down: dict[int, int] = {}
+    end = 0
+    for step in run:
+        end = step.time
+        if step.action == "HandleCrash":
+            down[step.node] = step.time
+        elif step.action == "HandleRestart" and step.node in down:
+            label = f"node {step.node} is down"
+            yield Annotation(at=down.pop(step.node), until=end, kind="fault", label=label)
+        if step.row.get("role") == "Leader" and step.before.get("role") != "Leader":
+            label = f"epoch {step.row['epoch']}: node {step.node} leads"
+            yield Annotation(at=end, kind="leader epoch", label=label, key=PARTITION)
+    for node, since in down.items():
+        yield Annotation(at=since, until=end, kind="fault", label=f"node {node} is down")
 
 
 def history_of(directory: Path, run: int, recorded: list[dict[str, Any]]) -> History:

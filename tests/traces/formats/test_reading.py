@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchmarks import _texts as texts
@@ -229,7 +230,30 @@ def test_a_damaged_trace_is_one_line(tmp_path: Path) -> None:
     assert caught.value.path == str(part)
 
 
+def test_a_run_says_who_led_and_who_was_down() -> None:
+    labels = {a.label: a for a in trace.history(GOLDEN, 0).annotations}
+    assert labels["epoch 1: node 0 leads"].kind == "leader epoch"
+    for annotation in labels.values():
+        assert annotation.until is None or annotation.until >= annotation.at
+
+
 # -- ShiViz
+
+
+@pytest.mark.parametrize("run", range(4))
+def test_shiviz_of_a_run_is_in_causal_order(run: int) -> None:
+    """Each event follows the one before it on its host, and knows no event that is to come."""
+    lines = "".join(shiviz.write_run(GOLDEN, run)).splitlines()[2:]
+    seen: dict[str, int] = {}
+    foreign = 0
+    for line in lines[::2]:
+        host, _, clock_text = line.partition(" ")
+        clock = msgspec.json.decode(clock_text)
+        assert clock[host] == seen.get(host, 0) + 1
+        assert all(time <= seen.get(other, 0) for other, time in clock.items() if other != host)
+        seen[host] = clock[host]
+        foreign += len(clock) > 1
+    assert len(lines) == 2 * sum(seen.values()) and foreign > 10
 
 
 def test_shiviz_clocks_are_what_clients_can_know(tmp_path: Path) -> None:
