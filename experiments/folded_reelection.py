@@ -21,24 +21,18 @@ Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not 
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from live.artifacts import ArtifactError, version
-from live.cluster import Cluster, ClusterError
-from live.islands import IslandError
+from experiments.tools import Partition, click_errors
+from live.cluster import Cluster
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
-TOPIC = "t"
-ELECT = Path(__file__).resolve().parent / "Elect.java"
 SETTINGS = {
     # Nobody is fenced and nobody leaves the ISR while links are cut by hand.
     "broker.session.timeout.ms": "600000",
@@ -47,118 +41,58 @@ SETTINGS = {
     "auto.leader.rebalance.enable": "false",
     "unclean.leader.election.enable": "false",
 }
-PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
-class Experiment:
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._began = time.monotonic()
-        # Asked from a host that does not depend on A.
-        self._admins = f"{cluster.node(F).listener},{cluster.node(G).listener}"
+def run(cluster: Cluster, apart: bool) -> bool:
+    """Whether the record was acked and then lost."""
+    partition = Partition(cluster, PRODUCER, ADMIN, (A, F, G))
 
-    def say(self, what: str) -> None:
-        ends = "  ".join(f"{host}: {self._log(host)}" for host in (A, F, G))
-        click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
-
-    def run(self, apart: bool) -> bool:
-        """Whether the record was acked and then lost."""
-        self._create()
-        time.sleep(3)
-        self.say("topic created, A leads")
-        self._cluster.cut(A, F)
-        producer = self._produce()
-        time.sleep(6)
-        self.say("F cut from A, record produced to A, not acked")
-        self._cluster.cut(A, CONTROLLER)
-        self._elect((F, A, G))
-        self.say("A cut from the controller, F elected")
-        if apart:
-            self._hear("A has heard of the first election")
-        self._cluster.cut(A, G)
-        self._elect((A, F, G))
-        self.say("G cut from A, A elected again")
-        if not apart:
-            self._hear("A has heard of both elections")
-        self._cluster.heal(A, F)
-        acked = acked_offsets(producer)
-        self.say(f"F reaches A; acked: offset {acked}" if acked else "F reaches A; not acked")
-        self._cluster.kill(A)
-        self._elect((G, F, A))
-        time.sleep(3)
-        self.say("A killed, G elected from the ISR")
-        values = self._read()
-        click.echo(f"a consumer reads {len(values)} records: {values}")
-        return bool(acked) and not values
-
-    def _hear(self, what: str) -> None:
-        self._cluster.heal(A, CONTROLLER)
+    def hear(what: str) -> None:
+        cluster.heal(A, CONTROLLER)
         time.sleep(8)
-        self.say(what)
+        partition.say(what)
 
-    def _create(self) -> None:
-        order = ":".join(str(self._cluster.node(host).number) for host in (A, F, G))
-        words = ["--replica-assignment", order, "--config", "min.insync.replicas=2"]
-        main = "org.apache.kafka.tools.TopicCommand"
-        known = ["--bootstrap-server", self._admins, "--create", "--topic", TOPIC]
-        self._cluster.run_tool(ADMIN, main, *known, *words)
-
-    def _elect(self, order: Sequence[str]) -> None:
-        """Makes the first of `order` the preferred leader, and elects it."""
-        numbers = ",".join(str(self._cluster.node(host).number) for host in order)
-        self._cluster.run_tool(ADMIN, str(ELECT), self._admins, TOPIC, numbers)
-        time.sleep(4)
-
-    def _produce(self) -> subprocess.Popen[str]:
-        file = self._cluster.directory / "producer.properties"
-        file.write_text(PATIENT, encoding="utf-8")
-        known = ["--bootstrap-server", self._cluster.node(A).listener, "--topic", TOPIC]
-        words = ["--max-messages", "1", "--acks", "-1", "--command-config", str(file)]
-        main = "org.apache.kafka.tools.VerifiableProducer"
-        return self._cluster.tool(PRODUCER, main, *known, *words)
-
-    def _read(self) -> list[str]:
-        known = ["--bootstrap-server", self._cluster.node(G).listener, "--topic", TOPIC]
-        words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
-        main = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-        process = self._cluster.tool(ADMIN, main, *known, *words)
-        output, _ = process.communicate(timeout=90)
-        return [line for line in output.splitlines() if line.isdigit()]
-
-    def _log(self, host: str) -> str:
-        """How much of the partition lies on the broker's disk."""
-        file = self._cluster.partition_file(host, f"{TOPIC}-0", f"{0:020}.log")
-        return f"{file.stat().st_size} bytes" if file.exists() else "none"
-
-
-def acked_offsets(producer: subprocess.Popen[str]) -> list[int]:
-    """The offsets that Kafka's VerifiableProducer reports as acked within half a minute."""
-    try:
-        output, _ = producer.communicate(timeout=30)
-    except subprocess.TimeoutExpired:
-        producer.kill()
-        output, _ = producer.communicate()
-    events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    return [event["offset"] for event in events if event["name"] == "producer_send_success"]
+    cluster.cut(ADMIN, A)  # commands must not depend on A
+    partition.create(asking=F)
+    partition.say("topic created, A leads")
+    cluster.cut(A, F)
+    producer = partition.produce(A, acks=-1)
+    time.sleep(6)
+    partition.say("F cut from A, record produced to A, not acked")
+    cluster.cut(A, CONTROLLER)
+    partition.elect((F, A, G), asking=(F, G))
+    partition.say("A cut from the controller, F elected")
+    if apart:
+        hear("A has heard of the first election")
+    cluster.cut(A, G)
+    partition.elect((A, F, G), asking=(F, G))
+    partition.say("G cut from A, A elected again")
+    if not apart:
+        hear("A has heard of both elections")
+    cluster.heal(A, F)
+    acked = partition.await_acks(producer)
+    partition.say(f"F reaches A; acked: offset {acked[0]}" if acked else "F reaches A; not acked")
+    cluster.kill(A)
+    partition.elect((G, F, A), asking=(F, G))
+    time.sleep(3)
+    partition.say("A killed, G elected from the ISR")
+    values = partition.read(G)
+    click.echo(f"a consumer reads {len(values)} records")
+    return bool(acked) and not values
 
 
 @click.command()
 @click.option("--apart", is_flag=True, help="A hears of each election when it happens.")
+@click_errors("folded_reelection")
 def main(apart: bool) -> None:
     """Try whether a leader that missed another leader acks what it should not."""
-    try:
-        click.echo(f"Apache Kafka {version()}, three brokers and a controller")
-        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-            guests = (PRODUCER, ADMIN)
-            cluster = Cluster.up(Path(name), "one-controller", True, SETTINGS, guests)
-            try:
-                cluster.cut(ADMIN, A)
-                lost = Experiment(cluster).run(apart)
-            finally:
-                cluster.down()
-    except (ArtifactError, IslandError, ClusterError) as error:
-        click.echo(f"folded_reelection: {error}", err=True)
-        sys.exit(3)
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        guests = (PRODUCER, ADMIN)
+        cluster = Cluster.up(Path(name), "one-controller", True, SETTINGS, guests)
+        try:
+            lost = run(cluster, apart)
+        finally:
+            cluster.down()
     click.echo("VIOLATED: an acked record was lost" if lost else "no acked record was lost")
     sys.exit(int(lost))
 

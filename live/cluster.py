@@ -61,8 +61,12 @@ class Node(msgspec.Struct, frozen=True):
         return f"{self.address}:{BROKER_PORT + self.number}"
 
     @property
+    def quorum_port(self) -> int:
+        return CONTROLLER_PORT + self.number
+
+    @property
     def quorum_listener(self) -> str:
-        return f"{self.address}:{CONTROLLER_PORT + self.number}"
+        return f"{self.address}:{self.quorum_port}"
 
 
 class State(msgspec.Struct, frozen=True):

@@ -1,0 +1,129 @@
+"""One partition of a real cluster, asked and changed with Kafka's own commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
+from pathlib import Path
+
+import click
+
+from live.artifacts import ArtifactError, version
+from live.cluster import Cluster, ClusterError
+from live.islands import IslandError
+
+TOPIC = "t"
+ELECT = Path(__file__).resolve().parent / "Elect.java"
+TOOLS = "org.apache.kafka.tools"
+PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
+
+
+def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """What keeps an experiment from being tried is one line, and exit code 3."""
+
+    def decorated(main: Callable[..., None]) -> Callable[..., None]:
+        @wraps(main)
+        def wrapped(**options: bool) -> None:
+            try:
+                click.echo(f"Apache Kafka {version()}, three brokers and a controller")
+                main(**options)
+            except (ArtifactError, IslandError, ClusterError) as error:
+                click.echo(f"{name}: {error}", err=True)
+                sys.exit(3)
+
+        return wrapped
+
+    return decorated
+
+
+class Partition:
+    """Partition 0 of one topic. `producer`, `admin`: the guests on which clients run."""
+
+    def __init__(self, cluster: Cluster, producer: str, admin: str, order: Sequence[str]) -> None:
+        self._cluster = cluster
+        self._producer = producer
+        self._admin = admin
+        self._order = order
+        self._began = time.monotonic()
+
+    def say(self, what: str) -> None:
+        """What has happened, with how much of the partition lies on each broker's disk."""
+        ends = "  ".join(f"{host}: {self._size(host)}" for host in sorted(self._order))
+        click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
+
+    def create(self, *, asking: str) -> None:
+        """With min.insync.replicas 2; the first of the order leads."""
+        order = ":".join(self._numbers(self._order))
+        words = ["--replica-assignment", order, "--config", "min.insync.replicas=2"]
+        self._ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
+        time.sleep(3)
+
+    def elect(self, order: Sequence[str], *, asking: Sequence[str]) -> None:
+        """Makes the first of the order the preferred leader, and elects it."""
+        known = ",".join(self._cluster.node(host).listener for host in asking)
+        numbers = ",".join(self._numbers(order))
+        self._cluster.run_tool(self._admin, str(ELECT), known, TOPIC, numbers)
+        time.sleep(4)
+
+    def produce(self, leader: str, *, acks: int) -> subprocess.Popen[str]:
+        """Begins to produce one record."""
+        file = self._cluster.directory / "producer.properties"
+        file.write_text(PATIENT, encoding="utf-8")
+        known = ["--bootstrap-server", self._cluster.node(leader).listener, "--topic", TOPIC]
+        words = ["--max-messages", "1", "--acks", str(acks), "--command-config", str(file)]
+        return self._cluster.tool(self._producer, f"{TOOLS}.VerifiableProducer", *known, *words)
+
+    def await_acks(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[int]:
+        """The offsets that were acked within that time."""
+        try:
+            output, _ = producer.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            producer.kill()
+            output, _ = producer.communicate()
+        events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        return [event["offset"] for event in events if event["name"] == "producer_send_success"]
+
+    def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> None:
+        """Raises ClusterError: the ISR is another one after that time."""
+        self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
+
+    def await_leader(self, host: str, *, asking: str, seconds: float = 60) -> None:
+        """Raises ClusterError: somebody else leads after that time."""
+        self._await(r"Leader: (\S+)", set(self._numbers([host])), asking, seconds)
+
+    def read(self, asking: str) -> list[str]:
+        """The values that a consumer sees from the beginning."""
+        known = ["--bootstrap-server", self._cluster.node(asking).listener, "--topic", TOPIC]
+        words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
+        process = self._cluster.tool(
+            self._admin, f"{TOOLS}.consumer.ConsoleConsumer", *known, *words
+        )
+        output, _ = process.communicate(timeout=90)
+        return [line for line in output.splitlines() if line.isdigit()]
+
+    def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while True:
+            said = self._ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
+            found = re.search(pattern, said)
+            if found is not None and set(found[1].split(",")) == wanted:
+                return
+            if time.monotonic() > deadline:
+                seen = found[0] if found else "nothing"
+                raise ClusterError(f"{seen} after {seconds:.0f} seconds, not {sorted(wanted)}")
+
+    def _ask(self, command: str, asking: str, *arguments: str) -> str:
+        known = ["--bootstrap-server", self._cluster.node(asking).listener]
+        return self._cluster.run_tool(self._admin, f"{TOOLS}.{command}", *known, *arguments)
+
+    def _numbers(self, hosts: Collection[str]) -> list[str]:
+        return [str(self._cluster.node(host).number) for host in hosts]
+
+    def _size(self, host: str) -> str:
+        file = self._cluster.partition_file(host, f"{TOPIC}-0", f"{0:020}.log")
+        return f"{file.stat().st_size} bytes" if file.exists() else "none"

@@ -1,0 +1,123 @@
+"""Between a broker and its controller: requests and answers of a kind can be held, and let go.
+
+On the broker's island the controller's address is given to the loopback device, and what listens
+there is this process, which passes everything on. A socket belongs to the island on which it was
+made, whoever uses it; so the listening socket is made there and handed over.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+from live.cluster import Cluster
+
+FETCH, ALTER_PARTITION = 1, 56
+"""Kafka's API keys: a broker reads the metadata log by Fetch."""
+
+_LISTEN = """
+import socket, sys
+listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
+socket.send_fds(socket.socket(fileno=int(sys.argv[3])), [b"x"], [listener.fileno()])
+"""
+
+
+class Interposer:
+    """Between broker `name` and controller `controller`, for all connections begun from now on."""
+
+    def __init__(self, cluster: Cluster, name: str, controller: str) -> None:
+        self._upstream = (cluster.node(controller).address, cluster.node(controller).quorum_port)
+        self._requests: dict[int, threading.Event] = {}
+        self._answers: dict[int, threading.Event] = {}
+        self.held = threading.Event()
+        """Set when a request has been held."""
+        self._listener = _listener_on(cluster, name, self._upstream)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def hold_requests(self, api: int) -> None:
+        self.held.clear()
+        self._requests[api] = threading.Event()
+
+    def hold_answers(self, api: int) -> None:
+        """On connections that have asked by this API, nothing comes back."""
+        self._answers[api] = threading.Event()
+
+    def let_go(self, api: int) -> None:
+        for kind in (self._requests, self._answers):
+            gate = kind.pop(api, None)
+            if gate is not None:
+                gate.set()
+
+    def close(self) -> None:
+        self._listener.close()
+        for api in (*self._requests, *self._answers):
+            self.let_go(api)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                down, _ = self._listener.accept()
+                up = socket.create_connection(self._upstream)
+            except OSError:
+                return
+            asked: set[int] = set()
+
+            def forward(frame: bytes, asked: set[int] = asked) -> None:
+                (api,) = struct.unpack_from(">h", frame)
+                asked.add(api)
+                self._wait(self._requests, api, request=True)
+
+            def backward(frame: bytes, asked: set[int] = asked) -> None:
+                for api in list(self._answers):
+                    if api in asked:
+                        self._wait(self._answers, api, request=False)
+
+            for source, sink, gate in ((down, up, forward), (up, down, backward)):
+                threading.Thread(target=_pump, args=(source, sink, gate), daemon=True).start()
+
+    def _wait(self, gates: dict[int, threading.Event], api: int, *, request: bool) -> None:
+        gate = gates.get(api)
+        if gate is not None:
+            if request:
+                self.held.set()
+            gate.wait()
+
+
+def _pump(source: socket.socket, sink: socket.socket, gate: Callable[[bytes], None]) -> None:
+    """Passes on Kafka's frames (a size of four bytes, then as many), each through the gate."""
+    try:
+        while True:
+            size = _exactly(source, 4)
+            frame = _exactly(source, struct.unpack(">i", size)[0])
+            gate(frame)
+            sink.sendall(size + frame)
+    except OSError:
+        for end in (source, sink):
+            end.close()
+
+
+def _exactly(source: socket.socket, count: int) -> bytes:
+    """Raises ConnectionError: the other side has gone."""
+    parts = []
+    while count:
+        part = source.recv(count)
+        if not part:
+            raise ConnectionError
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _listener_on(cluster: Cluster, name: str, address: tuple[str, int]) -> socket.socket:
+    subprocess.run(
+        cluster.on(name, ["ip", "addr", "add", f"{address[0]}/32", "dev", "lo"]), check=True
+    )
+    ours, theirs = socket.socketpair()
+    words = [sys.executable, "-c", _LISTEN, address[0], str(address[1]), str(theirs.fileno())]
+    subprocess.run(cluster.on(name, words), pass_fds=[theirs.fileno()], check=True)
+    _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+    return socket.socket(fileno=descriptors[0])
