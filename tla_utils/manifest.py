@@ -59,6 +59,8 @@ class Model:
     workers, heap_mb, timeout_s: how TLC is run. deadlock: whether a state without successor is a
     violation.
     bug: the bug that the model has. baseline: the model of the same bounds without the override.
+    shown_by: a model of the same module that replaces the same, and has a baseline: for overrides
+    that serve a whole family of models, such as an order given up for symmetry.
     control: the violation is wanted and no bug (a reachability probe, a negative control).
     omits: required properties that are not checked here, each with the reason.
     """
@@ -81,6 +83,7 @@ class Model:
     deadlock: bool = False
     bug: str | None = None
     baseline: str | None = None
+    shown_by: str | None = None
     control: bool = False
     omits: Mapping[str, str] = field(default_factory=dict)
 
@@ -151,16 +154,18 @@ def read_manifest(path: Path) -> Manifest:
             raise ToolError(f"{label} is named twice")
         models[model.name] = model
     for model in models.values():
-        if model.baseline is not None and model.baseline not in models:
-            known = nearest(model.baseline, models)
-            raise ToolError(f"{path}: model {model.name!r}: no baseline {model.baseline!r}{known}")
+        for key in ("baseline", "shown_by"):
+            other = getattr(model, key)
+            if other is not None and other not in models:
+                known = nearest(other, models)
+                raise ToolError(f"{path}: model {model.name!r}: no {key} {other!r}{known}")
     return Manifest(path, models)
 
 
 _REQUIRED = [f.name for f in fields(Model) if f.default is f.default_factory is MISSING]
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "module", "config", "tier", "claim", "expect"), (str,)),
-    **dict.fromkeys(("property", "bug", "baseline"), (str,)),
+    **dict.fromkeys(("property", "bug", "baseline", "shown_by"), (str,)),
     **dict.fromkeys(("length", "distinct", "depth", "generated", "workers", "heap_mb"), (int,)),
     **dict.fromkeys(("deadlock", "control"), (bool,)),
     "timeout_s": (int, float),
@@ -323,10 +328,14 @@ def _refuse_unprovable_overrides(manifest: Manifest, model: Model, files: Outlin
     """Where a replacement is to leave the verdict alone, a baseline must show that it happened."""
     if not files.replaced or model.expect == "violated":
         return
+    if model.shown_by is not None:
+        _refuse_other_overrides(manifest, model, manifest.models[model.shown_by], files)
+        return
     if model.baseline is None:
         raise ToolError(
             f"replaces {', '.join(files.replaced)} and is expected to hold: name the model "
-            "without the replacement as its baseline, so that TLC's counts show the difference"
+            "without the replacement as its baseline, so that TLC's counts show the difference, "
+            "or as shown_by one that replaces the same and has a baseline"
         )
     base = manifest.models[model.baseline]
     if base.module != model.module:
@@ -355,6 +364,16 @@ def same_counts(one: Counts, other: Counts) -> bool:
     if one.generated is not None and other.generated is not None:
         pairs.append((one.generated, other.generated))
     return all(left == right for left, right in pairs)
+
+
+def _refuse_other_overrides(manifest: Manifest, model: Model, shown: Model, files: Outline) -> None:
+    """What one model and its baseline have shown, others may use: the very same replacements."""
+    if shown.module != model.module or shown.baseline is None:
+        raise ToolError(f"is shown by {shown.name}, which has another module or no baseline")
+    theirs = read_config(_read_cfg(manifest, shown)).substituted
+    extra = sorted({left for left, _, _ in set(files.config.substituted) - set(theirs)})
+    if unshown := [name for name in extra if name in files.replaced]:
+        raise ToolError(f"replaces {', '.join(unshown)}, which {shown.name} does not show")
 
 
 # -- The manifest against the folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ def test_models_are_selected(tmp_path: Path) -> None:
         ("depth = 4", "depth = 4\nomits = { A = 1 }", "omits must be a table of reasons"),
         ('name = "two"', 'name = "toy"', "'toy' is named twice"),
         ('name = "two"', 'name = "../two"', "a name is made of letters"),
+        ('baseline = "toy"', 'shown_by = "toi"', "'t01': no shown_by 'toi'; nearest: two, toy"),
         ('baseline = "toy"', 'baseline = "toi"', "'t01': no baseline 'toi'; nearest: two, toy"),
         ("[[model]]", "[model]", r"models.toml (is no TOML|: write each)"),
         ("# The toy", "version = 2 # The toy", "unknown key 'version'"),
@@ -108,6 +110,18 @@ T03 = ("T03Same",)
         (HEAD + CHECKED + replacing("T03_MayGrow"), HOLDS, T03, "as its baseline"),
         (
             HEAD + CHECKED + replacing("T03_MayGrow"),
+            HOLDS + 'shown_by = "t02"',
+            T03,
+            "replaces MayGrow, which t02 does not show",
+        ),
+        (
+            HEAD + CHECKED + replacing("T03_MayGrow"),
+            HOLDS + 'shown_by = "toy"',
+            T03,
+            "is shown by toy, which has another module or no baseline",
+        ),
+        (
+            HEAD + CHECKED + replacing("T03_MayGrow"),
             HOLDS + 'baseline = "toy"',
             T03,
             "counts of its baseline toy: then the override changes nothing",
@@ -130,6 +144,14 @@ def test_what_cannot_mean_what_it_says_is_refused(
     with pytest.raises(ToolError, match=complaint):
         outline(manifest, manifest.models["x"])
     assert any(line.startswith("model x: ") for line in lint(manifest, REQUIRED))
+
+
+def test_what_one_model_shows_serves_others_of_other_bounds(tmp_path: Path) -> None:
+    path = write_specs(tmp_path)
+    table = 'expect = "holds"\ndistinct = 5\ndepth = 5\nshown_by = "t02"\nbug = "T02"'
+    add(tmp_path, "x", HEAD.replace("3", "5") + CHECKED + replacing("T02_MayGrow"), table)
+    manifest = read_manifest(path)
+    assert outline(manifest, replace(manifest.models["x"], overlays=("T02Timid",))).replaced
 
 
 def test_a_manifest_in_order_has_no_complaint(tmp_path: Path) -> None:
