@@ -34,12 +34,13 @@ CONSTANTS
   Planned,             \* elections may be asked for
   MaxStops,            \* clean stops
   MaxDeletes,          \* DeleteRecords
-  Acks,                \* what clients ask for
+  AcksAll,             \* what clients ask for: acks=all, or 1
   Folding,             \* several changes of metadata may be read as one
   AtomicFetch,
   KeepCaughtUp,        \* FALSE: a replica is caught up only where it is at the end
   KeepParked,          \* the purgatory, and with it who was acked
-  KeepOld              \* which of "Fetch", "FetchResponse", "Alter" may arrive late
+  KeepOld              \* what may arrive late: "Fetch", "FetchResponse", "Alter" (a
+                       \* proposal that metadata overtook), "AlterAgain" (and answered ones)
 
 VARIABLE spent
 
@@ -91,11 +92,14 @@ AppendedImage(n, queue, image) ==
 (* n reads an image: the record of the partition, if it is news.            *)
 Reads(n, row, image) ==
   LET told == [row EXCEPT !.image.brokers = image.brokers]
+      \* Another leader is always news to a leader.
+      partition == IF image.partition.leader = n THEN image.partition
+                   ELSE [image.partition EXCEPT !.partitionEpoch = row.partitionEpoch + 1]
   IN IF image.partition = row.image.partition
      THEN Outcome(told, {})
      ELSE Step_HandleMetadataUpdate(n, told,
             [type |-> "MetadataUpdate", offset |-> row.image.offset,
-             records |-> <<PartitionRecord(image.partition)>>])
+             records |-> <<PartitionRecord(partition)>>])
 
 -----------------------------------------------------------------------------
 (* The normal form of a row.                                                *)
@@ -126,6 +130,7 @@ NormalRow(n, row) ==
 (* would not later either.                                                  *)
 IsOldNews(row, image) ==
   /\ image.brokers = row.image.brokers
+  /\ row.role = "Leader" => image.partition.leader = row.leader
   /\ row.role = "Leader" =>
        \/ image.partition.partitionEpoch < row.partitionEpoch
        \/ ~ClearsPending(row, image.partition)
@@ -232,12 +237,14 @@ Normal(s) ==
 -----------------------------------------------------------------------------
 (* Steps, as the sets of states that they may lead to.                      *)
 
+Proposed(n, row) ==
+  IF IsLeader(row) /\ MaySendAlterPartition(row) THEN {AlterOf(n, row)} ELSE {}
+
 (* What n asked before this step may be on its way still.                   *)
 Asked(n, row) ==
   (IF "Fetch" \in KeepOld /\ Owes(row) THEN {FetchOf(n, row)} ELSE {})
   \cup
-  (IF "Alter" \in KeepOld /\ IsLeader(row) /\ MaySendAlterPartition(row)
-   THEN {AlterOf(n, row)} ELSE {})
+  (IF "Alter" \in KeepOld THEN Proposed(n, row) ELSE {})
 
 After(n, outcomes) ==
   {[Now EXCEPT !.rows[n] = o.row, !.acked = AckedIn(o.sent)] : o \in outcomes}
@@ -303,7 +310,9 @@ AfterOldAlter ==
   UNION {AfterController(AlterServed(m)) : m \in Arrived("AlterPartitionRequest", Controller)}
 
 AfterAlterResponse(n) ==
-  UNION {{[s EXCEPT !.network = @ \ {m}] : s \in After(n, UsingAlter(n, rows[n], m))} :
+  UNION {{[s EXCEPT !.network =
+             (@ \ {m}) \cup IF "AlterAgain" \in KeepOld THEN {m.request} ELSE {}] :
+            s \in After(n, UsingAlter(n, rows[n], m))} :
          m \in Arrived("AlterPartitionResponse", n)}
 
 (* Metadata.                                                                *)
@@ -314,7 +323,7 @@ AfterReading(n) ==
 
 (* What the leader does of itself.                                          *)
 Produce(value) ==
-  [type |-> "ProduceRequest", source |-> Clients, destination |-> Nobody, acks |-> Acks,
+  [type |-> "ProduceRequest", source |-> Clients, destination |-> Nobody, acks |-> IF AcksAll THEN -1 ELSE 1,
    values |-> <<value>>, producer |-> Undefined, producerEpoch |-> Undefined,
    sequence |-> Undefined]
 
@@ -371,8 +380,8 @@ AfterStopping(n) == After(n, Step_HandleControlledShutdown(n, rows[n], [type |->
 (* A broker registers, reads up to its registration, and runs.  Its epoch   *)
 (* is the number of its incarnation instead of an offset.                   *)
 Registering(n, row) ==
-  {o \in Step_HandleRegisterBrokerRequest(Controller, [controller EXCEPT !.offset = row.incarnation],
-                                         RegisterBrokerRequest(n, row)) :
+  {o \in Step_HandleRegisterBrokerRequest(Controller,
+            [controller EXCEPT !.offset = row.incarnation], RegisterBrokerRequest(n, row)) :
      \A m \in RepliesIn(o, "RegisterBrokerResponse") : m.error = "NONE"}
 
 Registered(n, row, o) ==
