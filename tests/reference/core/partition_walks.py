@@ -20,6 +20,7 @@ from reference.core.partition_messages import (
     CONTROLLER,
     METADATA_LOG,
     AlterPartitionRequest,
+    AlterPartitionResponse,
     BrokerCrash,
     BrokerFlush,
     BrokerRestart,
@@ -62,6 +63,9 @@ from reference.core.partition_types import (
 )
 
 
+ALTER = (AlterPartitionRequest, AlterPartitionResponse)
+
+
 class World(NamedTuple):
     """Everything that a property may look at, but for the history."""
 
@@ -96,9 +100,10 @@ class Moves:
     failover: float = 0.005
     unclean: float = 0.3
     again: bool = True
-    """Whether an AlterPartition may arrive once more after it was answered. No connection does
-    that, and the leader relies on it: it takes back what was refused as INELIGIBLE_REPLICA, and a
-    copy that came later, when the replica is active again, would be accepted.
+    """Whether an AlterPartition, or the answer to it, may arrive twice. Kafka's connections and
+    correlation ids prevent that, and the leader relies on it: it takes back what was refused as
+    INELIGIBLE_REPLICA, and a copy of the request that came later, when the replica is active
+    again, would be accepted.
     """
     acks: tuple[int, ...] = (-1, -1, -1, 1, 0)
     idempotent: float = 0.7
@@ -172,11 +177,11 @@ class PartitionWalk:
         chance, moves = self.chance, self.moves
         if self.network and chance.random() < moves.late:
             m = chance.choice(self.network)
-            if moves.again or not isinstance(m, AlterPartitionRequest):
+            if moves.again or not isinstance(m, ALTER):
                 return m.destination, m  # type: ignore[return-value]
         if self.fresh and chance.random() < 0.6:
             m = self.fresh.pop(chance.randrange(len(self.fresh)))
-            if not moves.again and isinstance(m, AlterPartitionRequest):
+            if not moves.again and isinstance(m, ALTER):
                 self.fresh = [other for other in self.fresh if other != m]
             return m.destination, m  # type: ignore[return-value]
         if chance.random() < moves.fence:
