@@ -62,7 +62,6 @@ from reference.core.partition_types import (
     initial_row,
 )
 
-
 ALTER = (AlterPartitionRequest, AlterPartitionResponse)
 
 
