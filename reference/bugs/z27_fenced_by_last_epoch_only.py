@@ -1,0 +1,19 @@
+"""Z27: a fetch is fenced by the epoch of its last record only.
+
+The first attempt at KIP-320: a fetch carries the epoch of the last record, and not the one that the
+follower is in. A follower of an older epoch helps the high watermark on and truncates when it
+catches up with the metadata.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_messages import ReplicaFetchRequest
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z27FencedByLastEpochOnly(PartitionRules):
+    __slots__ = ()
+
+    def fetch_epoch_error(self, row: BrokerRow, m: ReplicaFetchRequest) -> str:
+        return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"

@@ -1,0 +1,18 @@
+"""Z29: a diverging fetch updates what the leader knows of the follower.
+
+The fetch offset of a follower whose log departs from the leader's is noted before the answer tells
+it so. The high watermark, or the ISR, then counts records that the follower does not have.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_messages import ReplicaFetchRequest
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z29CountsDivergingFetch(PartitionRules):
+    __slots__ = ()
+
+    def may_update_fetch_state(self, row: BrokerRow, m: ReplicaFetchRequest) -> bool:
+        return True

@@ -1,0 +1,21 @@
+"""Z31: a follower whose leader is the same as before does not ask where the logs diverge.
+
+It missed an epoch in between, in which somebody else led; its tail stays, and what it fetches next
+stands behind records that the leader never had.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import UNDEFINED
+from reference.core.partition_messages import Partition
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z31SameLeaderNotAsked(PartitionRules):
+    __slots__ = ()
+
+    def last_fetched_on_become_follower(self, row: BrokerRow, partition: Partition) -> int:
+        if row.image.partition.leader == partition.leader:
+            return UNDEFINED
+        return super().last_fetched_on_become_follower(row, partition)

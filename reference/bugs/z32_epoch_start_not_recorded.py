@@ -1,0 +1,18 @@
+"""Z32: a new leader does not note where its epoch begins.
+
+Its epoch cache knows the epoch only once a record is written in it. After elections in a row the
+leader cannot say where an epoch ends that it never wrote in, and followers cut at the wrong place.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import EpochCache
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z32EpochStartNotRecorded(PartitionRules):
+    __slots__ = ()
+
+    def cache_on_become_leader(self, row: BrokerRow, epoch: int) -> EpochCache:
+        return row.epoch_cache

@@ -1,0 +1,17 @@
+"""Z33: the high watermark waits for the committed ISR only.
+
+The controller may have accepted an expansion whose answer is on its way. The leader still advances
+without the new member, which is elected and lacks what was committed.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z33CommittedIsrOnly(PartitionRules):
+    __slots__ = ()
+
+    def high_watermark_quorum(self, row: BrokerRow) -> tuple[int, ...]:
+        return row.isr

@@ -1,0 +1,16 @@
+"""Z35: AlterPartition is accepted whatever its partition epoch.
+
+A request that was delayed puts back into the ISR whom the controller has removed meanwhile.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_messages import AlterPartitionRequest, Partition
+from reference.core.partition_rules import PartitionRules
+
+
+class Z35NoCompareAndSet(PartitionRules):
+    __slots__ = ()
+
+    def partition_epoch_error(self, partition: Partition, m: AlterPartitionRequest) -> str:
+        return "NONE"

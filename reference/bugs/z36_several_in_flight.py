@@ -1,0 +1,17 @@
+"""Z36: a second AlterPartition is sent while one is in flight.
+
+What the leader waits for is overwritten by the second request, so that the answer to the first,
+which the controller may have accepted, is never matched.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import NO_PENDING, BrokerRow
+
+
+class Z36SeveralInFlight(PartitionRules):
+    __slots__ = ()
+
+    def may_send_alter_partition(self, row: BrokerRow) -> bool:
+        return row.pending != NO_PENDING and not row.pending.refused

@@ -1,0 +1,17 @@
+"""Z41: the high watermark moves although the ISR is below min ISR.
+
+With eligible leader replicas, members that left the ISR below min ISR may still be elected. What
+the rest of the ISR commits without them is then lost in a clean election.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z41AdvancesBelowMinIsr(PartitionRules):
+    __slots__ = ()
+
+    def enough_in_sync(self, row: BrokerRow) -> bool:
+        return True

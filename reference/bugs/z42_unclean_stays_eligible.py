@@ -1,0 +1,20 @@
+"""Z42: a broker that comes back without proof of a clean stop stays eligible.
+
+It may have lost part of its log, stays in the ELR all the same, and is elected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.core.partition_messages import Partition
+from reference.core.partition_rules import PartitionRules
+
+
+class Z42UncleanStaysEligible(PartitionRules):
+    __slots__ = ()
+
+    def target_elr(
+        self, partition: Partition, target_isr: tuple[int, ...], unclean: Collection[int]
+    ) -> tuple[int, ...]:
+        return super().target_elr(partition, target_isr, ())

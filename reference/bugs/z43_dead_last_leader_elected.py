@@ -1,0 +1,26 @@
+"""Z43: the last known leader is elected whether it is alive or not.
+
+When ISR and ELR are empty, the broker that led last is chosen although it is fenced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.core.partition_messages import Partition
+from reference.core.partition_rules import PartitionRules
+
+
+class Z43DeadLastLeaderElected(PartitionRules):
+    __slots__ = ()
+
+    def last_known_leader_electable(
+        self,
+        partition: Partition,
+        target_isr: tuple[int, ...],
+        target_elr: tuple[int, ...],
+        acceptable: Collection[int],
+    ) -> bool:
+        return super().last_known_leader_electable(
+            partition, target_isr, target_elr, (partition.last_known_leader,)
+        )

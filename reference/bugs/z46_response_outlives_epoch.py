@@ -1,0 +1,26 @@
+"""Z46: a response is used in another epoch than it was asked for in.
+
+A follower appends what an answer to its request of an earlier epoch carries, records of later
+epochs included, although its leader has changed meanwhile.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import RecordLog
+from reference.core.partition_messages import ReplicaFetchResponse
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z46ResponseOutlivesEpoch(PartitionRules):
+    __slots__ = ()
+
+    def appendable(self, m: ReplicaFetchResponse) -> RecordLog:
+        return m.records
+
+    def response_matches(self, row: BrokerRow, m: ReplicaFetchResponse) -> bool:
+        return (
+            row.role == "Follower"
+            and row.leader == m.source
+            and m.request.fetch_offset == len(row.log)
+        )

@@ -1,0 +1,17 @@
+"""Z49: a follower that begins anew keeps its high watermark.
+
+It had nothing that the leader still has and was wiped to the leader's start; its high watermark
+stays below its own log start.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z49HighWatermarkBelowStart(PartitionRules):
+    __slots__ = ()
+
+    def high_watermark_after_wipe(self, row: BrokerRow, start: int) -> int:
+        return row.high_watermark

@@ -1,0 +1,16 @@
+"""Z51: the high watermark is not tried when the ISR has changed.
+
+After a shrink is confirmed nobody looks again. A producer that waits for all replicas waits for the
+next append or fetch, which may never come.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+
+
+class Z51NotTriedAfterAlter(PartitionRules):
+    __slots__ = ()
+
+    def advances_after_alter_partition(self) -> bool:
+        return False

@@ -1,0 +1,18 @@
+"""Z52: the high watermark waits for a replica that cannot join.
+
+A replica that has caught up and left the ISR because it stops, or is fenced, is waited for until
+its lag time is over.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z52WaitsForIneligible(PartitionRules):
+    __slots__ = ()
+
+    def is_waited_for(self, row: BrokerRow, r: int) -> bool:
+        remote = row.remotes[self.position[r]]
+        return remote.caught_up or remote.end_offset == len(row.log)

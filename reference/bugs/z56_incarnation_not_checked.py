@@ -1,0 +1,19 @@
+"""Z56: an answer to the registration of an earlier incarnation is believed.
+
+A broker that has started again takes the broker epoch of its former self, and what it fetches is
+counted for that one.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import UNDEFINED
+from reference.core.partition_messages import RegisterBrokerResponse
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z56IncarnationNotChecked(PartitionRules):
+    __slots__ = ()
+
+    def registration_accepted(self, row: BrokerRow, m: RegisterBrokerResponse) -> bool:
+        return row.broker_epoch == UNDEFINED

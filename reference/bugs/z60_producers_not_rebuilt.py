@@ -1,0 +1,18 @@
+"""Z60: producer state is not rebuilt when the log is cut.
+
+A follower that truncates and is elected later still remembers batches that it no longer has, and
+answers their retry as a duplicate: acked, and nowhere.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import Producers, RecordLog
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z60ProducersNotRebuilt(PartitionRules):
+    __slots__ = ()
+
+    def producers_after_truncation(self, row: BrokerRow, log: RecordLog) -> Producers:
+        return row.producers

@@ -1,0 +1,18 @@
+"""Z67: a leader that led before keeps the end offsets of its followers.
+
+A leader that was replaced and elected again applies both changes as one. It keeps what followers
+had fetched from it before, although they may have truncated under the leader between; its high
+watermark passes records that they lack. Kafka decides this way.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z67KeepsEndOffsets(PartitionRules):
+    __slots__ = ()
+
+    def keeps_end_offsets(self, row: BrokerRow) -> bool:
+        return row.role == "Leader"

@@ -1,0 +1,19 @@
+"""Z69: metadata that says nothing new clears a proposal that is on its way.
+
+The record of an accepted AlterPartition reaches the leader after the answer did, and clears the
+next proposal, to expand. The high watermark no longer waits for its member, and the controller
+accepts it. Kafka decides this way.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_messages import Partition
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class Z69MetadataClearsProposal(PartitionRules):
+    __slots__ = ()
+
+    def clears_pending(self, row: BrokerRow, partition: Partition) -> bool:
+        return True
