@@ -1,14 +1,15 @@
 """From rows of interned values to the text of a TLA+ module.
 
-TLC spends its time on a batch of steps in the parser, not in the search: about 2.5 kB and a few
-microseconds for each token of a literal, and quadratic time in the length of a line. So:
+TLC spends its time on a batch of steps in the parser and in the tables of constants, not in the
+search: a few microseconds and 2.5 kB for each token, about a microsecond for each field of a row,
+and quadratic time in the length of a line. So:
 
-* Every distinct record stands once, in a table for its set of field names. A table is a list of
-  rows, and a row is one integer per up to 31 bits: the positions of the field values in the
-  dictionaries of their fields, packed as the digits of a number with mixed bases. 10,000 steps of
-  20-field rows took 2.1 processor seconds and 0.32 GB with packed rows, 2.6 s and 0.56 GB with a
-  tuple of integers for each row; one table for rows that differ in what they nest then brought
-  0.24 GB. Raw literals take about 1.8 GB.
+* Every distinct record stands once, in a table for its set of field names. A row of a table is a
+  few letters of a string, the positions of the field values in the dictionaries of their fields
+  (`stepcodes.py`). 10,000 steps of 20-field rows took 1.5 processor seconds as integers that pack
+  several positions each, and 1.2 as letters, of which 0.6 are the start of TLC with the spec.
+* Fields that take few values *together* (`common_fields`) stand in a table of their own, and a row
+  has one position for all of them: fewer letters, and a field is copied instead of decoded.
 * TLC evaluates definitions without parameters once, when it starts, in the order of the module. So
   tables come before the tables that refer to them. If records of some kind contain each other, no
   such order exists, and they are split by how deep they nest.
@@ -17,26 +18,42 @@ microseconds for each token of a literal, and quadratic time in the length of a 
 Laws of this file: the text depends on the rows only, byte for byte (no Python set is iterated, no
 id is written); and it knows nothing of what the columns mean.
 
-What the text defines, all with the prefix `SB_`:
+What the text defines, all with the prefix `SB_`, so that a frame may use every other name:
 
     SB_step(i)      step number i, counted from 1, as a record with one field per column
-    SB_<n>          the table of the n-th kind of record, SB_<n>_<k> the dictionary of its field k
-    SB_c<k>         the dictionary of column k, where it has one
-    SB_rows         the packed rows of the steps
+    SB_<n>          the table of the n-th kind of record, SB_<n>_<k> what its field k points into,
+                    SB_<n>_common the table of its common fields
+    SB_steps_*      the same for the columns of the steps
+    *_rows          the strings that a table is read from; *_m what the members of sets point into
+    SB_1s, SB_52s   what a letter is worth in each place
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from typing import Final
 
 from tla_utils.interning import Interner, literal
-from tla_utils.values import render_record
+from tla_utils.stepcodes import (
+    LINE,
+    code,
+    digit_tables,
+    letters_for,
+    position_read,
+    row_read,
+    row_strings,
+)
+from tla_utils.values import render, render_record
 
-LINE_WIDTH = 110
-INT_MAX = 2**31 - 1
+LINE_WIDTH: Final = 110
+# From how many rows on common fields are looked for, and how many of them must share a value.
+COMMON_FROM: Final = 64
+COMMON_SHARE: Final = 8
+# From how many sets on they are written as letters.
+SETS_FROM: Final = 16
 
 _PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[,@]+ ?|[^",@]+')
 
@@ -44,8 +61,8 @@ _PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[,@]+ ?|[^",@]+')
 def step_definitions(
     interner: Interner, columns: Sequence[str], rows: list[tuple[int, ...]]
 ) -> str:
-    """TLA+ definitions that end in `SB_step(i)`, for a module that extends Integers (and TLC if
-    a value holds a function, see `needs_tlc`).
+    """TLA+ definitions that end in `SB_step(i)`, for a module that extends Integers and Sequences
+    (and TLC if a value holds a function, see `needs_tlc`).
 
     columns: field names of a step. rows: one tuple of value ids per step, in column order.
     """
@@ -55,6 +72,27 @@ def step_definitions(
 def needs_tlc(text: str) -> bool:
     """Whether definitions use `:>` or `@@`, which the module TLC defines."""
     return ":>" in text
+
+
+def common_fields(rows: Sequence[tuple[int, ...]]) -> list[int]:
+    """Fields that take few values together: so many of those with the fewest values that each of
+    their combinations still serves COMMON_SHARE rows on average. None, if that is one field or the
+    rows are few."""
+    if len(rows) < COMMON_FROM:
+        return []
+    columns = list(zip(*rows, strict=True))
+    counts = [len(set(column)) for column in columns]
+    chosen: list[int] = []
+    joint = [0] * len(rows)
+    for k in sorted(range(len(columns)), key=counts.__getitem__):
+        numbers: dict[tuple[int, int], int] = {}
+        joint = [
+            numbers.setdefault(pair, len(numbers)) for pair in zip(joint, columns[k], strict=True)
+        ]
+        if len(numbers) * COMMON_SHARE > len(rows):
+            break
+        chosen.append(k)
+    return sorted(chosen) if len(chosen) > 1 else []
 
 
 # What makes two records of one kind: their field names, and where those nest in themselves, also
@@ -73,28 +111,24 @@ class _Table:
 
 @dataclass(slots=True)
 class _Slot:
-    """A place that takes values: a column, or a field of a record table.
+    """A place that takes values: a column, a field of a record table, or a member of a set.
 
-    If all its values are records of one kind, it points into their table; else it has a
-    dictionary of its own.
+    name: the sequence that it points into, `size` long. positions: of each value there, from 0.
     """
 
-    dictionary: str
-    values: dict[int, int] = field(default_factory=dict)  # value id -> position
-    table: _Table | None = None
+    name: str
+    size: int
+    positions: Mapping[int, int]
 
     @property
-    def size(self) -> int:
-        return len(self.table.rows if self.table else self.values)
+    def letters(self) -> int:
+        return letters_for(self.size)
 
-    @property
-    def name(self) -> str:
-        return f"SB_{self.table.number}" if self.table else self.dictionary
+    def codes(self, values: Iterable[int]) -> dict[int, str]:
+        return {value: code(self.positions[value], self.letters) for value in values}
 
-    def weights(self, place: int) -> dict[int, int]:
-        """Value id -> what it adds to the integer in which this slot has this place value."""
-        positions = self.table.rows if self.table else self.values
-        return {value: positions[value] * place for value in self.values}
+    def read(self, columns: Sequence[str]) -> str:
+        return f"{self.name}[{position_read('SB_r', columns)}]"
 
 
 class _Builder:
@@ -107,25 +141,28 @@ class _Builder:
         self.nested = False
         self.literals: dict[int, str] = {}
         self.visited: set[int] = set()
+        self.definitions: list[str] = []
+        self.letters = 1  # of the longest code
 
     def text(self) -> str:
-        used = [list(dict.fromkeys(column)) for column in zip(*self.rows, strict=True)]
-        for values in used:
-            for value in values:
+        for column in zip(*self.rows, strict=True):
+            for value in dict.fromkeys(column):
                 self.visit(value)
         ordered = self.kinds_in_order()
         self.tables = {kind: _Table(n, kind[1]) for n, kind in enumerate(ordered, start=1)}
         for value in self.records:
             rows = self.tables[self.kind(value)].rows
             rows[value] = len(rows)
-        parts = [self.table_text(self.tables[kind]) for kind in ordered]
-        used = used or [[] for _ in self.columns]
-        slots = [self.slot(f"SB_c{k}", values) for k, values in enumerate(used)]
-        parts += self.dictionaries(slots)
-        parts.append(_record_table("SB_rows", slots, self.rows))
-        body = _record_body(self.columns, slots)
-        parts.append(f"SB_step(i) ==\n  LET r == SB_rows[i] IN\n  {body}\n")
-        return "\n".join(parts)
+        for table in self.tables.values():
+            parts = [self.interner.nodes[value].parts for value in table.rows]
+            self.define_table(f"SB_{table.number}", table.names, parts)
+        record = self.define_rows("SB_steps", self.columns, self.rows)
+        self.definitions.append(f"SB_step(SB_i) ==\n  {record}\n")
+        digits = [
+            f"{name} ==\n  [{_fold(', '.join(fields))}]\n"
+            for name, fields in digit_tables(self.letters)
+        ]
+        return "\n".join([*digits, *self.definitions])
 
     def visit(self, value: int) -> None:
         """Note every record inside the value, parts before wholes."""
@@ -168,16 +205,100 @@ class _Builder:
         node = self.interner.nodes[value]
         return (node.height if self.nested else 0, node.names)
 
+    def define_table(
+        self, name: str, names: Sequence[str], rows: Sequence[tuple[int, ...]]
+    ) -> None:
+        """Define `name` as the sequence of records with these field names and values."""
+        record = self.define_rows(name, names, rows)
+        self.definitions.append(f"{name} ==\n  [SB_i \\in 1..{len(rows)} |->\n  {record}]\n")
+
+    def define_rows(self, name: str, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:
+        """Define the strings `name`_rows and what they refer to; the expression for the record
+        that row SB_i stands for."""
+        common = common_fields(rows)
+        fields = [""] * len(names)
+        codes: list[list[str]] = []  # for each place in a row, the letters of every row
+        letters = 0
+        bound = ""
+        if common:
+            shared = [tuple([row[k] for k in common]) for row in rows]
+            distinct = list(dict.fromkeys(shared))
+            self.define_table(f"{name}_common", [names[k] for k in common], distinct)
+            slot = _Slot(f"{name}_common", len(distinct), {})
+            letters = self.noted(slot.letters)
+            written = {values: code(n, letters) for n, values in enumerate(distinct)}
+            codes.append([written[values] for values in shared])
+            bound = f"\n      SB_c == {slot.read(_columns(0, letters))}"
+        for k, column in enumerate(names):
+            if k in common:
+                fields[k] = f"SB_c[{render(column)}]"
+                continue
+            values = [row[k] for row in rows]
+            slot = self.slot(f"{name}_{k}", list(dict.fromkeys(values)))
+            written_values = slot.codes(slot.positions)
+            codes.append([written_values[value] for value in values])
+            fields[k] = slot.read(_columns(letters, slot.letters))
+            letters += slot.letters
+        strings = row_strings(["".join(row) for row in zip(*codes, strict=True)], letters)
+        self.definitions.append(_sequence(f"{name}_rows", strings))
+        # Names that are no identifiers make this a function, whose pairs are a tree on one line.
+        record = _fold(render_record(list(zip(names, fields, strict=True))))
+        read = row_read(f"{name}_rows", "SB_i", letters)
+        return f"LET SB_r == {read}{bound}\n  IN {record}"
+
+    def noted(self, letters: int) -> int:
+        self.letters = max(self.letters, letters)
+        return letters
+
     def table_of(self, value: int) -> _Table | None:
         is_record = self.interner.nodes[value].kind == "record"
         return self.tables[self.kind(value)] if is_record else None
 
-    def slot(self, dictionary: str, values: list[int]) -> _Slot:
-        slot = _Slot(dictionary, {value: i for i, value in enumerate(values)})
-        kinds = [self.table_of(value) for value in values]
-        if kinds and kinds[0] is not None and all(kind is kinds[0] for kind in kinds):
-            slot.table = kinds[0]
-        return slot
+    def slot(self, name: str, values: list[int]) -> _Slot:
+        """A place that takes these values. Records point into their table, or into the tables of
+        all their kinds one behind the other; all else into a sequence called `name`."""
+        tables = [table for table in map(self.table_of, values) if table is not None]
+        starts: dict[str, int] = {}
+        size = 0
+        if tables and len(tables) == len(values):
+            for table in {table.number: table for table in tables}.values():
+                starts[f"SB_{table.number}"] = size
+                size += len(table.rows)
+            positions = {
+                value: starts[f"SB_{table.number}"] + table.rows[value]
+                for value, table in zip(values, tables, strict=True)
+            }
+            if len(starts) == 1:
+                name = next(iter(starts))
+            else:
+                joined = " \\o ".join(starts)
+                self.definitions.append(f"{name} ==\n  {joined}\n")
+        else:
+            size, positions = len(values), {value: n for n, value in enumerate(values)}
+            self.define_values(name, values)
+        self.noted(letters_for(size))
+        return _Slot(name, size, positions)
+
+    def define_values(self, name: str, values: list[int]) -> None:
+        """Define `name` as the sequence of these values."""
+        nodes = [self.interner.nodes[value] for value in values]
+        members = list(dict.fromkeys(part for node in nodes for part in node.parts))
+        all_sets = all(node.kind == "set" for node in nodes)
+        if len(values) >= SETS_FROM and all_sets and all(map(self.table_of, members)):
+            slot = self.slot(f"{name}_m", members)
+            width = slot.letters
+            if 0 < width * max(len(node.parts) for node in nodes) <= LINE:
+                codes = slot.codes(members)
+                strings = [f'"{"".join([codes[part] for part in node.parts])}"' for node in nodes]
+                member = slot.read([f"SB_j * {width} + {n}" for n in range(1, width + 1)])
+                self.definitions += [
+                    _sequence(f"{name}_rows", strings),
+                    f"{name} ==\n  [SB_i \\in 1..{len(values)} |->\n"
+                    f"  LET SB_r == {name}_rows[SB_i] IN\n"
+                    f"  {{{member} : SB_j \\in 0..(Len(SB_r) \\div {width}) - 1}}]\n",
+                ]
+                return
+        self.definitions.append(_sequence(name, [self.literal(value) for value in values]))
 
     def literal(self, value: int) -> str:
         """The text of a value, with each record written as a reference into its table."""
@@ -192,65 +313,10 @@ class _Builder:
             self.literals[value] = known
         return known
 
-    def dictionaries(self, slots: list[_Slot]) -> list[str]:
-        return [
-            _sequence(slot.dictionary, [self.literal(value) for value in slot.values])
-            for slot in slots
-            if slot.table is None
-        ]
 
-    def table_text(self, table: _Table) -> str:
-        rows = [self.interner.nodes[value].parts for value in table.rows]
-        slots = [
-            self.slot(f"SB_{table.number}_{k}", list(dict.fromkeys(row[k] for row in rows)))
-            for k in range(len(table.names))
-        ]
-        name = f"SB_{table.number}"
-        body = _record_body(table.names, slots)
-        definition = (
-            f"{name} ==\n  [i \\in 1..{len(rows)} |->\n  LET r == {name}_rows[i] IN\n  {body}]\n"
-        )
-        parts = [*self.dictionaries(slots), _record_table(f"{name}_rows", slots, rows), definition]
-        return "\n".join(parts)
-
-
-def _words(slots: Sequence[_Slot]) -> list[list[tuple[int, int]]]:
-    """How the slots share integers: for each integer, (slot, place value) in rising order."""
-    words: list[list[tuple[int, int]]] = [[]]
-    place = 1
-    for k, slot in enumerate(slots):
-        if words[-1] and place * slot.size > INT_MAX:
-            words.append([])
-            place = 1
-        words[-1].append((k, place))
-        place *= max(slot.size, 1)
-    return words
-
-
-def _record_table(name: str, slots: Sequence[_Slot], rows: Sequence[tuple[int, ...]]) -> str:
-    """`name` as the sequence of packed rows: an integer each, or a tuple of integers."""
-    # For each word, the slots in it with what each value adds to the word.
-    words = [[(k, slots[k].weights(place)) for k, place in word] for word in _words(slots)]
-    items = []
-    for row in rows:
-        packed = [str(sum([weight[row[k]] for k, weight in word])) for word in words]
-        items.append(packed[0] if len(packed) == 1 else f"<<{','.join(packed)}>>")
-    return _sequence(name, items)
-
-
-def _record_body(names: Sequence[str], slots: Sequence[_Slot]) -> str:
-    """The record that a packed row `r` stands for."""
-    words = _words(slots)
-    values = [""] * len(slots)
-    for w, word in enumerate(words):
-        source = "r" if len(words) == 1 else f"r[{w + 1}]"
-        for position, (k, place) in enumerate(word):
-            digit = source if place == 1 else f"({source} \\div {place})"
-            if position < len(word) - 1:
-                digit = f"({digit} % {slots[k].size})"
-            values[k] = f"{slots[k].name}[{digit} + 1]"
-    # Names that are no identifiers make this a function, whose pairs are a tree on one line.
-    return _fold(render_record(list(zip(names, values, strict=True))))
+def _columns(start: int, letters: int) -> list[str]:
+    """The columns of a code behind `start` letters."""
+    return [str(column) for column in range(start + 1, start + letters + 1)]
 
 
 def _sequence(name: str, items: list[str]) -> str:

@@ -21,10 +21,12 @@ from tests.tla_utils.ledger import (
     spoiled,
     without,
 )
+from tla_utils import stepcodes
 from tla_utils.errors import ToolError
 from tla_utils.interning import Interner
 from tla_utils.output import State, TlcResult, Violation
 from tla_utils.runner import TlcJob, run_tlc
+from tla_utils.stepmodule import common_fields
 from tla_utils.steps import (
     CheckOptions,
     Progress,
@@ -288,6 +290,14 @@ SAMPLES: list[Value] = [
     Record(log=tuple(Record(epoch=i // 7, value="v" * (i % 3)) for i in range(80))),
     function({i: Record(b=i) for i in range(50, 90)}),
     *[Record({f"f{k}": (k * 7 + i) % 13 for k in range(25)}) for i in range(30)],
+    # Rows that fill more than a line, and dictionaries of more values than there are letters.
+    *[Record({f"w{k}": (k + 1) * i for k in range(130)}) for i in range(60)],
+    # Fields that take few values together, one of them no identifier; records of several kinds in
+    # one place; sets of records.
+    *[Record({"few": i % 2, "as few": i % 3, "many": i}) for i in range(80)],
+    *[Record(input=Record(a=i) if i % 3 else Record(b=i)) for i in range(9)],
+    *[Record(sent=frozenset(Record(m=3 * i + k) for k in range(i % 5))) for i in range(60)],
+    *[Record(sent2=frozenset([Record(only=1)][: i % 2]), n=i) for i in range(20)],
 ]
 
 
@@ -305,6 +315,32 @@ def test_tlc_sees_the_values_that_were_recorded(tmp_path: Path) -> None:
     report = check_steps(StepFrame("StepSame", [tmp_path], "CONSTANT mv = mv"), steps)
     assert report.numbers("rejected") == [len(SAMPLES)]
     assert report.numbers("unknown") == []
+
+
+@pytest.mark.tlc
+def test_codes_of_one_two_and_three_letters(tmp_path: Path) -> None:
+    """More records than two letters can number, each with a check on itself."""
+    (tmp_path / "StepTwice.tla").write_text(
+        "---- MODULE StepTwice ----\nEXTENDS Integers\n"
+        "Allowed(step) ==\n"
+        "  step.row.twice = 2 * step.row.once /\\ step.row.once = step.number\n====\n"
+    )
+    steps: list[Step] = [
+        {"number": i, "row": Record(once=i, twice=2 * i)} for i in [*range(60), *range(60, 9000, 3)]
+    ]
+    assert len(steps) > stepcodes.BASE**2
+    wrong = (0, 51, 52, 2703, 2704, len(steps) - 1)
+    for number in wrong:
+        steps[number] = {**steps[number], "number": -1}
+    report = check_steps(StepFrame("StepTwice", [tmp_path]), steps)
+    assert tuple(report.numbers("rejected")) == wrong
+
+
+def test_what_many_rows_have_in_common() -> None:
+    rows = [(i, i % 2, i % 3, i % 40) for i in range(120)]
+    assert common_fields(rows) == [1, 2]
+    assert common_fields(rows[:60]) == [], "too few rows to be worth it"
+    assert common_fields([(i, i % 2) for i in range(120)]) == [], "one field is no table"
 
 
 def module_text(count: int = 400) -> str:
