@@ -106,7 +106,7 @@ class Fields:
                 raise HistoryError(self._path, line, f"process {what}")
             process = None
         elif process not in INT64:
-            raise HistoryError(self._path, line, f"process {process} is beyond 64 bits")
+            raise HistoryError(self._path, line, f"process {shown(process)} is beyond 64 bits")
         for name, number in (("time", time), ("index", index)):
             if number is not None and (type(number) is not int or number not in INT64):
                 raise HistoryError(self._path, line, f"{name} is {shown(number)}, not an integer")

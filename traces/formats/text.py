@@ -78,16 +78,20 @@ def shown(value: Any, length: int = 60) -> str:
     return f"{text[:length]}…" if len(text) > length else text
 
 
+_MANY_DIGITS = re.compile(rf"[0-9]{{{DIGITS_MAX + 1}}}")
 _LONG = re.compile(r'"((?:[^"\\]|\\.)*)"|[^\s",:\[\]{}]+', re.S)
 
 
 def long_token(text: str) -> str | None:
     """What is wrong with the first token of JSON that is too long, or None."""
-    if len(text) <= TOKEN_MAX:
+    if len(text) <= TOKEN_MAX and _MANY_DIGITS.search(text) is None:
         return None
     for match in _LONG.finditer(text):
-        if match.end() - match.start() - 2 > TOKEN_MAX:
-            return too_long(match.end() - match.start())
+        length = match.end() - match.start()
+        if length - 2 > TOKEN_MAX:
+            return too_long(length)
+        if match.group(1) is None and length > DIGITS_MAX:
+            return f"{shown(match.group())} is longer than {DIGITS_MAX} characters"
     return None
 
 

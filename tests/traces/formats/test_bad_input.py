@@ -108,6 +108,7 @@ BAD_JSON = {
     "rather deep": ('{"value": ' + "[" * 80 + "]" * 80 + "}", 1, "nested deeper than 64"),
     "long token": ('{"error": "' + "a" * 10**6 + '"}', 1, "token of 1,000,002"),
     "long number": ('{"time": ' + "9" * 10**6 + "}", 1, "token of 1,000,000"),
+    "rather long number": ('{"process": ' + "9" * 5000 + "}", 1, "longer than 64 characters"),
     "an array of numbers": ("[1,\n2]", 1, "1 is no operation"),
     "an array that breaks off": ('[{"process": 1}', 0, "breaks off"),
     "boolean process": ('{"process": true, "type": "ok", "f": "x"}', 1, "process is true"),
