@@ -178,6 +178,104 @@ def conform(**options: Any) -> int:
     return work.conform(**options)
 
 
+# -- client histories
+
+FORMATS = ("auto", "jepsen", "jsonlines", "knossos", "loglines", "porcupine")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    help="How histories are written; auto looks into each file.",
+)
+PROMISED = (
+    click.option(
+        "--at-least-once",
+        is_flag=True,
+        help="Producers are not idempotent: a retry may append again.",
+    ),
+)
+
+
+def promised(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that say what was promised of partition logs."""
+    for option in reversed(PROMISED):
+        verb = option(verb)
+    return verb
+
+
+RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run alone.")
+
+
+def lines(verb: Callable[..., int]) -> Callable[..., int]:
+    """As `shown`, for a verb that prints a line for each of many things."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+    @click.option("--quiet", is_flag=True, help="Show no progress.")
+    @wraps(verb)
+    def wrapped(as_json: bool, quiet: bool, **options: Any) -> int:
+        return verb(screen=Screen(json=as_json, quiet=quiet), **options)
+
+    return wrapped
+
+
+@cli.command()
+@click.argument("paths", metavar="PATH...", type=FOLDER, nargs=-1, required=True)
+@FORMAT
+@click.option(
+    "--model",
+    default="auto",
+    show_default=True,
+    help="What the history is of: register, cas-register, kv, counter, set, queue,"
+    " unordered-queue, list-append, mutex, partition-log, or your own as module:Class.",
+)
+@click.option("--level", help="Hold partition logs against this level, not the promised one.")
+@promised
+@click.option(
+    "--budget",
+    type=click.FloatRange(0.001),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each object that needs a search; then it is unknown.",
+)
+@RUN
+@click.option("--html", type=FOLDER, help="A folder for one page of each history.")
+@lines
+def check(screen: Screen, **options: Any) -> int:
+    """Judge whether client histories are as consistent as was promised.
+
+    \b
+    Example: kraftcheck check traces/samples/histories --html runs/pages
+    """
+    from kraftcheck import checking as work
+
+    return work.check_with(screen=screen, **options)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH", type=FOLDER)
+@click.option(
+    "--to",
+    type=click.Choice(["jepsen", "jsonlines", "shiviz"]),
+    required=True,
+    help="The format to write.",
+)
+@click.option("--out", type=FOLDER, required=True, help="The file to write.")
+@FORMAT
+@RUN
+@shown
+def convert(**options: Any) -> int:
+    """Write a client history in another format.
+
+    \b
+    Example: kraftcheck convert runs/Z01 --run 7 --to shiviz --out runs/Z01-7.log
+    """
+    from kraftcheck import converting as work
+
+    return work.convert(**options)
+
+
 @cli.command()
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--run", "number", type=int, required=True, help="The run, by its number.")
@@ -260,6 +358,39 @@ def cover(specs: Path | None, **options: Any) -> int:
     from kraftcheck import cover as work
 
     return work.cover(specs or work.SPECS, **options)
+
+
+@cli.command()
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    type=click.Choice(["ElectionSafety", "VoteOnce"]),
+    help="A property; may be repeated; default: all.",
+)
+@click.option(
+    "--nodes", type=click.Choice([3, 5]), default=3, show_default=True, help="How many voters."
+)
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001),
+    default=60.0,
+    show_default=True,
+    help="Seconds for each question to the solver; what it does not answer is unknown.",
+)
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
+@click.option("--out", type=FOLDER, help="A folder for proof.json.")
+@shown
+def prove(**options: Any) -> int:
+    """Prove safety of elections for any number of epochs, records and messages.
+
+    \b
+    Example: kraftcheck prove --property ElectionSafety --nodes 3
+    """
+    from kraftcheck import prove as work
+
+    return work.prove(**options)
 
 
 # -- bugs

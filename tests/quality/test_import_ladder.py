@@ -31,6 +31,9 @@ RULES = {
     "reference": Rule(),
     "reference.core.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
     "reference.bugs.*": Rule(ours=("reference.core",), third_party=("msgspec",), forbidden=NO_IO),
+    "reference.proofs.*": Rule(
+        ours=("reference.core", "reference.bugs"), third_party=("msgspec", "z3")
+    ),
     "reference.storage.*": Rule(ours=("reference.core",), third_party=("msgspec",)),
     "traces": Rule(),
     "traces.schema.*": Rule(third_party=("pyarrow", "msgspec")),
