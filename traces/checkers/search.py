@@ -1,0 +1,173 @@
+"""Is a history linearizable? For every model; each object is judged alone.
+
+`check` takes a history apart by the model's keys, decides registers that are written once in each
+value by their zones (registers.py), and everything else by the search (jit.py). What is said comes
+with its evidence: a linearization that was replayed through the model, or the operation that has no
+place in any order, with the one before it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from traces.checkers import registers, witness
+from traces.checkers.jit import Compiled, Failure, Gave, Search
+from traces.checkers.models import Effect, Model, Unseen
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
+from traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
+
+WIDTHS: Final = (128, 4096)
+"""How many configurations are kept, one attempt after the other; then as many as are allowed."""
+NONLINEARIZABLE: Final = "nonlinearizable"
+"""The kind of a certificate: no order of the operations explains what they answered."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """When to give up: `unknown`, with the limit as reason.
+
+    seconds: on the clock, for one object; None: never. configurations: at one event of the search.
+    """
+
+    seconds: float | None = None
+    configurations: int = 200_000
+
+
+NO_LIMITS: Final = Limits()
+
+
+def check(history: History, model: Model, limits: Limits = NO_LIMITS) -> tuple[Verdict, ...]:
+    """A verdict for each object, in order of its first operation.
+
+    Raises HistoryError: no operation at all, or one that the model does not have.
+    """
+    if not history.operations:
+        raise HistoryError(history.source, 0, "no operation to judge")
+    parts: dict[Hashable, list[Operation]] = {}
+    for each in history.operations:
+        wrong = model.malformed(each)
+        if wrong is not None:
+            raise HistoryError(history.source, each.line, wrong)
+        parts.setdefault(model.key(each), []).append(each)
+    return tuple(check_object(part, model, limits) for part in parts.values())
+
+
+def check_object(
+    operations: Sequence[Operation], model: Model, limits: Limits = NO_LIMITS
+) -> Verdict:
+    """The verdict on all operations of one object, in order of invocation.
+
+    Raises ValueError: there are none.
+    """
+    if not operations:
+        raise ValueError("an empty history is no history")
+    key = operations[0].key
+    if registers.applies(operations, model):
+        return registers.check_object(operations, model)
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    try:
+        compiled = Compiled(operations, model)
+        result = _search(compiled, deadline, limits)
+    except Gave as given_up:
+        return Verdict(verdict=UNKNOWN, model=model.name, key=key, reason=str(given_up))
+    if isinstance(result, Failure):
+        exact = _without_foresight(operations, model, deadline)
+        return _violated(operations, *(exact or (compiled, result)), model)
+    order = witness.linearization(compiled, result)
+    witness.prove(order, operations, model)
+    found = tuple(each.index for each in order)
+    return Verdict(verdict=HOLDS, model=model.name, key=key, witness=found)
+
+
+def _search(compiled: Compiled, deadline: float | None, limits: Limits) -> Any:
+    """A chain or a Failure. Raises Gave.
+
+    Narrow first: a linearization is most often found without going every way, and a violation
+    mostly leaves few ways open. A narrow attempt that failed costs little beside the wide one.
+    """
+    for width in (*WIDTHS, limits.configurations):
+        if width >= limits.configurations:
+            break
+        search = Search(compiled, width, deadline)
+        result = search.run()
+        if not isinstance(result, Failure) or not search.cut:
+            return result
+    search = Search(compiled, limits.configurations, deadline)
+    result = search.run()
+    if isinstance(result, Failure) and search.cut:
+        raise Gave(f"more than {limits.configurations:,} configurations at one event")
+    return result
+
+
+# -- Evidence of a violation
+
+
+def _without_foresight(
+    operations: Sequence[Operation], model: Model, deadline: float | None
+) -> tuple[Compiled, Failure] | None:
+    """The event before which everything can be explained, and at which nothing can.
+
+    With foresight a way is given up as soon as a later answer speaks against it, which may be long
+    before that answer; the blame would fall on an operation that did nothing wrong. None if it
+    takes too long to tell: the earlier event is a proof as well.
+    """
+    compiled = Compiled(operations, model, foresight=False)
+    search = Search(compiled, WIDTHS[-1], deadline)
+    try:
+        result = search.run()
+    except Gave:
+        return None
+    return (compiled, result) if isinstance(result, Failure) and not search.cut else None
+
+
+def _violated(
+    operations: Sequence[Operation], compiled: Compiled, failure: Failure, model: Model
+) -> Verdict:
+    victim = compiled.operations[compiled.events[failure.event].returned.operation]
+    before = compiled.operations[failure.chain[1].operation] if failure.chain else None
+    assert victim.completed is not None
+    known = [each for each in operations if each.invoked <= victim.completed]
+    certificate = Certificate(
+        operations=(victim.index,) if before is None else (before.index, victim.index),
+        kind=NONLINEARIZABLE,
+        sentence=_sentence(victim, before, failure, model),
+        key=victim.key,
+    )
+    return Verdict(
+        verdict=VIOLATED,
+        model=model.name,
+        key=victim.key,
+        certificate=certificate,
+        prefix=len(known) - 1,
+    )
+
+
+def _sentence(victim: Operation, before: Operation | None, failure: Failure, model: Model) -> str:
+    said = f"{described(victim)} has no place in any order of what was invoked before it completed"
+    if model.effect(victim) is Effect.READ and 0 < len(failure.states) <= 4:
+        values = [
+            each.value if isinstance(each, Unseen) else _shown(each) for each in failure.states
+        ]
+        said += f": the {model.name} can only be {' or '.join(values)}"
+    if before is not None:
+        said += f", after {described(before)}"
+    return said
+
+
+def described(operation: Operation) -> str:
+    """An operation as a sentence names it."""
+    asked = "" if operation.argument is None else f" {_shown(operation.argument)}"
+    said = {INDETERMINATE: ", outcome unknown", FAIL: ", which failed"}.get(operation.outcome)
+    if said is None:
+        blind = operation.result is None and operation.argument is not None
+        said = "" if blind else f" that answered {_shown(operation.result)}"
+    return f"operation {operation.index} (process {operation.process}: {operation.f}{asked}{said})"
+
+
+def _shown(value: Any) -> str:
+    """A value, short enough for a sentence."""
+    text = "nil" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:28]}...{text[-28:]}"
