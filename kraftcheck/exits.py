@@ -114,6 +114,7 @@ _BAD_INPUT = {
     ("kraftcheck.exits", "BadInput"),
     ("tla_utils.errors", "ToolError"),
     ("traces.schema", "TraceError"),
+    ("traces.history", "HistoryError"),
     ("traces.report.evidence", "ReportError"),
     ("reference.bugs.catalog", "UnknownBug"),
     ("reference.bugs.catalog", "OutOfScope"),

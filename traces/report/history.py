@@ -84,6 +84,7 @@ def render(history: History, judged: Judged) -> str:
         cards=cards(history, certificate),
         several=len({each.key for each in judged.objects}) > 1,
         key=key,
+        prefix=next((each.prefix for each in judged.objects if each.key == key), None),
         timeline=drawn,
         details=[(o, words.sentence(o, history)) for o in drawn.operations],
         witnessed=any(strip.points for strip in drawn.strips),

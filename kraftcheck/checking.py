@@ -1,0 +1,296 @@
+"""`check`: is each history as consistent as its model or its configuration promises?
+
+Laws of this file:
+
+* Every file is judged, whatever is wrong with another: what cannot be read is one line on stderr.
+* Output comes in the order of the files, whoever was done first.
+* In a folder, files of no format of ours are passed over, and said to be; a file that was named is
+  a history, or an error.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from kraftcheck import artifacts, exits
+from kraftcheck.judging import Options, PageWriter, judge_file
+from kraftcheck.judging_logs import judge_trace
+from kraftcheck.screen import Screen, coloured
+from traces.formats import trace
+from traces.formats.detect import Unrecognised
+from traces.history import HistoryError
+from traces.report.history_words import printable
+from traces.report.judged import Judged, Refused
+
+SKIPPED_LISTED = 5
+SMALL_BYTES = 1 << 20
+HERE_S = 1.0
+"""Starting processes takes about a second, which few small files are not worth."""
+
+
+class Source(NamedTuple):
+    """What is judged as one: a file, or the folder of a trace. `named`: the user named it."""
+
+    path: Path
+    is_trace: bool
+    named: bool
+
+
+class Outcome(NamedTuple):
+    """What came of a source: judgements (of a trace also those of single runs), or a refusal."""
+
+    judged: tuple[Judged, ...] = ()
+    refused: Refused | None = None
+    pages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_with(
+    paths: Sequence[Path],
+    *,
+    html: Path | None,
+    screen: Screen,
+    format: str,
+    model: str,
+    level: str | None,
+    budget: float,
+    run: int | None,
+    **configuration: Any,
+) -> int:
+    """As `check`, from the options of the command line."""
+    options = Options(format, model, level, budget, run, configuration)
+    return check(paths, options=options, html=html, screen=screen)
+
+
+def check(
+    paths: Sequence[Path],
+    *,
+    options: Options,
+    html: Path | None = None,
+    processes: int = 0,
+    screen: Screen,
+) -> int:
+    """Judge histories and print a line for each; the exit code is the worst of them."""
+    if html is not None:
+        artifacts.claim(html)
+    sources = [source for path in paths for source in sources_of(path)]
+    work = partial(_outcome, options=options, html=html)
+    codes: list[int] = []
+    skipped: list[str] = []
+    begin = monotonic()
+    quiet = screen if len(sources) > 1 else Screen(quiet=True)
+    with quiet.progress("histories", len(sources)) as meter:
+        for done, (source, outcome) in enumerate(_outcomes(work, sources, processes), 1):
+            meter.update(done)
+            refused = outcome.refused
+            if refused is not None and refused.unrecognised and not source.named:
+                skipped.append(str(source.path))
+                continue
+            codes.append(_show(outcome, screen))
+    if skipped:
+        screen.note(_skipped(skipped))
+    if not codes:
+        for path in paths:
+            _complain(Refused(file=str(path), line=0, reason="holds no history"), screen)
+        return exits.BAD_INPUT
+    _conclude(codes, monotonic() - begin, screen)
+    return exits.worst(codes)
+
+
+# -- What is to be judged
+
+
+def sources_of(path: Path) -> Iterator[Source]:
+    """A file, a trace, or every file and trace below a folder in the order of their paths."""
+    if not path.is_dir():
+        yield Source(path, is_trace=False, named=True)
+    elif trace.is_trace(path):
+        yield Source(path, is_trace=True, named=True)
+    else:
+        yield from _below(path)
+
+
+def _below(folder: Path) -> Iterator[Source]:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        path = folder / entry.name
+        if entry.name.startswith(".") or (entry.is_dir() and entry.is_symlink()):
+            continue
+        if not entry.is_dir():
+            yield Source(path, is_trace=False, named=False)
+        elif trace.is_trace(path):
+            yield Source(path, is_trace=True, named=False)
+        else:
+            yield from _below(path)
+
+
+# -- Judging, here or in processes
+
+
+def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
+    """Judges one source. Whatever happens is an outcome: other sources wait to be judged."""
+    writer = PageWriter(html) if html is not None else None
+    try:
+        if source.is_trace:
+            judged, notes = judge_trace(source.path, options, writer)
+        else:
+            judged, notes = (judge_file(source.path, options, writer),), ()
+    except HistoryError as error:
+        unrecognised = isinstance(error, Unrecognised)
+        return Outcome(
+            refused=Refused(
+                file=error.path, line=error.line, reason=error.reason, unrecognised=unrecognised
+            )
+        )
+    except exits.BadInput as error:
+        return Outcome(refused=Refused(file=str(source.path), line=0, reason=str(error)))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        place = str(error.filename or source.path)
+        return Outcome(refused=Refused(file=place, line=0, reason=reason))
+    except MemoryError:
+        return Outcome((_unknown(source, "out of memory"),))
+    except Exception as error:
+        if os.environ.get(exits.TRACEBACK_VARIABLE):
+            raise
+        what = f"a defect of kraftcheck: {type(error).__name__}: {error}"
+        return Outcome((_unknown(source, f"{what}; {exits.TRACEBACK_VARIABLE}=1 shows where"),))
+    return Outcome(judged, pages=tuple(writer.written) if writer else (), notes=notes)
+
+
+def _unknown(source: Source, reason: str) -> Judged:
+    reason = " ".join(reason.split())
+    return Judged(file=str(source.path), format="", model="", verdict="unknown", reason=reason)
+
+
+def _outcomes(
+    work: partial[Outcome], sources: list[Source], processes: int
+) -> Iterator[tuple[Source, Outcome]]:
+    """Every source with its outcome, in order: here while that is quick, then in processes."""
+    size = min(processes or os.cpu_count() or 1, len(sources))
+    begin = monotonic()
+    while sources and (size <= 1 or (_is_small(sources[0]) and monotonic() - begin < HERE_S)):
+        yield sources[0], work(sources[0])
+        sources = sources[1:]
+    if not sources:
+        return
+    # Not "fork", which can deadlock in a process with threads.
+    context = multiprocessing.get_context("spawn")
+    done = 0
+    try:
+        with ProcessPoolExecutor(size, mp_context=context) as pool:
+            for source, outcome in zip(sources, pool.map(work, sources), strict=True):
+                yield source, outcome
+                done += 1
+    except BrokenProcessPool:
+        # One file was too much for its process: the others have theirs to themselves from here.
+        yield from _one_by_one(work, sources[done:], context)
+
+
+def _is_small(source: Source) -> bool:
+    """Whether it cannot take this process with it."""
+    try:
+        return not source.is_trace and source.path.stat().st_size < SMALL_BYTES
+    except OSError:
+        return True
+
+
+def _one_by_one(
+    work: partial[Outcome], sources: list[Source], context: multiprocessing.context.SpawnContext
+) -> Iterator[tuple[Source, Outcome]]:
+    for source in sources:
+        try:
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                yield source, pool.submit(work, source).result()
+        except BrokenProcessPool:
+            reason = "its process died: out of memory, or killed"
+            yield source, Outcome((_unknown(source, reason),))
+
+
+# -- What is shown
+
+
+def _show(outcome: Outcome, screen: Screen) -> int:
+    """Prints what came of a source; returns its exit code."""
+    for note in outcome.notes:
+        screen.note(note)
+    if outcome.refused is not None:
+        _complain(outcome.refused, screen)
+        return exits.BAD_INPUT
+    for judged in outcome.judged:
+        screen.line(_line(judged))
+        if screen.json:
+            print(json.dumps(as_json(judged), allow_nan=False), flush=True)
+    for page in outcome.pages:
+        screen.line(f"{'page':<9}  {printable(page)}")
+    return exits.worst(exits.code_of(judged.verdict) for judged in outcome.judged)
+
+
+def _complain(refused: Refused, screen: Screen) -> None:
+    click.echo(f"kraftcheck: {printable(str(refused))}", err=True)
+    if screen.json:
+        verdict = exits.VERDICTS[exits.BAD_INPUT]
+        facts: dict[str, Any] = {
+            "file": refused.file,
+            "model": None,
+            "verdict": verdict,
+            "level": None,
+        }
+        facts |= {"level": None, "certificate": None, "seconds": 0.0, "line": refused.line}
+        print(json.dumps({**facts, "reason": refused.reason}), flush=True)
+
+
+def _line(judged: Judged) -> str:
+    """A verdict in one line: what, of which model, which file, how much, and why."""
+    verdict = coloured(f"{judged.verdict:<9}", judged.verdict)
+    what = f"{judged.operations:,} operations, {judged.seconds:.2f} s"
+    if judged.runs is not None:
+        what = f"{judged.runs:,} runs, {what}"
+    if judged.level and judged.model == "partition-log":
+        what = f"{judged.level}, promised {judged.promised}; {what}"
+    why = judged.reason or ""
+    if judged.certificate is not None:
+        why = judged.certificate.sentence
+        if judged.certificate.key is not None:
+            why = f"{judged.certificate.key}: {why}"
+    said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
+    return f"{verdict}  {printable(said)}"
+
+
+def as_json(judged: Judged) -> dict[str, Any]:
+    """The judgement as one object; without witnesses, which are as long as the history."""
+    facts: dict[str, Any] = msgspec.to_builtins(judged)
+    for found in facts["objects"]:
+        del found["witness"]
+    for lag in facts["staleness"]:
+        for name in ("delays", "missed"):
+            lag[f"{name}_max"] = max(lag[name], default=0)
+            lag[f"{name}_count"] = len(lag.pop(name))
+    return facts
+
+
+def _skipped(paths: list[str]) -> str:
+    listed = printable(", ".join(paths[:SKIPPED_LISTED]))
+    more = f" and {len(paths) - SKIPPED_LISTED} more" if len(paths) > SKIPPED_LISTED else ""
+    return f"no histories, passed over: {listed}{more}"
+
+
+def _conclude(codes: list[int], seconds: float, screen: Screen) -> None:
+    if len(codes) < 2:
+        return
+    counts = Counter(codes)
+    words = ((0, "hold"), (1, "violated"), (2, "unknown"), (3, "refused"))
+    said = ", ".join(f"{counts[code]:,} {word}" for code, word in words if counts[code])
+    screen.line(f"{len(codes):,} histories: {said}; {seconds:.1f} s")

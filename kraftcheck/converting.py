@@ -1,0 +1,38 @@
+"""`convert`: a history in another format, for the checkers and viewers of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from traces.formats import detect, jepsen, jsonlines, shiviz, trace
+from traces.history import History
+
+WRITERS: dict[str, Callable[[History], Iterator[str]]] = {
+    jepsen.NAME: jepsen.write,
+    jsonlines.NAME: jsonlines.write,
+    shiviz.NAME: shiviz.write,
+}
+
+
+def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, screen: Screen) -> int:
+    """Write the history; a run of a trace becomes, for ShiViz, what its nodes sent each other."""
+    if trace.is_trace(path):
+        if run is None:
+            raise BadInput(f"{path} holds many runs: choose one with --run")
+        text = "".join(
+            shiviz.write_run(path, run)
+            if to == shiviz.NAME
+            else WRITERS[to](trace.history(path, run))
+        )
+    elif run is not None:
+        raise BadInput(f"{path} is no trace: it has no runs to choose from")
+    else:
+        text = "".join(WRITERS[to](detect.read(path, format)))
+    artifacts.write_whole(out, text)
+    screen.line(str(out))
+    screen.document({"file": str(path), "to": to, "out": str(out)})
+    return exits.HOLDS
