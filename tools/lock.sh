@@ -14,7 +14,7 @@ compile() {
 }
 
 compile requirements/build.in --output-file requirements/build.txt "$@"
-compile pyproject.toml --extra dev --constraint requirements/constraints.in \
+compile pyproject.toml --extra dev --extra kafka --constraint requirements/constraints.in \
     --constraint requirements/build.txt --output-file requirements/lock.txt "$@"
 
 if grep -n '://' requirements/*.txt; then

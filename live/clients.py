@@ -1,0 +1,236 @@
+"""Clients of one topic, each a thread that does one thing at a time and says what it was told.
+
+Outcomes are honest. A produce that ends in an error may have been written, by that attempt or an
+earlier one of the client library, unless the library says that it was never sent: so it is
+indeterminate, and its process goes on under another number. A read that fails says nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from live.journal import Journal
+
+NEVER_SENT = frozenset(
+    {KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE}
+)
+SILENT = {"log_level": 0, "log.connection.close": False}
+
+
+class Counter:
+    """Numbers that nobody else gets: values, and processes."""
+
+    def __init__(self, first: int = 0) -> None:
+        self._numbers = count(first)
+        self._lock = threading.Lock()
+
+    def next(self) -> int:
+        with self._lock:
+            return next(self._numbers)
+
+
+class Setting:
+    """What all clients of a recording share.
+
+    epochs: leader epochs that have been seen, by partition.
+    """
+
+    def __init__(self, journal: Journal, bootstrap: str, topic: str, partitions: int) -> None:
+        self.journal = journal
+        self.bootstrap = bootstrap
+        self.topic = topic
+        self.partitions = partitions
+        self.values = Counter(1)
+        self.processes = Counter()
+        self.done = threading.Event()
+        self._epochs: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def key(self, partition: int) -> str:
+        return f"{self.topic}-{partition}"
+
+    def note_epoch(self, message: Message) -> None:
+        """A record's leader epoch is one more thing that a client is told."""
+        epoch, partition = message.leader_epoch(), message.partition()
+        if epoch is None or partition is None:
+            return
+        with self._lock:
+            if epoch <= self._epochs.get(partition, -1):
+                return
+            self._epochs[partition] = epoch
+        label = f"{self.key(partition)} leader epoch {epoch}"
+        self.journal.moment("leader-epoch", label, key=self.key(partition))
+
+
+def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
+    """A producer: one record, then the next when its fate is known."""
+    told: list[tuple[KafkaError | None, Message]] = []
+    producer = Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options})
+    process = setting.processes.next()
+    for turn in count():
+        if setting.done.is_set():
+            break
+        partition = (at + turn) % setting.partitions
+        key, value = setting.key(partition), setting.values.next()
+        setting.journal.event(process, "invoke", "send", [["send", key, value]])
+        told.clear()
+        producer.produce(
+            setting.topic,
+            value=str(value).encode(),
+            partition=partition,
+            on_delivery=lambda error, message: told.append((error, message)),
+        )
+        while not told:
+            producer.poll(0.1)
+        error, message = told[0]
+        if error is None:
+            offset = message.offset()
+            place = None if offset is None or offset < 0 else offset
+            answer = [["send", key, [place, value]]]
+            setting.journal.event(process, "ok", "send", answer)
+            continue
+        kind = "fail" if error.code() in NEVER_SENT else "info"
+        asked = [["send", key, value]]
+        setting.journal.event(process, kind, "send", asked, error=error.name())
+        if kind == "info":
+            process = setting.processes.next()
+        if error.fatal():
+            producer = Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options})
+
+
+def consume(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
+    """A consumer that is assigned every partition and reads on."""
+    process = setting.processes.next()
+    consumer = _assigned(setting, process, f"consume-{at}", options)
+    try:
+        while not setting.done.is_set():
+            _poll(setting, process, consumer)
+    finally:
+        consumer.close()
+
+
+def ask_offsets(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
+    """A client that asks for the latest offset of one partition after the other."""
+    process = setting.processes.next()
+    consumer = _consumer(setting, f"offsets-{at}", options)
+    try:
+        for turn in count(at):
+            if setting.done.wait(0.02):
+                break
+            partition = turn % setting.partitions
+            key = setting.key(partition)
+            setting.journal.event(process, "invoke", "latest", [key, None])
+            end, problem = _end(setting, consumer, partition, 5.0)
+            if end is None:
+                setting.journal.event(process, "fail", "latest", [key, None], error=problem)
+            else:
+                setting.journal.event(process, "ok", "latest", [key, end])
+    finally:
+        consumer.close()
+
+
+def read_all(setting: Setting, options: Mapping[str, Any], patience: int = 60) -> bool:
+    """The final phase: every partition from its beginning to its end.
+
+    Returns whether every end was reached within `patience` polls without progress.
+    """
+    process = setting.processes.next()
+    consumer = _assigned(setting, process, "final", options)
+    try:
+        ends = {}
+        for partition in range(setting.partitions):
+            end, _ = _end(setting, consumer, partition, 30.0)
+            if end is None:
+                return False
+            ends[partition] = end
+        left = patience
+        while left and any(
+            place.offset < ends[place.partition]
+            for place in consumer.position(consumer.assignment())
+            if ends[place.partition] > 0
+        ):
+            left = patience if _poll(setting, process, consumer) else left - 1
+        return left > 0
+    finally:
+        consumer.close()
+
+
+ROLES: Mapping[str, Callable[[Setting, int, Mapping[str, Any]], None]] = {
+    "producer": produce,
+    "consumer": consume,
+    "offsets": ask_offsets,
+}
+
+
+def _end(
+    setting: Setting, consumer: Consumer, partition: int, seconds: float
+) -> tuple[int | None, str]:
+    """The latest offset; or None, and why there is none."""
+    place = TopicPartition(setting.topic, partition)
+    try:
+        offsets: tuple[int, int] | None = consumer.get_watermark_offsets(
+            place, timeout=seconds, cached=False
+        )
+    except KafkaException as error:
+        return None, error.args[0].name()
+    return (None, "timed out") if offsets is None else (offsets[1], "")
+
+
+def _consumer(setting: Setting, group: str, options: Mapping[str, Any]) -> Consumer:
+    settings = {
+        **SILENT,
+        "bootstrap.servers": setting.bootstrap,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        **options,
+    }
+    return Consumer(settings)
+
+
+def _assigned(setting: Setting, process: int, group: str, options: Mapping[str, Any]) -> Consumer:
+    consumer = _consumer(setting, group, options)
+    keys = [setting.key(partition) for partition in range(setting.partitions)]
+    rewound = {"seek-to-beginning?": True}
+    setting.journal.event(process, "invoke", "assign", keys, **rewound)
+    consumer.assign([TopicPartition(setting.topic, p, 0) for p in range(setting.partitions)])
+    setting.journal.event(process, "ok", "assign", keys, **rewound)
+    return consumer
+
+
+def _poll(setting: Setting, process: int, consumer: Consumer) -> int:
+    """One poll, written down. Returns how many records it gave."""
+    setting.journal.event(process, "invoke", "poll", [["poll"]])
+    try:
+        messages = consumer.consume(500, timeout=0.2)
+    except KafkaException as error:
+        setting.journal.event(process, "fail", "poll", [["poll"]], error=error.args[0].name())
+        return 0
+    records = [message for message in messages if message.error() is None]
+    for message in records:
+        setting.note_epoch(message)
+    setting.journal.event(process, "ok", "poll", [["poll", _by_key(setting, records)]])
+    return len(records)
+
+
+def _by_key(setting: Setting, messages: Sequence[Message]) -> dict[str, list[list[Any]]]:
+    found: dict[str, list[list[Any]]] = {}
+    for message in messages:
+        partition, value = message.partition(), message.value()
+        assert partition is not None
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        number = int(text) if text.isdigit() else text
+        found.setdefault(setting.key(partition), []).append([message.offset(), number])
+    return found

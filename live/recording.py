@@ -1,0 +1,154 @@
+"""Record a history: clients at work on one topic, faults meanwhile, then everything read once more.
+
+Writes into a folder
+
+    history.jsonl    what the clients asked and were told, with faults and leader epochs
+    recording.json   how it was made, and whether it is complete
+
+An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
+what needs completeness (`unseen`, lost writes at the tail) is then unknown.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import msgspec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from live.clients import ROLES, SILENT, Setting, read_all
+from live.cluster import Cluster
+from live.faults import disturb
+from live.journal import Journal
+
+HISTORY, RECORDING = "history.jsonl", "recording.json"
+
+
+class RecordingError(Exception):
+    """Nothing can be recorded. The text is one line."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to record. seconds: of the clients' work; faults: kinds, for a cluster of ours only."""
+
+    topic: str = "kraftcheck"
+    make_topic: bool = True
+    """False: it is there, or made by being asked for; `replication_factor` and so on say how."""
+    partitions: int = 1
+    replication_factor: int = 3
+    min_insync_replicas: int = 2
+    unclean_election: bool = False
+    acks: str = "all"
+    idempotent: bool = True
+    producers: int = 2
+    consumers: int = 2
+    offset_askers: int = 1
+    seconds: float = 30.0
+    faults: tuple[str, ...] = ()
+    seed: int = 1
+    timeout_ms: int = 10_000
+    """How long a producer tries."""
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """What `recording.json` holds."""
+
+    plan: Plan
+    bootstrap: str
+    client: str
+    kafka: str | None
+    """The broker's version, where the cluster is ours."""
+    complete: bool
+    lines: int
+    seconds: float
+
+
+def record(
+    bootstrap: str,
+    plan: Plan,
+    folder: Path,
+    cluster: Cluster | None = None,
+    patience: float = 20.0,
+) -> Recording:
+    """Makes the topic, records, and reads everything at the end.
+
+    patience: seconds to wait for the first answer. Raises RecordingError: nobody answers there, or
+    the topic cannot be made.
+    """
+    _find_topic(bootstrap, plan, patience)
+    folder.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, bootstrap, plan.topic, plan.partitions)
+        _work(setting, plan, cluster)
+        complete = read_all(setting, {})
+        lines = journal.lines
+    recording = Recording(
+        plan=plan,
+        bootstrap=bootstrap,
+        client=f"confluent-kafka {confluent_kafka.version()}",
+        kafka=cluster.state.version if cluster else None,
+        complete=complete,
+        lines=lines,
+        seconds=round(time.monotonic() - began, 3),
+    )
+    data = msgspec.json.format(msgspec.json.encode(recording), indent=1)
+    (folder / RECORDING).write_bytes(data + b"\n")
+    return recording
+
+
+def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> None:
+    crew = [
+        *(("producer", at, _producer_options(plan)) for at in range(plan.producers)),
+        *(("consumer", at, {}) for at in range(plan.consumers)),
+        *(("offsets", at, {}) for at in range(plan.offset_askers)),
+    ]
+    calm = threading.Event()
+    with ThreadPoolExecutor(len(crew) + 1) as pool:
+        work = [pool.submit(ROLES[role], setting, at, options) for role, at, options in crew]
+        if cluster is not None and plan.faults:
+            work.append(
+                pool.submit(disturb, cluster, setting.journal, plan.faults, plan.seed, calm)
+            )
+        try:
+            time.sleep(plan.seconds)
+        finally:
+            calm.set()
+            setting.done.set()
+        for each in work:
+            each.result()
+
+
+def _producer_options(plan: Plan) -> Mapping[str, Any]:
+    return {
+        "acks": plan.acks,
+        "enable.idempotence": plan.idempotent,
+        "linger.ms": 0,
+        "message.timeout.ms": plan.timeout_ms,
+        "request.timeout.ms": max(1000, plan.timeout_ms // 3),
+    }
+
+
+def _find_topic(bootstrap: str, plan: Plan, patience: float) -> None:
+    admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
+    config = {
+        "min.insync.replicas": str(plan.min_insync_replicas),
+        "unclean.leader.election.enable": str(plan.unclean_election).lower(),
+    }
+    topic = NewTopic(plan.topic, plan.partitions, plan.replication_factor, config=config)
+    try:
+        admin.list_topics(plan.topic if not plan.make_topic else None, timeout=patience)
+        if plan.make_topic:
+            admin.create_topics([topic], operation_timeout=20)[plan.topic].result(30)
+    except KafkaException as error:
+        raise RecordingError(f"{bootstrap}: {error.args[0].str()}") from None
+    except TimeoutError:
+        raise RecordingError(f"{bootstrap}: topic {plan.topic} was not made in time") from None

@@ -1,0 +1,85 @@
+"""Recording against librdkafka's own mock of a cluster, which needs no Java."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from live.clients import SILENT
+from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
+from traces.formats import jsonlines
+
+
+@pytest.fixture(scope="module")
+def bootstrap() -> Iterator[str]:
+    """The addresses of a mock cluster of three brokers; it lives as long as its producer."""
+    mock = Producer({**SILENT, "bootstrap.servers": "mock", "test.mock.num.brokers": 3})
+    brokers = mock.list_topics(timeout=10).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    del mock
+
+
+@pytest.fixture(scope="module")
+def folder(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    record(bootstrap, Plan(seconds=1.5, partitions=2, make_topic=False), folder)
+    return folder
+
+
+def test_a_recording_is_a_history_of_a_partition_log(folder: Path) -> None:
+    history = jsonlines.read(folder / HISTORY)
+    assert history.model == "partition-log"
+    kinds = Counter((o.f, o.outcome) for o in history.operations)
+    assert kinds["append", "ok"] > 20
+    assert kinds["latest", "ok"] > 0
+    assert {a.kind for a in history.annotations} == {"leader epoch"}
+
+
+def test_every_acked_record_was_read_at_its_offset(folder: Path) -> None:
+    history = jsonlines.read(folder / HISTORY)
+    read = {
+        (o.key, offset): value
+        for o in history.operations
+        if o.f == "fetch" and o.result
+        for offset, value in o.result
+    }
+    acked = {
+        (o.key, o.result): o.argument
+        for o in history.operations
+        if o.f == "append" and o.outcome == "ok"
+    }
+    assert acked
+    assert acked.items() <= read.items()
+
+
+def test_the_description_says_what_was_recorded_and_that_it_is_complete(folder: Path) -> None:
+    told = json.loads((folder / RECORDING).read_text(encoding="utf-8"))
+    assert told["complete"] is True
+    assert told["plan"]["acks"] == "all"
+    lines = (folder / HISTORY).read_text(encoding="utf-8").splitlines()
+    assert told["lines"] == len(lines)
+
+
+def test_unacknowledged_produce_has_no_offset(bootstrap: str, tmp_path: Path) -> None:
+    plan = Plan(
+        seconds=0.7, topic="zero", make_topic=False, acks="0", idempotent=False, consumers=0
+    )
+    record(bootstrap, plan, tmp_path)
+    history = jsonlines.read(tmp_path / HISTORY)
+    appends = [o for o in history.operations if o.f == "append"]
+    assert appends
+    assert {o.result for o in appends} == {None}
+
+
+def test_nobody_there_is_one_line(tmp_path: Path) -> None:
+    plan = Plan(seconds=0.1)
+    with pytest.raises(RecordingError) as caught:
+        record("127.0.0.1:9", plan, tmp_path, patience=1.0)
+    assert "127.0.0.1:9" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / HISTORY).exists()
