@@ -134,7 +134,8 @@ def _card(history: History, number: int, operation: Operation) -> Card:
         outcome=operation.outcome,
         invoked=words.when(operation.invoked, history),
         completed=words.when(operation.completed, history),
-        place=f"line {operation.line:,}" if operation.line else f"operation {operation.index:,}",
+        place=f"operation {operation.index}"
+        + (f", line {operation.line}" if operation.line else ""),
     )
 
 

@@ -33,7 +33,7 @@ def choice(history: History, certificate: Sequence[int], key: str | None) -> Cho
     """
     related = [o for o in history.operations if key is None or o.key in (key, None)]
     drawn, dropped = _few_processes(_chosen(related, certificate), certificate)
-    return Choice(drawn, related, _notes(history, related, drawn, dropped, key))
+    return Choice(drawn, related, _notes(history, related, drawn, dropped, certificate, key))
 
 
 def until(operation: Operation) -> float:
@@ -63,7 +63,10 @@ def _distance(operation: Operation, accused: Sequence[Operation]) -> tuple[float
     if operation.outcome == INDETERMINATE:
         apart = max(apart, min(abs(operation.invoked - each.invoked) for each in accused))
     near = min(abs(operation.index - each.index) for each in accused)
-    return (1 if apart == 0 else 2, apart if apart else weight * near, operation.index)
+    # What began when all was over has no part in it.
+    later = all(operation.invoked > until(each) for each in accused)
+    rank = 3 if later else 1 if apart == 0 else 2
+    return (rank, apart if apart else weight * near, operation.index)
 
 
 def _apart(one: Operation, other: Operation) -> float:
@@ -88,13 +91,14 @@ def _notes(
     related: Sequence[Operation],
     chosen: Sequence[Operation],
     dropped: int,
+    certificate: Sequence[int],
     key: str | None,
 ) -> list[str]:
     notes = []
     if len(chosen) < len(related):
         notes.append(
-            f"drawn are {len(chosen):,} of {len(related):,} operations"
-            f" (at most {OPERATIONS_MAX}), those nearest to the evidence"
+            f"drawn are {len(chosen):,} of {len(related):,} operations (at most {OPERATIONS_MAX}), "
+            + ("those nearest to the evidence" if certificate else "the first of them")
         )
     if dropped:
         notes.append(f"{dropped:,} more processes were active here (at most {PROCESSES_MAX} rows)")

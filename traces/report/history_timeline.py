@@ -217,7 +217,7 @@ class _Scene(NamedTuple):
         here = tuple(
             point._replace(
                 x=LEFT + (point.x - self.places[low]) * scale,
-                y=y_of[self._process_of(point.operation)] + ROW / 2,
+                y=y_of[self._process_of(point.operation)] + (ROW + BAR) / 2 - 2,
             )
             for point in points.values()
             if point.operation in drawn
