@@ -227,7 +227,7 @@ CATALOG: tuple[Bug, ...] = (
         source="KAFKA-16144, PR 15235",
         year=2024,
         klass="liveness",
-        property="EventuallyLeaderElected",
+        property="FollowedLeaderStays",
         detectors=("tlc", "steps"),
         voters=1,
     ),
@@ -347,11 +347,13 @@ CATALOG: tuple[Bug, ...] = (
 LIVENESS_PROPERTIES = (
     "EventuallyFullyReplicated",
     "EventuallyLeaderElected",
+    "FollowedLeaderStays",
     "IsolatedLeaderResigns",
     "NotStuckInProspective",
     "ValuesEventuallyAcked",
 )
-"""Properties above that are no invariants: something that must happen in the end."""
+"""Properties above that are no invariants of states: what must happen in the end, and that a leader
+is not given up without need."""
 
 _BY_ID = {each.id: each for each in CATALOG}
 

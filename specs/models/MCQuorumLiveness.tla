@@ -1,9 +1,10 @@
 -------------------------- MODULE MCQuorumLiveness --------------------------
 (***************************************************************************)
 (* Liveness of the quorum.  Faults are budgets: so many disturbances (a     *)
-(* timer that fires although a leader lives, a resignation) and deaths.     *)
+(* timer that fires although a leader lives, a resignation), deaths, and    *)
+(* leaders that go deaf: from then on they send, but receive nothing.       *)
 (* After them timers are fair, and a message that is sent again and again   *)
-(* arrives.  Randomised timers are what makes elections end in Kafka; here  *)
+(* to who hears it arrives.  Randomised timers are what makes elections end in Kafka; here  *)
 (* that is the assumption Alone: when timers fire of themselves, no two     *)
 (* voters stand at the same time.                                           *)
 (*                                                                          *)
@@ -13,33 +14,40 @@
 (***************************************************************************)
 EXTENDS MCQuorumReduced
 
-CONSTANTS MaxDisturbances, MaxDeaths, Fair
+CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
 
 LiveInit ==
   /\ Init /\ HistoryInit
-  /\ spent = [records |-> 0, crashes |-> 0, disturbances |-> 0, deaths |-> 0]
+  /\ spent = [records |-> 0, crashes |-> 0, disturbances |-> 0, deaths |-> 0,
+               deaf |-> {}]
+
+Hears(n) == Running(rows[n]) /\ n \notin spent.deaf
 
 Standing(row) == row.role \in {"Candidate", "Prospective"}
 
 (* Somebody may still answer n.                                             *)
 Waits(n) ==
-  /\ Running(rows[n]) /\ Standing(rows[n])
-  /\ \E p \in Others(n) : Running(rows[p]) /\ p \notin rows[n].granted \cup rows[n].rejected
+  /\ Hears(n) /\ Standing(rows[n])
+  /\ \E p \in Others(n) : Hears(p) /\ p \notin rows[n].granted \cup rows[n].rejected
 
 (* Nobody else waits for answers, or has a term of office to end first.     *)
 Alone(n) ==
   \A v \in Others(n) : ~Waits(v) /\ rows[v].role \notin {"Prospective", "Resigned"}
 
 SomeLeaderLives(n) ==
-  \E v \in Others(n) : IsLeader(rows[v]) /\ rows[v].epoch >= rows[n].epoch
+  \E v \in Others(n) : Hears(v) /\ IsLeader(rows[v]) /\ rows[v].epoch >= rows[n].epoch
 
 MayTimeOut(n) ==
   CASE rows[n].role = "Candidate" -> ~Waits(n)
     [] rows[n].role \in {"Follower", "Unattached"} -> ~SomeLeaderLives(n)
     [] OTHER -> FALSE
 
-(* What becomes of the rows when p's answer to n arrives.                   *)
-Arrives(n, p) == IF Running(rows[p]) THEN AfterAnswer(n, rows[n], p) ELSE {}
+(* What becomes of the rows when p's answer to n arrives; who is deaf is    *)
+(* answered, and does not hear it.                                          *)
+Arrives(n, p) ==
+  CASE ~Hears(p) -> {}
+    [] Hears(n) -> AfterAnswer(n, rows[n], p)
+    [] OTHER -> AfterRequest(n, rows[n], p)
 
 AnswersTo(n, peers) == UNION {Arrives(n, p) : p \in peers}
 
@@ -47,6 +55,12 @@ AnswersTo(n, peers) == UNION {Arrives(n, p) : p \in peers}
 GivesUp(n) ==
   \/ rows[n].role = "Resigned"
   \/ rows[n].role = "Prospective" /\ ~Waits(n)
+
+(* The fetches of no majority reach n, so nothing resets its check-quorum   *)
+(* timer: n is deaf, too many others are dead, or there are none.           *)
+Unheard(n) ==
+  LET fetching == IF Hears(n) THEN {v \in Others(n) : Running(rows[v])} ELSE {}
+  IN fetching = {} \/ ~IsMajority(fetching \cup {n})
 
 (* What heals, as the rows that it leads to.  Each of these is progress     *)
 (* that cannot go on for ever, so one fairness condition serves them all.   *)
@@ -65,7 +79,10 @@ Heals(n) ==
       THEN AfterLocal(n, Step_HandleFlush(n, rows[n], None)) ELSE {})
      \cup
      (IF "GiveUp" \in Fair /\ GivesUp(n)
-      THEN AfterLocal(n, Step_HandleElectionTimeout(n, rows[n], None)) ELSE {}) :
+      THEN AfterLocal(n, Step_HandleElectionTimeout(n, rows[n], None)) ELSE {})
+     \cup
+     (IF "CheckQuorum" \in Fair /\ Unheard(n)
+      THEN AfterLocal(n, Step_HandleCheckQuorumTimeout(n, rows[n], None)) ELSE {}) :
    newRows # rows}
 
 Heal(n) == \E newRows \in Heals(n) : RowsBecome(newRows)
@@ -81,6 +98,11 @@ Die(n) ==
   /\ Spend("deaths", MaxDeaths)
   /\ RowsBecomeOneOf(AfterLocal(n,
        Step_HandleCrash(n, rows[n], [keep |-> Len(rows[n].log)])))
+
+GoDeaf(n) ==
+  /\ IsLeader(rows[n]) /\ n \notin spent.deaf /\ Cardinality(spent.deaf) < MaxDeaf
+  /\ spent' = [spent EXCEPT !.deaf = @ \cup {n}]
+  /\ UNCHANGED <<rows, network>>
 
 AppendRecord(n) ==
   /\ IsLeader(rows[n])
@@ -101,7 +123,7 @@ Loud(Action(_), n) ==
 LiveNext ==
   \E n \in Voters :
     \/ Quiet(Heal, n) \/ Quiet(Timer, n)
-    \/ Loud(Disturb, n) \/ Loud(Die, n) \/ Loud(AppendRecord, n)
+    \/ Loud(Disturb, n) \/ Loud(Die, n) \/ Loud(GoDeaf, n) \/ Loud(AppendRecord, n)
 
 (* Fairness, spelt out with state predicates: TLC takes long for the        *)
 (* ENABLED of a handler.  Healing is weakly fair.  A timer may be disarmed  *)
@@ -122,13 +144,25 @@ LiveSpec == LiveInit /\ [][LiveNext]_mcVars /\ Fairness
 
 -----------------------------------------------------------------------------
 (* A leader that a majority follows.                                        *)
-FunctionalLeader ==
-  \E n \in Voters :
-    /\ IsLeader(rows[n])
-    /\ IsMajority({v \in Voters : /\ Running(rows[v]) /\ rows[v].epoch = rows[n].epoch
-                                  /\ rows[v].leader = n})
+LeadsMajority(n) ==
+  /\ IsLeader(rows[n])
+  /\ IsMajority({v \in Voters : /\ Running(rows[v]) /\ rows[v].epoch = rows[n].epoch
+                                /\ rows[v].leader = n})
+FunctionalLeader == \E n \in Voters : LeadsMajority(n)
 
 EventuallyLeaderElected == []<>FunctionalLeader
+
+(* Q15.  A leader that no fetch reaches does not lead for ever.             *)
+IsolatedLeaderResigns ==
+  \A n \in Voters : (IsLeader(rows[n]) /\ n \in spent.deaf) ~> ~IsLeader(rows[n])
+
+(* Q15.  Whom a majority follows, and reaches, leads on.  (A sole voter     *)
+(* that resigned for want of fetches would lead again at once, every time,  *)
+(* so EventuallyLeaderElected would not show it.)                           *)
+FollowedLeaderStaysStep ==
+  \A n \in Voters :
+    LeadsMajority(n) /\ Hears(n) /\ UNCHANGED spent => IsLeader(rows'[n])
+FollowedLeaderStays == [][FollowedLeaderStaysStep]_mcVars
 
 NotStuckInProspective ==
   \A n \in Voters : rows[n].role = "Prospective" ~> rows[n].role # "Prospective"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reference.bugs.catalog import CATALOG
 from tests.specs.cfgs import SPECS
 from tla_utils import check_models, read_manifest
 from tla_utils.manifest import lint
@@ -44,6 +45,16 @@ def test_a_property_that_a_cfg_forgets_is_told(tmp_path: Path) -> None:
     told = "\n".join(complaints(copy))
     assert "quorum-reduced" in told and "LogMatching" in told
     assert "models/nobody.cfg is the cfg of no model" in told
+
+
+def test_every_bug_that_tlc_can_see_has_a_model_that_shows_it() -> None:
+    shown: dict[str, set[str]] = {}
+    for model in read_manifest(SPECS / "models.toml").models.values():
+        if model.bug and model.property:
+            shown.setdefault(model.bug, set()).add(model.property)
+    # The overlays of specs/bugs may know more bugs than this catalogue.
+    seen = {bug.id: {bug.property, *bug.also} for bug in CATALOG if "tlc" in bug.detectors}
+    assert {bug for bug in seen if not shown.get(bug, set()) & seen[bug]} == set()
 
 
 @pytest.mark.tlc
