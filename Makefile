@@ -53,7 +53,7 @@ format: setup ## rewrite the code in the one format and sort imports
 	@$(BIN)/ruff format $(CODE)
 
 docs: setup ## write the generated tables of the documentation again
-	@$(BIN)/python tools/make_docs.py
+	@$(BIN)/python -m kraftcheck.docs
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)

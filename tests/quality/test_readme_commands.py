@@ -9,7 +9,6 @@ import pytest
 
 from tests.quality import readme
 from tests.quality.readme import Command, Witness
-from tests.quality.tidy import tracked_files
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = ROOT / "README.md"
@@ -23,20 +22,16 @@ ELSEWHERE = {
     "make verify": Witness("tests/kraftcheck/test_verify.py", '"verify"'),
 }
 
-PAGE = readme.parse(README.read_text("utf-8")) if README.exists() else None
+PAGE = readme.parse(README.read_text("utf-8"))
 
 
 def test_the_readme_has_commands_and_hides_none() -> None:
-    if PAGE is None:
-        assert "README.md" not in tracked_files(ROOT)
-        pytest.skip("there is no README.md in this checkout")
     assert PAGE.complaints == []
     assert PAGE.sessions, "README.md shows no command"
 
 
 def test_each_command_is_run_by_somebody() -> None:
-    if PAGE is not None:
-        assert readme.unknown(PAGE, ELSEWHERE) == []
+    assert readme.unknown(PAGE, ELSEWHERE) == []
 
 
 @pytest.mark.parametrize("command", ELSEWHERE)
@@ -48,11 +43,7 @@ def test_who_runs_a_command_elsewhere_does(command: str) -> None:
 # One process under xdist: a session may use what an earlier one wrote.
 @pytest.mark.slow
 @pytest.mark.xdist_group("readme")
-@pytest.mark.parametrize(
-    "session",
-    [] if PAGE is None else PAGE.sessions,
-    ids=lambda session: f"line-{session[0].line}",
-)
+@pytest.mark.parametrize("session", PAGE.sessions, ids=lambda session: f"line-{session[0].line}")
 def test_the_commands_work(session: list[Command]) -> None:
     # What an older checkout recorded there would be refused, and rightly so.
     for folder in (ROOT / "runs").glob("readme*"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -423,6 +424,17 @@ def test_make_alone_lists_every_target() -> None:
     (phony,) = (line for line in database.splitlines() if line.startswith(".PHONY:"))
     assert set(phony.split()[1:]) == {line.split()[1] for line in listed.splitlines()}
     assert all(len(line) <= 100 and len(line.split()) > 3 for line in listed.splitlines())
+
+
+def test_the_scripts_that_targets_call_exist() -> None:
+    called = re.findall(r"(?:tools/[\w./]+|-m [a-z_.]+)", (ROOT / "Makefile").read_text("utf-8"))
+    assert "tools/setup.sh" in called and "-m kraftcheck.docs" in called
+    for name in called:
+        module = name.removeprefix("-m ")
+        if module == name:
+            assert (ROOT / name).is_file(), name
+        else:
+            assert importlib.util.find_spec(module), name
 
 
 def make(command: list[str]) -> str:
