@@ -26,7 +26,8 @@ import click
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.judging import Options, PageWriter, judge_file
+from kraftcheck.judgement import Options, PageWriter
+from kraftcheck.judging import judge_file
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Screen, coloured
 from traces.formats import trace

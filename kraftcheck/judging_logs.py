@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.judging import Options, PageWriter
+from kraftcheck.judgement import Options, PageWriter
 from traces.formats import trace
 from traces.history import History
 from traces.report.judged import Judged

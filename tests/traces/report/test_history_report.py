@@ -32,7 +32,7 @@ from traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MAX, choice, 
 from traces.report.history_order import OFFSETS_MAX, ROWS_MAX, orders
 from traces.report.history_staleness import lags
 from traces.report.history_timeline import LEFT, WIDTH, timeline
-from traces.report.judged import Anomaly, Object, Staleness
+from traces.report.judged import Anomaly, Judged, Object, Staleness
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -68,8 +68,8 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def page(history: History, found: object = None) -> Page:
-    return Page(render(history, stale(history) if found is None else found))  # type: ignore[arg-type]
+def page(history: History, found: Judged | None = None) -> Page:
+    return Page(render(history, found or stale(history)))
 
 
 # -- What stands on it
@@ -256,7 +256,7 @@ EVIL = (
 )
 
 
-def poisoned() -> tuple[History, object]:
+def poisoned() -> tuple[History, Judged]:
     """A history and a judgement in which every text is an attack."""
     history = log_history(3, 20)
     operations = tuple(
@@ -309,7 +309,7 @@ def poisoned() -> tuple[History, object]:
 
 def test_nothing_of_a_history_becomes_markup() -> None:
     history, found = poisoned()
-    text = render(history, found)  # type: ignore[arg-type]
+    text = render(history, found)
     made = Page(text)
     assert len(made.all("script")) == 1 and not made.all("img")
     assert not [a for _, attributes in made.elements for a in attributes if a.startswith("on")]
