@@ -10,6 +10,9 @@ when they leave, and after a retry sends the oldest first. A batch that was give
 been sent leaves a gap that nobody can judge: when nothing is in flight any more, the producer goes
 on in a new epoch (KIP-360).
 
+It relies on connections that keep the order of requests, and break for all of them: a broker that
+knows nothing of a producer takes whatever sequence number comes first (T3).
+
 Left out: transactions, compression, several partitions in one request, and the InitProducerId
 exchange: the caller says who the producer is.
 """

@@ -65,8 +65,8 @@ def answered(leader: Leader, request: ProduceRequest) -> ProduceResponse:
 
 
 def produced(seed: int, loss: float, bug: str | None = None) -> tuple[list[int], list[Completion]]:
-    """The log, and what an idempotent producer says of 60 values, over a connection that loses
-    requests and answers and lets late ones arrive.
+    """The log, and what an idempotent producer says of 60 values, over connections that break:
+    each keeps its order, and what was on a broken one may still be served.
     """
     chance = random.Random(seed)
     leader = Leader(bug)
@@ -74,7 +74,6 @@ def produced(seed: int, loss: float, bug: str | None = None) -> tuple[list[int],
     done: list[Completion] = []
     requests: list[ProduceRequest] = []
     late: list[ProduceRequest] = []
-    waiting: dict[int, ProduceRequest] = {}
     for now in range(6000):
         if now < 600 and now % 10 == 0:
             producer.send(0, now // 10, now)
@@ -82,23 +81,22 @@ def produced(seed: int, loss: float, bug: str | None = None) -> tuple[list[int],
         done += completed
         for each in sends:
             requests.append(each.request)
-            waiting[now + 30] = each.request
         assert len(requests) <= MAX_IN_FLIGHT
         if requests and chance.random() < 0.3:
-            request = requests.pop(0)
             if chance.random() < loss:
-                late.append(request)
+                # The connection breaks; what was on it may still be served, in order.
+                late += requests
+                for request in requests:
+                    producer.on_timeout(0, request, now)
+                requests = []
                 continue
-            answer = answered(leader, request)
+            answer = answered(leader, requests.pop(0))
             if chance.random() >= loss:
                 done += producer.on_response(0, answer, now)
-        if late and chance.random() < 0.05:
-            answered(leader, late.pop())
-        if now in waiting:
-            request = waiting.pop(now)
-            if request in requests:
-                requests.remove(request)
-            producer.on_timeout(0, request, now)
+            else:
+                producer.on_timeout(0, answer.request, now)
+        if late and chance.random() < 0.5:
+            answered(leader, late.pop(0))
         if now > 600 and not producer.unsettled:
             break
     assert producer.unsettled == []
