@@ -1,6 +1,6 @@
 // Says what an operation was while it is pointed at or focused, and moves between operations with
 // the arrow keys: left and right in time, up and down between processes. All text comes from the
-// page's own titles and goes into text nodes only. Without this script nothing is lost but the ease.
+// page's own titles and goes into text nodes only. Without it nothing is lost but the ease.
 "use strict";
 (() => {
   const said = document.getElementById("said");
