@@ -1,0 +1,62 @@
+"""What each checker says of one small history, and whether they say the same.
+
+A checker that cannot decide a history says `unknown`, and agrees with all; how often is counted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from traces.checkers import search, smt
+from traces.checkers.enumerate import linearization
+from traces.checkers.models import Model, model_named
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
+from traces.history import History
+
+ENUMERATED_MAX: Final = 5
+"""Up to so many operations, every order is tried as well."""
+
+
+def opinions(history: History) -> dict[str, Verdict]:
+    """By the checker's name. The history has one object, and names its model."""
+    assert history.model is not None
+    model = model_named(history.model)
+    found = {
+        "search": search.check(history, model)[0],
+        "smt": smt.check_object(history.operations, model),
+    }
+    if sum(map(model.judges, history.operations)) <= ENUMERATED_MAX:
+        found["enumerate"] = _enumerated(history, model)
+    columnar = columnar_checker()
+    if columnar is not None and history.model == "partition-log":
+        found["columnar"] = columnar(history)
+    return found
+
+
+def differ(found: dict[str, Verdict]) -> bool:
+    """Whether one says `holds` and another `violated`."""
+    return len({each.verdict for each in found.values()} - {UNKNOWN}) > 1
+
+
+def _enumerated(history: History, model: Model) -> Verdict:
+    order = linearization(history.operations, model)
+    if order is None:
+        return Verdict(verdict=VIOLATED, model=model.name)
+    return Verdict(verdict=HOLDS, model=model.name, witness=tuple(each.index for each in order))
+
+
+def columnar_checker() -> Callable[[History], Verdict] | None:
+    """The checker of logs in columns, strict; None in a tree that does not have it."""
+    try:
+        log: Any = importlib.import_module("traces.checkers.log")
+    except ModuleNotFoundError:
+        return None
+
+    def judge(history: History) -> Verdict:
+        (found,) = log.check_history(history)
+        verdict: Verdict = found
+        return verdict
+
+    return judge

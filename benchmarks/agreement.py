@@ -1,0 +1,117 @@
+"""Whether columnar checker, search, constraints and enumeration agree, over 100,000 small logs.
+
+Histories come from _small.py by seed: logs of six kinds (plain, holes, duplicates, unknown appends,
+list-valued fetches, ends), then registers and maps of strings. A row for each kind counts verdicts;
+no class of a kind may be empty. Every disagreement is printed with its seed, and is a failure.
+
+    python -m benchmarks.agreement [LOGS [OBJECTS]]     default 100000 30000, some minutes
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from typing import Final, NamedTuple
+
+from benchmarks._opinions import differ, opinions
+from benchmarks._small import log_history, object_history
+from traces.checkers.verdict import VERDICTS
+
+LOGS, OBJECTS = 100_000, 30_000
+CHUNK: Final = 1_000
+PROCESSES: Final = 2
+
+
+class Tally(NamedTuple):
+    """verdicts: by (kind, checker, verdict). reasons: by (kind, why). seconds: by checker."""
+
+    verdicts: Counter[tuple[str, str, str]]
+    reasons: Counter[tuple[str, str]]
+    disagreements: list[str]
+
+    def add(self, other: Tally) -> None:
+        self.verdicts.update(other.verdicts)
+        self.reasons.update(other.reasons)
+        self.disagreements.extend(other.disagreements)
+
+
+def judge(what: str, begin: int, end: int) -> Tally:
+    """The histories of the seeds from `begin` to before `end`."""
+    make = log_history if what == "logs" else object_history
+    tally = Tally(Counter(), Counter(), [])
+    for seed in range(begin, end):
+        kind, history = make(seed)
+        found = opinions(history)
+        for checker, opinion in found.items():
+            tally.verdicts[kind, checker, opinion.verdict] += 1
+        if differ(found):
+            said = ", ".join(f"{name} {each.verdict}" for name, each in found.items())
+            tally.disagreements.append(f"{what} seed {seed} ({kind}): {said}")
+        told = found.get("columnar") or found["search"]
+        if told.certificate is not None:
+            tally.reasons[kind, told.certificate.kind] += 1
+    return tally
+
+
+def tallied(what: str, count: int) -> Tally:
+    """All seeds below `count`, by processes."""
+    total = Tally(Counter(), Counter(), [])
+    begins = range(0, count, CHUNK)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        ends = [min(begin + CHUNK, count) for begin in begins]
+        for tally in pool.map(judge, [what] * len(begins), begins, ends):
+            total.add(tally)
+    return total
+
+
+def report(tally: Tally) -> bool:
+    """Prints the counts; whether all is as it should be."""
+    checkers = sorted({checker for _, checker, _ in tally.verdicts})
+    empty = []
+    print(f"  {'kind':<14}" + "".join(f"{checker:>26}" for checker in checkers))
+    for kind in sorted({kind for kind, _, _ in tally.verdicts}):
+        cells = []
+        for checker in checkers:
+            counts = [tally.verdicts[kind, checker, verdict] for verdict in VERDICTS]
+            cells.append("/".join(f"{count:,}" for count in counts))
+            if sum(counts) and not (counts[0] and counts[1]):
+                empty.append(f"{kind} by {checker}")
+        print(f"  {kind:<14}" + "".join(f"{cell:>26}" for cell in cells))
+    print(f"  ({' / '.join(VERDICTS)})")
+    for kind in sorted({kind for kind, _ in tally.reasons}):
+        why = [f"{name} {n:,}" for (each, name), n in tally.reasons.most_common() if each == kind]
+        print(f"  {kind:<14}refused for: {', '.join(why)}")
+    for line in tally.disagreements[:20]:
+        print(f"  DISAGREE {line}")
+    for each in empty:
+        print(f"  EMPTY class: {each}")
+    return not tally.disagreements and not empty
+
+
+def main(arguments: list[str] | None = None) -> None:
+    counts = [int(each) for each in arguments or ()]
+    wanted = {"logs": LOGS, "objects": OBJECTS} | dict(
+        zip(("logs", "objects"), counts, strict=False)
+    )
+    good = True
+    for what, count in wanted.items():
+        begin = time.monotonic()
+        tally = tallied(what, count)
+        seconds = time.monotonic() - begin
+        found = len(tally.disagreements)
+        print(
+            f"{count:,} {what}, seeds 0 to {count - 1:,}, {PROCESSES} processes, {seconds:,.0f} s:",
+            end=" ",
+        )
+        print(f"{found} disagreements")
+        good = report(tally) and good
+    if not good:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
