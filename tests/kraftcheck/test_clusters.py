@@ -1,0 +1,59 @@
+"""The verbs of real clusters, as far as they go without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from confluent_kafka import Producer
+from live.clients import SILENT
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT, HOLDS
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+@pytest.mark.parametrize("verb", ["down", "status", "heal"])
+def test_no_cluster_is_bad_input(verb: str, tmp_path: Path) -> None:
+    result = run("cluster", verb, "--dir", str(tmp_path))
+    assert result.exit_code == BAD_INPUT
+    assert "no cluster was started there" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say what to record"),
+        (("--bootstrap", "127.0.0.1:9", "--faults", "kill"), "--faults needs --cluster"),
+        (("--bootstrap", "127.0.0.1:9", "--replication-factor", "1"), "--min-insync-replicas"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    result = run("record", *words, "--out", str(tmp_path / "out"))
+    assert result.exit_code == BAD_INPUT
+    assert said in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_is_key_and_value(tmp_path: Path) -> None:
+    result = run("cluster", "up", "--dir", str(tmp_path), "--set", "nonsense")
+    assert result.exit_code == BAD_INPUT
+    assert "key=value" in result.output
+
+
+def test_a_mock_cluster_is_recorded(tmp_path: Path) -> None:
+    mock = Producer({**SILENT, "bootstrap.servers": "mock", "test.mock.num.brokers": 1})
+    broker = next(iter(mock.list_topics(timeout=10).brokers.values()))
+    where = ["--bootstrap", f"{broker.host}:{broker.port}", "--existing-topic"]
+    words = [*where, "--replication-factor", "1", "--min-insync-replicas", "1", "--time", "0.5"]
+    result = run("record", *words, "--json", "--out", str(tmp_path / "out"))
+    assert result.exit_code == HOLDS, result.output
+    told = json.loads(result.output)
+    assert told["complete"] is True
+    lines = Path(told["history"]).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == told["lines"] > 10
