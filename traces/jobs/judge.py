@@ -15,7 +15,6 @@ Law of this file: every class has exactly one verdict, or it is a ToolError; unk
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +35,7 @@ from reference.core.messages import decode_input, decode_message
 from reference.core.types import Constants, Row
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
+from tla_utils.overrides import find_module, read_module
 from traces.jobs.abstraction import Abstraction, cfg_constants
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part, decode_constants
@@ -72,16 +72,16 @@ def step_frame(constants: Constants, specs: Path = SPECS) -> StepFrame:
 
 
 def frame_digest(specs: Path = SPECS) -> str:
-    """sha256 over the frame and every module that it extends: what steps were judged against."""
+    """sha256 over the frame and every module that it builds on: what steps were judged against."""
     texts: dict[str, str] = {}
     waiting = [FRAME]
     while waiting:
         name = waiting.pop()
-        found = [f for f in (specs / f"{name}.tla", specs / "steps" / f"{name}.tla") if f.exists()]
-        if name not in texts and found:  # others are TLC's own
-            texts[name] = found[0].read_text(encoding="utf-8")
-            for names in re.findall(r"^EXTENDS (.*)$", texts[name], re.MULTILINE):
-                waiting += re.findall(r"\w+", names)
+        path = find_module(name, [specs, specs / "steps"])
+        if name not in texts and path is not None:  # others are TLC's own
+            texts[name] = path.read_text(encoding="utf-8")
+            module = read_module(texts[name])
+            waiting += [*module.extends, *module.instances]
     return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
 
 

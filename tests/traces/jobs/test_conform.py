@@ -362,6 +362,17 @@ def test_the_digest_of_the_specs_changes_with_any_module_of_the_frame(tmp_path: 
         path.write_text(text, encoding="utf-8")
 
 
+def test_modules_that_are_named_later_count_too(tmp_path: Path) -> None:
+    (tmp_path / "StepQuorum.tla").write_text(
+        "---- MODULE StepQuorum ----\nEXTENDS Integers,\n  Wide\nLOCAL INSTANCE Deep\n====\n"
+    )
+    digests = set()
+    for name in ("Wide", "Deep"):
+        digests.add(frame_digest(tmp_path))
+        (tmp_path / f"{name}.tla").write_text(f"---- MODULE {name} ----\n====\n")
+    assert len({*digests, frame_digest(tmp_path)}) == 3
+
+
 def test_recordings_by_hand_keep_the_contract(trace: Path) -> None:
     """The tests here would prove little with tables that no simulator could write."""
     assert [part.first_run for part in read_parts(trace)] == [0, 3, 6]
