@@ -37,6 +37,8 @@ from traces.report.history_words import printable
 from traces.report.judged import Judged, Refused
 
 SKIPPED_LISTED = 5
+RUNS_LISTED = 10
+"""Of a trace, so many runs get a line of their own on a terminal."""
 SMALL_BYTES = 1 << 20
 HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
@@ -230,10 +232,14 @@ def _show(outcome: Outcome, screen: Screen) -> int:
     if outcome.refused is not None:
         _complain(outcome.refused, screen)
         return exits.BAD_INPUT
-    for judged in outcome.judged:
-        screen.line(_line(judged))
+    for at, judged in enumerate(outcome.judged):
+        if at <= RUNS_LISTED:
+            screen.line(_line(judged))
         if screen.json:
             print(json.dumps(as_json(judged), allow_nan=False), flush=True)
+    if len(outcome.judged) > RUNS_LISTED + 1:
+        left = len(outcome.judged) - RUNS_LISTED - 1
+        screen.line(f"{'':<9}  and {left:,} more runs; --json has them all")
     for page in outcome.pages:
         screen.line(f"{'page':<9}  {printable(page)}")
     return exits.worst(exits.code_of(judged.verdict) for judged in outcome.judged)
@@ -259,8 +265,8 @@ def _line(judged: Judged) -> str:
     what = f"{judged.operations:,} operations, {judged.seconds:.2f} s"
     if judged.runs is not None:
         what = f"{judged.runs:,} runs, {what}"
-    if judged.level and judged.model == "partition-log":
-        what = f"{judged.level}, promised {judged.promised}; {what}"
+    if judged.promised and judged.model == "partition-log":
+        what = f"{judged.level or 'no level'}, promised {judged.promised}; {what}"
     why = judged.reason or ""
     if judged.certificate is not None:
         why = judged.certificate.sentence

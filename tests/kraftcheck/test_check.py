@@ -1,0 +1,320 @@
+"""`check` and `convert`: verdict lines, JSON, pages and exit codes, from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from benchmarks import _texts as texts
+from kraftcheck import checking, cli, judging
+from kraftcheck.checking import Outcome, Source
+from kraftcheck.cli import cli as command
+from kraftcheck.judgement import Options
+from traces.formats import detect
+
+SAMPLES = Path(__file__).parents[2] / "traces" / "samples" / "histories"
+GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"
+
+HOLDS = texts.REGISTER
+VIOLATED = (
+    "{:process 0, :type :invoke, :f :write, :value 1}\n"
+    "{:process 0, :type :ok, :f :write, :value 1}\n"
+    "{:process 1, :type :invoke, :f :read, :value nil}\n"
+    "{:process 1, :type :ok, :f :read, :value 2}\n"
+)
+BROKEN = VIOLATED + "{:process 0, :type"
+
+
+def check(*arguments: object) -> Result:
+    return CliRunner().invoke(command, ["check", "--quiet", *map(str, arguments)])
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def objects(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+# -- Verdicts and exit codes
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "verdict"), [(HOLDS, 0, "holds"), (VIOLATED, 1, "violated")]
+)
+def test_a_file_gets_a_line(text: str, code: int, verdict: str, tmp_path: Path) -> None:
+    path = write(tmp_path, history=text) / "history"
+    result = check(path)
+    assert result.exit_code == code
+    (line,) = result.stdout.splitlines()
+    assert line.startswith(verdict) and str(path) in line and "operations" in line
+
+
+def test_a_violation_says_why(tmp_path: Path) -> None:
+    write(tmp_path, history=VIOLATED)
+    (found,) = objects(check(tmp_path / "history", "--json"))
+    assert found["certificate"]["operations"][-1] == 1
+    assert found["certificate"]["sentence"] in check(tmp_path / "history").stdout
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"a": HOLDS}, 0),
+        ({"a": HOLDS, "b": VIOLATED}, 1),
+        ({"a": BROKEN, "b": VIOLATED, "c": HOLDS}, 3),
+        ({"a": HOLDS, "b": ""}, 3),
+        ({"a": HOLDS, "readme": "Some prose."}, 0),
+        ({"readme": "Some prose."}, 3),
+        ({}, 3),
+    ],
+)
+def test_a_folder_has_the_worst_of_its_files(
+    files: dict[str, str], code: int, tmp_path: Path
+) -> None:
+    result = check(write(tmp_path, **files), "--json")
+    assert result.exit_code == code
+    assert "Traceback" not in result.stderr
+    judged = [found for found in objects(result) if found["verdict"] != "bad input"]
+    assert len(judged) == sum(text in (HOLDS, VIOLATED) for text in files.values())
+
+
+def test_unknown_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unforeseen error with one file is said, and the others are judged."""
+    judge = judging.judge_file
+
+    def fails(path: Path, *rest: Any) -> Any:
+        if path.name == "a":
+            raise ZeroDivisionError("planted")
+        return judge(path, *rest)
+
+    monkeypatch.setattr(checking, "judge_file", fails)
+    result = check(write(tmp_path, a=HOLDS, b=HOLDS), "--json")
+    verdicts = [found["verdict"] for found in objects(result)]
+    assert (result.exit_code, verdicts) == (2, ["unknown", "holds"])
+    assert "a defect of kraftcheck: ZeroDivisionError: planted" in result.stdout
+    write(tmp_path, c=VIOLATED)
+    assert check(tmp_path).exit_code == 1
+
+
+def test_json_is_an_object_a_line(tmp_path: Path) -> None:
+    write(tmp_path, a=HOLDS, b=VIOLATED, c=BROKEN)
+    result = check(tmp_path, "--json")
+    found = objects(result)
+    assert [Path(each["file"]).name for each in found] == ["a", "b", "c"]
+    for each in found:
+        assert {"file", "model", "verdict", "level", "certificate", "seconds"} <= set(each)
+    assert [each["verdict"] for each in found] == ["holds", "violated", "bad input"]
+    assert [each["model"] for each in found] == ["cas-register", "register", None]
+
+
+def test_bad_input_is_one_line_with_its_place(tmp_path: Path) -> None:
+    path = write(tmp_path, c=BROKEN) / "c"
+    result = check(path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"kraftcheck: {path}:5: breaks off: {{ is never closed\n"
+
+
+def test_what_is_no_history_is_passed_over_in_a_folder_only(tmp_path: Path) -> None:
+    write(tmp_path, a=HOLDS, readme="Some prose.")
+    result = CliRunner().invoke(command, ["check", str(tmp_path)])
+    assert f"no histories, passed over: {tmp_path / 'readme'}" in result.stderr
+    named = check(tmp_path / "readme", tmp_path / "a")
+    assert named.exit_code == 3 and "in none of the formats" in named.stderr
+    assert "holds" in named.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere"], "nowhere: No such file or directory"),
+        (["--model", "tree", "a"], "no model 'tree'; there are register, "),
+        (["--model", "os:nothing", "a"], "no model 'os:nothing'"),
+        (["--level", "sequential", "a"], "is of partition logs"),
+        (["--format", "yaml", "a"], "Invalid value for '--format'"),
+        (["--budget", "0", "a"], "Invalid value for '--budget'"),
+        ([], "Missing argument 'PATH...'"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write(tmp_path, a=HOLDS))
+    result = check(*arguments)
+    assert result.exit_code == 3 and complaint in result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+
+
+def test_a_verb_of_another_model_is_bad_input(tmp_path: Path) -> None:
+    result = check(write(tmp_path, a=HOLDS) / "a", "--model", "queue")
+    assert result.exit_code == 3 and "of a queue" in result.stderr
+
+
+def test_names_with_anything_in_them(tmp_path: Path) -> None:
+    name = "a <b> \N{SNOWMAN}\n[31m.log"
+    result = check(write(tmp_path, **{name: HOLDS}), "--html", tmp_path / "pages")
+    assert result.exit_code == 0 and len(result.stdout.splitlines()) == 2
+
+
+# -- Many files
+
+
+def test_the_order_is_that_of_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is done first: two processes, of which the first file keeps one busy."""
+    monkeypatch.setattr(checking, "HERE_S", 0.0)
+    slow = "".join(
+        f"{{:process {at}, :type :{kind}, :f :write, :value {at}}}\n"
+        for kind in ("invoke", "ok")
+        for at in range(3000)
+    )
+    folder = write(tmp_path, a=slow, b=HOLDS, c=VIOLATED, d=HOLDS)
+    names = [Path(found["file"]).name for found in objects(check(folder, "--json"))]
+    assert names == ["a", "b", "c", "d"]
+
+
+def test_folders_are_searched_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    for folder in ("b", "a/c", ".hidden"):
+        (tmp_path / folder).mkdir(parents=True)
+        write(tmp_path / folder, x=HOLDS)
+    write(tmp_path, c=HOLDS)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    found = [str(source.path.relative_to(tmp_path)) for source in checking.sources_of(tmp_path)]
+    assert found == ["a/c/x", "b/x", "c"]
+
+
+def dies(source: Source) -> Outcome:
+    """A worker's task that ends its process for one of the files."""
+    if source.path.name == "b":
+        os._exit(1)
+    return checking._outcome(source, options=Options(), html=None)
+
+
+def test_a_worker_that_dies_takes_no_other_file_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "HERE_S", 0.0)
+    write(tmp_path, a=HOLDS, b=HOLDS, c=VIOLATED)
+    sources = list(checking.sources_of(tmp_path))
+    outcomes = [outcome for _, outcome in checking._outcomes(dies, sources, 2)]  # type: ignore[arg-type]
+    assert [outcome.judged[0].verdict for outcome in outcomes] == ["holds", "unknown", "violated"]
+    assert outcomes[1].judged[0].reason == "its process died: out of memory, or killed"
+
+
+# -- Formats, pages, traces
+
+
+def test_every_format_is_judged(tmp_path: Path) -> None:
+    write(tmp_path, **{name: text for name, (text, _, _) in texts.TEXTS.items()})
+    found = {Path(each["file"]).name: each for each in objects(check(tmp_path, "--json"))}
+    for name, (_, format, model) in texts.TEXTS.items():
+        assert (found[name]["format"], found[name]["model"]) == (format, model)
+        assert found[name]["verdict"] in ("holds", "violated", "unknown")
+
+
+def test_the_format_can_be_told(tmp_path: Path) -> None:
+    path = write(tmp_path, a=texts.LOG + texts.REGISTER) / "a"
+    assert "say which with --format" in check(path).stderr
+    assert "INFO is no operation" in check(path, "--format", "jepsen").stderr
+
+
+def test_formats_are_those_that_are_read() -> None:
+    assert set(cli.FORMATS) == {"auto", *detect.READERS}
+
+
+def test_pages_are_written_for_each_history(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    folder = tmp_path / "histories"
+    folder.mkdir()
+    write(folder, a=HOLDS, b=VIOLATED)
+    result = check(folder, "--html", pages)
+    assert result.exit_code == 1
+    made = sorted(pages.glob("*.html"))
+    assert len(made) == 2 and all(str(page) in result.stdout for page in made)
+    assert "VIOLATED" in made[1].read_text("utf-8")
+    facts = json.loads(made[1].with_suffix(".json").read_text("utf-8"))
+    assert facts["verdict"] == "violated"
+
+
+def test_a_page_tells_how_to_have_it_again(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    path = write(tmp_path, a=VIOLATED) / "a"
+    check(path, "--html", pages, "--model", "cas-register", "--budget", 5)
+    (page,) = pages.glob("*.json")
+    command = json.loads(page.read_text("utf-8"))["command"]
+    assert command == f"kraftcheck check {path} --model cas-register --budget 5 --html pages"
+
+
+def test_pages_go_into_a_folder_of_ours(tmp_path: Path) -> None:
+    result = check(write(tmp_path, a=HOLDS) / "a", "--html", tmp_path)
+    assert result.exit_code == 3 and "which is not ours" in result.stderr
+
+
+def test_a_trace_is_judged_run_by_run(tmp_path: Path) -> None:
+    result = check(GOLDEN, "--json")
+    assert result.exit_code == 0
+    (found, *_) = objects(result)
+    assert found["runs"] == 4 and found["model"] == "partition-log"
+
+
+def test_one_run_of_a_trace(tmp_path: Path) -> None:
+    result = check(GOLDEN, "--run", 1, "--html", tmp_path / "pages")
+    assert result.exit_code == 0 and f"{GOLDEN}#1" in result.stdout
+    (page,) = (tmp_path / "pages").glob("*.html")
+    assert "leads" in page.read_text("utf-8")
+    assert check(GOLDEN, "--run", 99).exit_code == 3
+
+
+def test_a_damaged_trace_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "trace")
+    (part,) = (tmp_path / "trace").glob("part-000000002-*.runs.parquet")
+    part.write_bytes(part.read_bytes()[:-9])
+    write(tmp_path, a=HOLDS)
+    result = check(tmp_path)
+    assert result.exit_code == 3 and result.stderr.count("\n") == 1
+    assert f"{part}: truncated or corrupt Parquet file" in result.stderr
+    assert "holds" in result.stdout
+
+
+# -- The samples
+
+
+def test_the_samples_are_what_they_say() -> None:
+    found = {Path(each["file"]).name: each for each in objects(check(SAMPLES, "--json"))}
+    assert {name: each["verdict"] for name, each in found.items()} == {
+        "kv.jsonl": "violated",
+        "log.edn": "violated",
+        "register.edn": "holds",
+    }
+    assert found["log.edn"]["certificate"]["kind"] == "inconsistent-offsets"
+
+
+# -- convert
+
+
+@pytest.mark.parametrize("to", ["jepsen", "jsonlines"])
+def test_a_history_is_converted_and_judged_alike(to: str, tmp_path: Path) -> None:
+    for name, (text, _, _) in texts.TEXTS.items():
+        path = write(tmp_path, history=text) / "history"
+        out = tmp_path / "out"
+        result = CliRunner().invoke(command, ["convert", str(path), "--to", to, "--out", str(out)])
+        assert (result.exit_code, result.stdout) == (0, f"{out}\n")
+        before, after = (objects(check(each, "--json"))[0] for each in (path, out))
+        assert (before["verdict"], before["model"]) == (after["verdict"], after["model"]), name
+
+
+def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    arguments = ["convert", str(GOLDEN), "--to", "shiviz", "--out", out]
+    assert CliRunner().invoke(command, [*arguments, "--run", "2"]).exit_code == 0
+    assert "node-1 {" in Path(out).read_text("utf-8")
+    refused = CliRunner().invoke(command, arguments)
+    assert refused.exit_code == 3 and "choose one with --run" in refused.stderr
