@@ -16,9 +16,9 @@ step that changes nothing is judged like any other.
 The alternative, an action property `[][Allowed]_done` over one transition per step, finds the same
 steps and costs the same: three runs each of 10,000 steps with two 20-field rows took 2.0 to 2.2
 processor seconds as an invariant and 1.8 to 2.0 as a property, with 500 of them rejected 1.9 to 2.0
-against 2.1 to 2.3, always 0.24 GB (2 cores with other load). But a property needs a subscript
-chosen with care, lest recorded stutters pass unchecked; so the invariant won. Larger chunks cost
-less per step (40,000: 4.3 s, 0.53 GB), smaller ones run in parallel and lose less to a timeout.
+against 2.1 to 2.3 (before rows were written as letters; 2 cores with other load). But a property
+needs a subscript chosen with care, lest recorded stutters pass unchecked; so the invariant won.
+Larger chunks cost less per step; smaller ones run in parallel and lose less to a timeout.
 
 Laws of this file, which make "accepted" mean something:
 

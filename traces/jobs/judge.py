@@ -46,7 +46,7 @@ SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
 FRAME: Final = "StepQuorum"
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
-them: 10,000 took 1.7 CPU-seconds and 0.3 GB, 25,000 2.5 and 0.4, 50,000 4.4 and 0.7."""
+them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
