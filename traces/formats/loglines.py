@@ -29,7 +29,7 @@ OPERATION = re.compile(
     r"(?:^|[\s:-])(?P<process>-?[0-9]{1,19}|:nemesis)[ \t]+:(?P<type>invoke|ok|fail|info)"
     r"[ \t]+:(?P<f>[^\s,()\[\]{}\";]+)[ \t]+(?P<rest>\S.*)$"
 )
-_BEGUN = re.compile(r"jepsen\.\w+(?:\s+-|:)?\s+(?:-?[0-9]|:nemesis\b)")
+_BEGUN = re.compile(r"jepsen\.util(?:\s+-|:)?\s+(?:-?[0-9]|:nemesis\b)")
 _BARE = re.compile(r"(?:-?[0-9]+|:nemesis)[ \t]+:")
 """How a line begins that is about an operation: Jepsen's logger, or nothing in front."""
 PREFIX = "INFO  jepsen.util - "
@@ -60,7 +60,8 @@ def _event(path: str, line: int, fields: Fields, match: re.Match[str]) -> Event:
     process, kind, f, rest = match.group("process", "type", "f", "rest")
     if process == ":nemesis":
         # What a nemesis says of itself need not be EDN.
-        return fields.event(line, _form("nemesis", kind, f, shown(rest, 120), None))
+        label = None if rest == "nil" else shown(rest, 120)
+        return fields.event(line, _form("nemesis", kind, f, label, None))
     try:
         # The nil in front keeps a list-valued operation from being taken for a file of many.
         _, *said = (form for _, form in read_forms(f"nil {rest}", path))

@@ -76,6 +76,37 @@ def test_two_formats_in_one_file_are_not_guessed(tmp_path: Path) -> None:
         detect.read(path, "jepsen")
 
 
+# -- What real files contain: a few lines of each in wild/
+
+WILD = {
+    "history.txt": ("loglines", "register"),
+    "workers.log": ("loglines", "register"),
+    "dashes.log": ("loglines", "cas-register"),
+    "txn.log": ("loglines", "list-append"),
+    "list.edn": ("knossos", "register"),
+    "exception.edn": ("jepsen", "register"),
+    "compact.json": ("jsonlines", "register"),
+    "pretty.json": ("jsonlines", "register"),
+    "order.json": ("jsonlines", "register"),
+    "nemesis.json": ("jsonlines", None),
+    "comments.edn": ("knossos", "register"),
+    "tall.edn": ("knossos", "register"),
+    "bank.edn": ("knossos", None),
+    "kv.json": ("jsonlines", "kv"),
+}
+
+
+@pytest.mark.parametrize("name", WILD)
+def test_what_real_files_contain_is_read(name: str) -> None:
+    history = detect.read(Path(__file__).with_name("wild") / name)
+    assert (history.format, history.model) == WILD[name]
+    assert len(history.operations) in (1, 2)
+
+
+def test_every_wild_file_is_read() -> None:
+    assert {path.name for path in Path(__file__).with_name("wild").iterdir()} == set(WILD)
+
+
 # -- Meaning
 
 
