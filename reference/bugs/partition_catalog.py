@@ -54,12 +54,19 @@ from reference.bugs.z59_one_batch_kept import Z59OneBatchKept
 from reference.bugs.z60_producers_not_rebuilt import Z60ProducersNotRebuilt
 from reference.bugs.z67_keeps_end_offsets import Z67KeepsEndOffsets
 from reference.bugs.z69_metadata_clears_proposal import Z69MetadataClearsProposal
-from reference.core.broker import BROKER_HANDLERS, BrokerHandlers
+from reference.core.broker import BrokerHandlers
 from reference.core.partition_rules import PARTITION_RULES, PartitionRules
 from reference.core.partition_types import PartitionConstants
-from reference.core.quorum import handler_name
 
-HANDLER_NAMES: tuple[str, ...] = tuple(handler_name(a) for a in BROKER_HANDLERS.values())
+HANDLER_NAMES: tuple[str, ...] = tuple(
+    sorted(
+        name
+        for of in BrokerHandlers.__mro__
+        for name, member in vars(of).items()
+        if callable(member) and not name.startswith("_")
+    )
+)
+"""Handlers, and what they are made of."""
 
 
 class PartitionBug(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,8 +242,9 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z25",
         Z25EndOffsetWithoutEpoch,
-        "StrongIsr",
         "PartitionLogMatching",
+        "StrongIsr",
+        "PartitionEpochCacheSound",
         source="KIP-279; KAFKA-6361, PR 4882",
         year=2018,
         replicas=2,
@@ -379,7 +387,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2023,
         replicas=2,
         lossy=True,
-        field="pending (members' epochs)",
+        field="pending (members' epochs) apart from alterRequest",
+        boundary="propose / send",
     ),
     _other(
         "Z40",
@@ -447,6 +456,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2023,
         replicas=2,
         field="lastFetchedEpoch apart from epochCache",
+        detectors=_STEPS_ONLY,
     ),
     _bug(
         "Z46",
@@ -456,6 +466,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         source="KAFKA-18723, PR 18852",
         year=2025,
         field="log, leaderEpoch",
+        detectors=_STEPS_ONLY,
     ),
     _other(
         "Z47",

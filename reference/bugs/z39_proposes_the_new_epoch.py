@@ -1,23 +1,26 @@
 """Z39: judged by the old fetch, proposed with the new broker epoch.
 
-The leader judges a replica by what its previous incarnation fetched, and fills the broker epoch
-into the proposal from its metadata, which knows of the new one. So the check of Z38 finds nothing.
+The leader judges a replica by what it fetched, and fills the broker epoch in only when it writes
+the request, from its metadata. If the replica has begun anew in between, with less in its log, the
+check of Z38 finds nothing.
 """
 
 from __future__ import annotations
 
-from reference.core.partition_log import UNDEFINED
-from reference.core.partition_rules import PartitionRules
+from msgspec.structs import replace
+
+from reference.core.broker import BrokerHandlers
+from reference.core.partition_messages import AlterPartitionRequest, Member
 from reference.core.partition_types import BrokerRow
 
 
-class Z39ProposesTheNewEpoch(PartitionRules):
-    __slots__ = ()
+class Z39ProposesTheNewEpoch(BrokerHandlers):
+    """The request is written by what metadata says now, and not by what was proposed."""
 
-    def is_isr_eligible(self, row: BrokerRow, r: int) -> bool:
-        at = self.position[r]
-        known = row.image.brokers[at]
-        return not known.fenced and not known.stopping and row.remotes[at].broker_epoch != UNDEFINED
-
-    def proposed_epoch(self, n: int, row: BrokerRow, r: int) -> int:
-        return row.broker_epoch if r == n else row.image.brokers[self.position[r]].epoch
+    def alter_partition_request(self, n: int, row: BrokerRow) -> AlterPartitionRequest:
+        known = row.image.brokers
+        isr = tuple(
+            Member(member.broker, known[self.position[member.broker]].epoch)
+            for member in row.pending.isr
+        )
+        return replace(super().alter_partition_request(n, row), isr=isr)

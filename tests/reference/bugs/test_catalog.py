@@ -20,6 +20,7 @@ from reference.bugs.catalog import (
     bug,
     rules_for,
 )
+from reference.bugs.partition_catalog import PARTITION_CATALOG
 from reference.core.invariants import INVARIANT_NAMES
 from reference.core.quorum import QuorumHandlers
 from reference.core.rules import RULES, QuorumRules
@@ -113,20 +114,25 @@ def test_probing_changes_no_answer(entry: Bug) -> None:
 
 
 def overlay(path: Path) -> set[str]:
-    """The rules that an overlay of specs/bugs defines (`Z01_PersistedQuorumState`)."""
-    names = re.findall(r"^Z\d\d_(\w+)", path.read_text("utf-8"), re.MULTILINE)
+    """The rules that an overlay of specs/bugs defines (`Z01_PersistedQuorumState`), or handlers
+    (`Z44_Step_HandleReplicaFetchResponse`).
+    """
+    names = re.findall(r"^Z\d\d_(?:Step_)?(\w+)", path.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in names}
 
 
 def disagreements(specs: Path) -> list[str]:
     """Overlays that no entry matches, or that replace other rules than it."""
     found = []
-    classes = {e.replacement.__name__: e for e in IN_SCOPE if e.replacement is not None}
+    classes = {e.replacement.__name__: {*e.rules} for e in IN_SCOPE if e.replacement is not None}
+    for each in PARTITION_CATALOG:
+        if each.replacement is not None:
+            classes[each.replacement.__name__] = {*each.rules, *each.handlers}
     for path in sorted(specs.glob("bugs/Z*.tla")):
-        entry = classes.get(path.stem)
-        if entry is None:
+        replaced = classes.get(path.stem)
+        if replaced is None:
             found.append(f"{path.stem}: not in the catalogue")
-        elif overlay(path) != set(entry.rules):
+        elif overlay(path) != replaced:
             found.append(f"{path.stem}: replaces {sorted(overlay(path))}")
     return found
 
