@@ -65,6 +65,7 @@ class StepFrame:
     """The specification's side of a check.
 
     module: name of the frame module. libraries: folders that hold it and what it extends.
+    It may define any name but those of Integers and Sequences, and those that begin with SB_.
     constants: cfg text that gives its constants values and makes substitutions; it goes into the
     cfg as it is. outcome_columns: for fields of an outcome that are called differently from the
     column they stand for, field -> column.
