@@ -21,6 +21,8 @@ from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
 
 FIELDS: Final = ("process", "type", "f", "value", "time", "index", "error", "key")
 """The keys of an operation's map that mean something here; all others are left alone."""
+EXTRA: Final = ("from", "ends", "seek-to-beginning?")
+"""Keys that only some operations of logs have."""
 VERB_MAX: Final = 100
 """Characters of a verb."""
 TYPES: Final = {"invoke": "invoke", "ok": OK, "fail": FAIL, "info": INDETERMINATE}
@@ -40,7 +42,7 @@ class Event(NamedTuple):
     error: str | None
     key: Any
     extra: Mapping[str, Any]
-    """The whole map, for what only one format of operations has."""
+    """Those of EXTRA that the map has."""
 
 
 class Call(NamedTuple):
@@ -81,6 +83,8 @@ class Fields:
     def __init__(self, path: str, *, colon: bool) -> None:
         self._path = path
         self._keys = tuple(f":{name}" if colon else name for name in FIELDS)
+        self._words: dict[str, str] = {}
+        self._extra = {f":{name}" if colon else name: name for name in EXTRA}
 
     def event(self, line: int, form: Any) -> Event:
         """Raises HistoryError: the form is no operation, or a field is of the wrong type."""
@@ -111,9 +115,20 @@ class Fields:
             if number is not None and (type(number) is not int or number not in INT64):
                 raise HistoryError(self._path, line, f"{name} is {shown(number)}, not an integer")
         said = None if error is None else shown(error, 200)
-        return Event(line, process, known, word(f), value, time, index, said, key, form)
+        extra: Mapping[str, Any] = _NOTHING
+        if not self._extra.keys().isdisjoint(form):
+            extra = {name: form[each] for each, name in self._extra.items() if each in form}
+        return Event(line, process, known, self._word(f), value, time, index, said, key, extra)
+
+    def _word(self, name: str) -> str:
+        """One string for each verb, however many events have it."""
+        found = self._words.get(name)
+        if found is None:
+            found = self._words[name] = word(name)
+        return found
 
 
+_NOTHING: Final[Mapping[str, Any]] = {}
 _KINDS: Final = {colon + kind: kind for kind in TYPES for colon in ("", ":")}
 _LISTED: Final = ", ".join(TYPES)
 

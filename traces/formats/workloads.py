@@ -331,11 +331,7 @@ def _log_parts(path: str, call: Call) -> Iterator[Part]:
 
 def _rewound(call: Call) -> bool | None:
     """Of an assignment: whether its consumer went back to the beginning."""
-    extra = call.invocation.extra
-    for name in ("seek-to-beginning?", ":seek-to-beginning?"):
-        if extra.get(name):
-            return True
-    return None
+    return True if call.invocation.extra.get("seek-to-beginning?") else None
 
 
 def _end_part(path: str, call: Call) -> Part:
@@ -437,7 +433,7 @@ def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]
 def _positions(path: str, call: Call, name: str, asked: tuple[Any, ...]) -> Iterator[Positions]:
     """Our own addition: for each poll, from where it asked, or the ends that it was told."""
     event = call.completion or call.invocation
-    value = event.extra.get(name, event.extra.get(f":{name}"))
+    value = event.extra.get(name)
     maps = (*value, *({} for _ in asked)) if type(value) is tuple else None
     if value is None:
         maps = tuple({} for _ in asked)
