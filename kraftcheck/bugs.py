@@ -7,29 +7,35 @@ from typing import Any
 
 from kraftcheck import exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import CATALOG, Bug, bug
+from reference.bugs.catalog import CATALOG, Bug, UnknownBug, bug
+from reference.bugs.partition_catalog import PARTITION_CATALOG, PartitionBug, partition_bug
+
+ALL: tuple[Bug | PartitionBug, ...] = tuple(
+    sorted((*CATALOG, *PARTITION_CATALOG), key=lambda each: each.id)
+)
+"""The bugs of the quorum and of the partition, by id."""
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
 
 def show_list(screen: Screen) -> int:
-    rows = [_row(each) for each in CATALOG]
+    rows = [_row(each) for each in ALL]
     columns = Columns(LISTED, rows)
     screen.line(columns.head)
     for row in rows:
         screen.line(columns.row(row))
-    screen.document([as_json(each) for each in CATALOG])
+    screen.document([as_json(each) for each in ALL])
     return exits.HOLDS
 
 
-def _row(each: Bug) -> list[object]:
+def _row(each: Bug | PartitionBug) -> list[object]:
     seen = ", ".join(each.detectors) if each.in_scope else "out of scope"
     return [each.id, each.klass, each.property, seen, each.title]
 
 
 def show(id: str, screen: Screen) -> int:
     """Print one bug. Raises UnknownBug, which names the nearest."""
-    found = bug(id)
+    found = _found(id)
     screen.line(f"{found.id}  {found.title}")
     screen.line()
     for line in textwrap.wrap(found.story, 96):
@@ -40,15 +46,32 @@ def show(id: str, screen: Screen) -> int:
     return exits.HOLDS
 
 
-def _facts(found: Bug) -> list[tuple[str, str]]:
+def _found(id: str) -> Bug | PartitionBug:
+    try:
+        return bug(id)
+    except UnknownBug as unknown:
+        try:
+            return partition_bug(id)
+        except UnknownBug:
+            raise unknown from None
+
+
+def _facts(found: Bug | PartitionBug) -> list[tuple[str, str]]:
     facts = [
         ("source", found.source),
         ("class", found.klass),
         ("breaks", ", ".join([found.property, *found.also])),
-        ("voters", str(found.voters)),
+        _size(found),
     ]
     if not found.in_scope:
         return [*facts, ("out of scope", found.scope)]
+    if isinstance(found, PartitionBug):
+        replaces = [*found.rules, *found.handlers] or [f"nothing: {found.configuration}"]
+        return [
+            *facts,
+            ("seen by", ", ".join(found.detectors)),
+            ("replaces", ", ".join(replaces)),
+        ]
     simulate = f"kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug {found.id}"
     return [
         *facts,
@@ -58,7 +81,14 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
     ]
 
 
-def as_json(found: Bug) -> dict[str, Any]:
+def _size(found: Bug | PartitionBug) -> tuple[str, str]:
+    """The smallest cluster that shows it."""
+    if isinstance(found, PartitionBug):
+        return ("replicas", str(found.replicas))
+    return ("voters", str(found.voters))
+
+
+def as_json(found: Bug | PartitionBug) -> dict[str, Any]:
     return {
         "id": found.id,
         "title": found.title,
@@ -67,7 +97,7 @@ def as_json(found: Bug) -> dict[str, Any]:
         "year": found.year,
         "class": found.klass,
         "properties": [found.property, *found.also],
-        "voters": found.voters,
+        _size(found)[0]: int(_size(found)[1]),
         "detectors": list(found.detectors),
         "replaces": list(found.rules),
         "in_scope": found.in_scope,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reference.bugs.catalog import CATALOG
+from reference.bugs.partition_catalog import PARTITION_CATALOG
 from tla_utils import read_manifest
 from traces.schema import TABLES, describe
 
@@ -53,6 +54,35 @@ def bugs() -> str:
     return "\n".join(lines) + "\n"
 
 
+def partition_bugs() -> str:
+    """The same of the partition's bugs."""
+    lines = [
+        "| id | bug | replaced | breaks | who can see it | smallest partition |",
+        "|---|---|---|---|---|---|",
+    ]
+    for bug in PARTITION_CATALOG:
+        replaced = ", ".join([*bug.rules, *bug.handlers])
+        if bug.configuration:
+            replaced = f"nothing; configured: {bug.configuration}"
+        if bug.scope:
+            replaced = f"not replayed: it {bug.scope}"
+        seen = ", ".join(bug.detectors) or "-"
+        broken = ", ".join((bug.property, *bug.also))
+        size = f"{bug.replicas} replica{'s' if bug.replicas > 1 else ''}"
+        size += ", a lossy crash" if bug.lossy else ""
+        lines.append(
+            f"| {bug.id} | {bug.title} | {replaced} | {broken} ({bug.klass}) | {seen} | {size} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def partition_places() -> str:
+    """Where each of the partition's bugs has its place."""
+    lines = ["| id | rule or boundary | row field that shows it |", "|---|---|---|"]
+    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in PARTITION_CATALOG]
+    return "\n".join(lines) + "\n"
+
+
 def trace() -> str:
     """The tables of a part, from the trace contract."""
     lines: list[str] = []
@@ -66,7 +96,13 @@ def trace() -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {"models": models, "bugs": bugs, "trace": trace}
+PARTS: dict[str, Callable[[], str]] = {
+    "models": models,
+    "bugs": bugs,
+    "partition_bugs": partition_bugs,
+    "partition_places": partition_places,
+    "trace": trace,
+}
 PAGES = ("specs/README.md", "docs/bugs.md", "docs/trace.md")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reference.core.broker import BrokerHandlers
 from reference.core.controller import PartitionControllerHandlers
@@ -136,7 +136,8 @@ class PartitionWalk:
         before = self.world
         outcome: BrokerOutcome | ControllerOutcome | None
         if node == CONTROLLER:
-            outcome = self.controller_handlers.step(before.controller, input)  # type: ignore[arg-type]
+            controller: Any = self.controller_handlers
+            outcome = controller.step(before.controller, input)
             if outcome is None:
                 return None
             added = tuple(
@@ -147,7 +148,8 @@ class PartitionWalk:
             )
             after = before._replace(controller=outcome.row, metadata=before.metadata + added)
         else:
-            outcome = self.handlers.step(node, before.rows[node], input)  # type: ignore[arg-type]
+            broker: Any = self.handlers
+            outcome = broker.step(node, before.rows[node], input)
             if outcome is None:
                 return None
             after = before._replace(rows={**before.rows, node: outcome.row})

@@ -9,7 +9,7 @@ import pytest
 
 from reference.bugs.partition_catalog import partition_rules_for
 from reference.core.broker import BrokerHandlers
-from reference.core.consumer import Consumer, ConsumerConfig
+from reference.core.consumer import Consumer, ConsumerConfig, Reset
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import (
     CLIENTS,
@@ -246,12 +246,12 @@ def test_a_consumer_reads_everything_once() -> None:
 
 
 @pytest.mark.parametrize(("reset", "begins"), [("earliest", 2), ("latest", 3)])
-def test_a_consumer_out_of_range_begins_where_it_is_told(reset: str, begins: int) -> None:
+def test_a_consumer_out_of_range_begins_where_it_is_told(reset: Reset, begins: int) -> None:
     leader = Leader()
     for value in range(3):
         leader.take(ProduceRequest(CLIENTS, 1, 0, 1, (value,), -1, -1, -1))
     leader.take(DeleteRecordsRequest(CLIENTS, 1, 0, 2))
-    consumer = Consumer(ConsumerConfig(2, auto_offset_reset=reset), position=0)  # type: ignore[arg-type]
+    consumer = Consumer(ConsumerConfig(2, auto_offset_reset=reset), position=0)
     (answer,) = leader.take(consumer.poll(1, 1))
     assert isinstance(answer, ConsumerFetchResponse)
     assert consumer.on_fetch(answer).error == "OFFSET_OUT_OF_RANGE"
