@@ -134,22 +134,17 @@ class PartitionWalk:
     def take(self, node: int, input: Input) -> Step | None:
         """The step that this input makes, or None where it is disabled."""
         before = self.world
-        outcome: BrokerOutcome | ControllerOutcome | None
+        steps: Any = self.controller_handlers if node == CONTROLLER else self.handlers
+        outcome: Any
         if node == CONTROLLER:
-            controller: Any = self.controller_handlers
-            outcome = controller.step(before.controller, input)
+            outcome = steps.step(before.controller, input)
             if outcome is None:
                 return None
-            added = tuple(
-                record
-                for m in outcome.sent
-                if isinstance(m, MetadataRecords)
-                for record in m.records
-            )
+            batches = [m for m in outcome.sent if isinstance(m, MetadataRecords)]
+            added = tuple(record for m in batches for record in m.records)
             after = before._replace(controller=outcome.row, metadata=before.metadata + added)
         else:
-            broker: Any = self.handlers
-            outcome = broker.step(node, before.rows[node], input)
+            outcome = steps.step(node, before.rows[node], input)
             if outcome is None:
                 return None
             after = before._replace(rows={**before.rows, node: outcome.row})
