@@ -1,0 +1,247 @@
+"""Why a log is not linearizable, in at most two operations and one sentence.
+
+Work is done for one segment at a time and only for those that were rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch
+from traces.checkers.records import BEFORE, Clash, Records
+from traces.checkers.verdict import Certificate
+
+if TYPE_CHECKING:
+    from traces.checkers.log import Judgement
+
+VALUE_MAX = 60
+
+
+def certify(judgement: Judgement, segment: int) -> Certificate:
+    """The evidence against a rejected segment: contradictions first, then those in real time."""
+    found = next(evidence(judgement, segment), None)
+    if found is None:
+        raise ValueError(f"segment {segment} was not rejected")
+    return found
+
+
+def evidence(judgement: Judgement, segment: int) -> Iterator[Certificate]:
+    """A certificate for each kind of violation of a segment, the most telling first."""
+    records = judgement.records
+    for clash in sorted(records.clashes, key=lambda each: each.level):
+        rows = np.flatnonzero(clash.segment == segment)
+        if len(rows) and not (clash.kind == "duplicate" and records.at_least_once):
+            yield of_clash(records.batch, clash, int(rows[0]))
+    if records.overfull[segment]:
+        sentence = "more offsets hold records than appends can have written"
+        yield _certificate(records.batch, segment, "hole", (), sentence)
+    for found in judgement.found:
+        rows = np.flatnonzero(found.segments == segment)
+        if len(rows):
+            victim = int(found.victims[rows[0]])
+            yield _FINDERS[found.kind](judgement, segment, victim)
+
+
+def _certificate(
+    batch: LogBatch, segment: int, kind: str, operations: tuple[int, ...], sentence: str
+) -> Certificate:
+    return Certificate(
+        operations=operations, kind=kind, sentence=sentence, key=batch.label(segment)
+    )
+
+
+def shown(batch: LogBatch, number: int) -> str:
+    """A value as it is printed in sentences: on one line, its end left out if it is long."""
+    said = str(batch.value(number))
+    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in said)
+    return said if len(said) <= VALUE_MAX else said[: VALUE_MAX - 1] + "…"
+
+
+# -- Without a clock
+
+
+def of_clash(batch: LogBatch, clash: Clash, row: int) -> Certificate:
+    first, second = int(clash.first[row]), int(clash.second[row])
+    ours: dict[str, Any] = {"append": batch.appends, "read": batch.reads}
+    operations = [int(ours[clash.second_of].operation[second])]
+    if first >= 0:
+        operations.insert(0, int(ours[clash.first_of].operation[first]))
+    if len(operations) == 2 and operations[0] == operations[1]:
+        del operations[0]
+    sentence = _clash_sentence(batch, clash, row, first)
+    return _certificate(batch, int(clash.segment[row]), clash.kind, tuple(operations), sentence)
+
+
+def _clash_sentence(batch: LogBatch, clash: Clash, row: int, first: int) -> str:
+    offset, value = int(clash.offset[row]), int(clash.value[row])
+    if clash.kind == "inconsistent-offsets":
+        if clash.first_of == "append":
+            other = shown(batch, int(batch.appends.value[first]))
+            verb = "acknowledged" if clash.second_of == "append" else "read"
+            return f"offset {offset} was acknowledged for {other} and {verb} as " + (
+                shown(batch, value)
+            )
+        return f"offset {offset} was read as {shown(batch, value)} and as another value"
+    if clash.kind == "offset-acked-twice":
+        return f"offset {offset} was acknowledged to two appends of {shown(batch, value)}"
+    if clash.kind == "duplicate":
+        known = int(batch.appends.offset[first]) if first >= 0 else -1
+        at = f"acknowledged at offset {known} and " if known >= 0 else ""
+        return f"the record {shown(batch, value)} was {at}read at offset {offset} once too often"
+    if clash.kind == "G1a":
+        return f"{shown(batch, value)} was read at offset {offset} though its append had failed"
+    if clash.kind == "phantom":
+        return f"{shown(batch, value)} was read at offset {offset} and nobody had appended it"
+    if clash.kind == "int-nonmonotonic-poll":
+        return f"one fetch returned offset {offset} after one that is not below it"
+    if clash.kind == "poll-before-position":
+        return f"a fetch returned offset {offset}, before the position it had asked for"
+    if first >= 0:
+        over = shown(batch, int(batch.appends.value[first]))
+        return f"a fetch passed over {over} at or before offset {offset}"
+    return f"a fetch passed over records at or before offset {offset}"
+
+
+# -- In real time
+
+
+def _late(judgement: Judgement, segment: int, slot: int) -> Certificate:
+    """An append that was over before something that it must come after had begun."""
+    records, batch = judgement.records, judgement.batch
+    victim = int(records.owner[slot])
+    bound = int(judgement.scan.earliest[slot])
+    place = int(records.offset[slot])
+    victim_op = int(batch.appends.operation[victim])
+    culprit, is_read = source(records, segment, slot, bound)
+    if is_read:
+        read = int(batch.reads.operation[culprit])
+        sentence = (
+            f"the {_verb(batch, culprit)} missed the record at offset {place}, "
+            "whose append had returned before it began"
+        )
+        return _certificate(batch, segment, "stale-read", (victim_op, read), sentence)
+    other = int(batch.appends.operation[culprit])
+    behind = _offset_of(records, culprit)
+    sentence = (
+        f"append of offset {behind} was invoked only after the append of offset {place} "
+        "had been acked"
+    )
+    return _certificate(batch, segment, "append-order", (victim_op, other), sentence)
+
+
+def _future(judgement: Judgement, segment: int, read: int) -> Certificate:
+    """A read that was over before what it saw can have been there."""
+    records, batch = judgement.records, judgement.batch
+    bound = int(judgement.scan.low_bound[read])
+    last = int(records.low[read]) - 1
+    culprit, is_read = source(records, segment, last, bound)
+    seen = int(records.offset[last])
+    if is_read:
+        sentence = (
+            f"the {_verb(batch, read)} saw offset {seen}, and the {_verb(batch, culprit)} "
+            "that began after it was over did not see as far"
+        )
+        operations = (int(batch.reads.operation[read]), int(batch.reads.operation[culprit]))
+        return _certificate(batch, segment, "stale-read", operations, sentence)
+    place = _offset_of(records, culprit)
+    sentence = (
+        f"the {_verb(batch, read)} saw offset {seen} and was over before "
+        f"the append of offset {place} was invoked"
+    )
+    operations = (int(batch.appends.operation[culprit]), int(batch.reads.operation[read]))
+    return _certificate(batch, segment, "future-read", operations, sentence)
+
+
+def _hole(judgement: Judgement, segment: int, slot: int) -> Certificate:
+    """An offset that nobody can have filled; the operation whose end bounds it, if it has one."""
+    records, batch = judgement.records, judgement.batch
+    place = int(records.offset[slot])
+    bound = int(judgement.scan.latest[slot])
+    holder = _bounded_by(judgement, segment, slot, bound)
+    operations = () if holder is None else (holder,)
+    sentence = f"offset {place} must hold a record, and no append is left that can have written it"
+    if holder is not None:
+        sentence += f" before operation {holder} was over"
+    return _certificate(batch, segment, "hole", operations, sentence)
+
+
+def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> int | None:
+    records, batch = judgement.records, judgement.batch
+    end = int(records.base[segment + 1])
+    at = slot + np.flatnonzero(records.end[slot:end] == bound)
+    at = at[records.owner[at] >= 0]
+    if len(at):
+        return int(batch.appends.operation[records.owner[at[0]]])
+    rows = _rows(batch.reads.segment, segment)
+    found = rows[records.judged[rows] & (records.low[rows] > slot) & (records.r_end[rows] == bound)]
+    if len(found):
+        return int(batch.reads.operation[found[0]])
+    # Nothing bounds it in time: whoever proved that it is there.
+    found = rows[records.judged[rows] & (records.low[rows] > slot)]
+    if len(found):
+        return int(batch.reads.operation[found[0]])
+    at = slot + np.flatnonzero(records.owner[slot:end] >= 0)
+    return int(batch.appends.operation[records.owner[at[0]]]) if len(at) else None
+
+
+def _start(judgement: Judgement, segment: int, read: int) -> Certificate:
+    reads = judgement.batch.reads
+    before, told = judgement.pairs
+    other = int(before[np.flatnonzero(told == read)[0]])
+    sentence = (
+        f"the log began at offset {int(reads.end[read])} when that was told, and the "
+        f"{_verb(judgement.batch, other)} that began later read below it"
+    )
+    operations = (int(reads.operation[read]), int(reads.operation[other]))
+    return _certificate(judgement.batch, segment, "start-regress", operations, sentence)
+
+
+def _unplaced(judgement: Judgement, segment: int, append: int) -> Certificate:
+    appends = judgement.batch.appends
+    sentence = (
+        f"the append of {shown(judgement.batch, int(appends.value[append]))} returned, "
+        "and its record can stand nowhere in the log that was seen"
+    )
+    operations = (int(appends.operation[append]),)
+    return _certificate(judgement.batch, segment, "unplaced-append", operations, sentence)
+
+
+_FINDERS = {
+    "late": _late,
+    "future-read": _future,
+    "hole": _hole,
+    "start-regress": _start,
+    "unplaced-append": _unplaced,
+}
+
+
+def source(records: Records, segment: int, slot: int, bound: int) -> tuple[int, bool]:
+    """What gave a slot its bound: (row of an append, False), or (row of a read, True)."""
+    begin = int(records.base[segment])
+    at = begin + np.flatnonzero(records.begin[begin : slot + 1] == bound)
+    at = at[records.owner[at] >= 0]
+    if bound != BEFORE and len(at):
+        return int(records.owner[at[0]]), False
+    rows = _rows(records.batch.reads.segment, segment)
+    fitting = records.judged[rows] & (records.high[rows] <= slot)
+    return int(rows[fitting & (records.r_begin[rows] == bound)][0]), True
+
+
+def _rows(segments: Ints, segment: int) -> Ints:
+    begin, end = np.searchsorted(segments, [segment, segment + 1])
+    return np.arange(begin, end)
+
+
+def _offset_of(records: Records, append: int) -> int:
+    """Where an append's record stands."""
+    known = int(records.batch.appends.offset[append])
+    slot = int(records.append_slot[append])
+    return known if known >= 0 or slot < 0 else int(records.offset[slot])
+
+
+def _verb(batch: LogBatch, read: int) -> str:
+    kind = int(batch.reads.kind[read])
+    return "latest" if kind == LATEST else "earliest" if kind == EARLIEST else "fetch"

@@ -1,0 +1,280 @@
+"""Histories of partition logs as columns: what the columnar checker reads.
+
+A `LogBatch` holds any number of partitions of any number of runs. Each is a *segment*, numbered
+from 0; all rows of a segment stand together, in the order of segments. Every column is a NumPy
+array of int64 (outcomes and kinds: int8), so that one call of the checker judges thousands of runs
+without a loop over them.
+
+Appends and reads are two tables. A fetch returns a list: `offsets` and `values` hold the records
+of all reads one after the other, and those of read r are `splits[r]` to `splits[r + 1]`.
+
+What is not known is UNKNOWN (-1) for an offset and NEVER for a completion. Values are numbers;
+`LogBatch.values`, where there is one, says what each number stands for.
+
+Sources: linearizability.md, sections 3.2 (rows) and 3.4 (what vectorises).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.history import FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int8]
+Flags = NDArray[np.bool_]
+
+UNKNOWN: Final = -1
+NEVER: Final = 1 << 62
+
+CODES: Final = {OK: 0, FAIL: 1, INDETERMINATE: 2}
+DID: Final = 0
+FAILED: Final = 1
+MAY: Final = 2
+FETCH: Final = 0
+LATEST: Final = 1
+EARLIEST: Final = 2
+_KINDS: Final = {"fetch": FETCH, "latest": LATEST, "earliest": EARLIEST}
+
+
+class Appends(NamedTuple):
+    """A row for each append. invoked, completed: in the history's unit (NEVER: no answer).
+
+    offset: that was acknowledged, else UNKNOWN. operation: its `index` in the history.
+    group: the client's operation that it is a part of (negative: alone).
+    """
+
+    segment: Ints
+    process: Ints
+    invoked: Ints
+    completed: Ints
+    value: Ints
+    offset: Ints
+    outcome: Codes
+    operation: Ints
+    group: Ints
+
+
+class Reads(NamedTuple):
+    """A row for each fetch, latest and earliest that said something.
+
+    start: from which offset a fetch asked. end: the visible end that was told (fetch, latest), or
+    the log's start (earliest). session: of one process, the reads between two resets of its
+    position (another assignment, a seek); a number of its own in the batch.
+    """
+
+    segment: Ints
+    process: Ints
+    session: Ints
+    invoked: Ints
+    completed: Ints
+    kind: Codes
+    start: Ints
+    end: Ints
+    outcome: Codes
+    operation: Ints
+    group: Ints
+    splits: Ints
+    offsets: Ints
+    values: Ints
+
+
+class LogBatch(NamedTuple):
+    """Partitions to be judged.
+
+    operations: how many each had, those that say nothing included. labels: of each segment, its
+    topic-partition. values: what the numbers in the columns of values stand for.
+    """
+
+    segments: int
+    operations: Ints
+    appends: Appends
+    reads: Reads
+    labels: tuple[str | None, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def label(self, segment: int) -> str | None:
+        return self.labels[segment] if self.labels else None
+
+    def value(self, number: int) -> Any:
+        return self.values[number] if self.values else int(number)
+
+
+def check_batch(batch: LogBatch) -> None:
+    """Raises ValueError: no segment, columns of unequal length, rows out of order, bad splits."""
+    if batch.segments < 1 or len(batch.operations) != batch.segments:
+        raise ValueError("a batch without partitions, or with operations of others")
+    appends, reads = batch.appends, batch.reads
+    for name, columns in (("appends", appends), ("reads", reads[:11])):
+        if len({len(column) for column in columns}) != 1:
+            raise ValueError(f"columns of {name} differ in length")
+    for segment in (appends.segment, reads.segment):
+        if len(segment) and (
+            segment[0] < 0 or segment[-1] >= batch.segments or (segment[1:] < segment[:-1]).any()
+        ):
+            raise ValueError("rows are not in the order of their segments")
+    splits = reads.splits
+    if len(splits) != len(reads.segment) + 1 or splits[0] or splits[-1] != len(reads.offsets):
+        raise ValueError("splits do not cut the records of reads")
+    if (splits[1:] < splits[:-1]).any() or len(reads.offsets) != len(reads.values):
+        raise ValueError("splits go back, or offsets and values differ in number")
+
+
+# -- From operations
+
+
+def from_history(history: History, key: str | None = None) -> LogBatch:
+    """A segment for each topic-partition of a history, in order of first appearance; or one, `key`.
+
+    Raises ValueError: no operation on a log (or on that one).
+    """
+    keys = [key] if key is not None else _keys(history.operations)
+    if not keys:
+        raise ValueError("no operation on a log in the history")
+    builder = Builder()
+    sessions = _sessions(history.operations)
+    by_key: dict[str | None, list[Operation]] = {each: [] for each in keys}
+    for operation in history.operations:
+        if operation.f in LOG_OPERATIONS and operation.key in by_key:
+            by_key[operation.key].append(operation)
+    for each in keys:
+        if not by_key[each]:
+            raise ValueError(f"no operation on {each}")
+        builder.add(by_key[each], each, sessions)
+    return builder.batch()
+
+
+def _keys(operations: Sequence[Operation]) -> list[str | None]:
+    return list(dict.fromkeys(each.key for each in operations if each.f in LOG_OPERATIONS))
+
+
+def _sessions(operations: Sequence[Operation]) -> dict[int, int]:
+    """Of each fetch (by index), its session.
+
+    A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
+    their beginning [jepsen.tests.kafka: the state of poll-skip].
+    """
+    place: dict[tuple[int, str | None], int] = {}
+    found: dict[int, int] = {}
+    fresh = 0
+    for operation in operations:
+        if operation.f in ("assign", "subscribe", "crash"):
+            kept = set(operation.argument or ()) if operation.f != "crash" else set()
+            kept = set() if operation.result is True else {str(each) for each in kept}
+            for process, key in list(place):
+                if process == operation.process and str(key) not in kept:
+                    del place[process, key]
+        elif operation.f == "fetch":
+            at = (operation.process, operation.key)
+            if at not in place:
+                place[at], fresh = fresh, fresh + 1
+            found[operation.index] = place[at]
+    return found
+
+
+class Builder:
+    """Collects the operations of partitions, one segment after the other."""
+
+    def __init__(self) -> None:
+        self._appends: list[tuple[int, ...]] = []
+        self._reads: list[tuple[int, ...]] = []
+        self._splits = [0]
+        self._records: list[tuple[int, ...]] = []
+        self._operations: list[int] = []
+        self._labels: list[str | None] = []
+        self._values: dict[_Typed, int] = {}
+
+    def add(
+        self,
+        operations: Iterable[Operation],
+        label: str | None = None,
+        sessions: dict[int, int] | None = None,
+    ) -> None:
+        """A segment with these operations on one log."""
+        segment, count = len(self._operations), 0
+        for operation in operations:
+            count += 1
+            if operation.f == "append":
+                self._append(segment, operation)
+            elif operation.f in _KINDS:
+                session = (sessions or {}).get(operation.index, operation.process)
+                self._read(segment, operation, session)
+            else:
+                raise ValueError(f"{operation.f} is no operation on a log")
+        self._operations.append(count)
+        self._labels.append(label)
+
+    def batch(self) -> LogBatch:
+        appends = _columns(self._appends, 9)
+        reads = _columns(self._reads, 11)
+        records = _columns(self._records, 2)
+        for columns, at in ((appends, 6), (reads, 5), (reads, 8)):
+            columns[at] = columns[at].astype(np.int8)
+        splits = np.array(self._splits, np.int64)
+        return LogBatch(
+            len(self._operations),
+            np.array(self._operations, np.int64),
+            Appends._make(appends),
+            Reads._make([*reads, splits, *records]),
+            tuple(self._labels),
+            tuple(each.value for each in self._values),
+        )
+
+    def _number(self, value: Hashable) -> int:
+        # True == 1 and 1.0 == 1 for a dict, but not for a log.
+        return self._values.setdefault(_Typed(type(value), value), len(self._values))
+
+    def _append(self, segment: int, each: Operation) -> None:
+        known = each.outcome == OK and each.result is not None
+        self._appends.append(
+            (
+                segment,
+                each.process,
+                each.invoked,
+                _completed(each),
+                self._number(each.argument),
+                int(each.result) if known else UNKNOWN,
+                CODES[each.outcome],
+                each.index,
+                each.group,
+            )
+        )
+
+    def _read(self, segment: int, each: Operation, session: int) -> None:
+        if each.result is None and each.end is None:
+            return
+        records = (each.result or ()) if each.f == "fetch" else ()
+        told = each.end if each.f == "fetch" else each.result
+        start = each.argument if each.f == "fetch" else None
+        self._reads.append(
+            (
+                *(segment, each.process, session, each.invoked, _completed(each)),
+                _KINDS[each.f],
+                UNKNOWN if start is None else int(start),
+                UNKNOWN if told is None else int(told),
+                *(CODES[each.outcome], each.index, each.group),
+            )
+        )
+        self._records += [(int(offset), self._number(value)) for offset, value in records]
+        self._splits.append(len(self._records))
+
+
+class _Typed(NamedTuple):
+    kind: type
+    value: Any
+
+
+def _completed(each: Operation) -> int:
+    """When it was over; an indeterminate append never is."""
+    if each.completed is None or each.outcome == INDETERMINATE:
+        return NEVER
+    return each.completed
+
+
+def _columns(rows: list[tuple[int, ...]], width: int) -> list[Any]:
+    table = np.array(rows, np.int64).reshape(len(rows), width)
+    return [np.ascontiguousarray(table[:, at]) for at in range(width)]

@@ -1,0 +1,645 @@
+"""What a batch of histories says of its logs: which record stands where, and who appended it.
+
+This is the preparation of linearizability.md, section 3.3: P1 gives each offset an owner, P2 looks
+into each fetch, and every read becomes two numbers. A record's place is its *slot*: segments follow
+each other, within one the records stand in the order of their offsets. A read proves that all
+records below its slot `low` are there, and that the record at its slot `high` is not.
+
+Times are doubled and shifted so that one order serves everything: an invocation at t is 2t, a
+completion 2t + 1 (operations that touch are concurrent), and every moment of a segment comes after
+all those of the segment before. So one running maximum over all slots is one for each segment.
+
+Without `gaps` every offset from 0 on has a record of this history. With `gaps`, an offset that
+nobody appended or read is explained (control records, compaction, writers that were not recorded)
+and gets no slot.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from traces.checkers.columns import (
+    DID,
+    EARLIEST,
+    FAILED,
+    FETCH,
+    NEVER,
+    Appends,
+    Flags,
+    Ints,
+    LogBatch,
+    Reads,
+    check_batch,
+)
+
+ENDLESS: Final = np.int64(NEVER)
+"""Later than every time, after shifting too."""
+BEFORE: Final = np.int64(-1)
+"""Earlier than every time."""
+
+
+class Clash(NamedTuple):
+    """Contradictions of one kind that need no clock, a row for each.
+
+    kind: Jepsen's name where there is one. level: the strongest level that a segment with one can
+    have. first, second: rows of `first_of` ("append" or "read") and `second_of`; first may be -1.
+    offset: where. value: what was read there, or -1.
+    """
+
+    kind: str
+    level: int
+    segment: Ints
+    first_of: str
+    first: Ints
+    second_of: str
+    second: Ints
+    offset: Ints
+    value: Ints
+
+
+class Records(NamedTuple):
+    """The logs of a batch. Arrays of slots have one entry more than there are slots.
+
+    base: first slot of each segment, and the number of slots. owner: of each slot, the row of the
+    append that it is known to come from, or -1. begin, end: its window (BEFORE, ENDLESS: a hole).
+    offset: of each slot. append_slot: of each append, its record's slot or -1. copies: slots that
+    hold a value which another slot holds by right. low, high: of each read, see above (high =
+    slots: none). judged: reads that were answered. a_begin ...: shifted times of all rows.
+    spare: appends whose record was not seen. ambiguous: segments in which owners had to be guessed;
+    windows there are as wide as any guess makes them. e_read, e_slot: of each record that was read.
+    overfull: segments with more holes than appends could fill.
+    """
+
+    batch: LogBatch
+    gaps: bool
+    at_least_once: bool
+    base: Ints
+    owner: Ints
+    begin: Ints
+    end: Ints
+    offset: Ints
+    append_slot: Ints
+    copies: Ints
+    low: Ints
+    high: Ints
+    judged: Flags
+    a_begin: Ints
+    a_end: Ints
+    r_begin: Ints
+    r_end: Ints
+    spare: Flags
+    ambiguous: Flags
+    e_read: Ints
+    e_slot: Ints
+    overfull: Flags
+    clashes: tuple[Clash, ...]
+
+    @property
+    def slots(self) -> int:
+        return int(self.base[-1])
+
+    def segment_of(self, slots: Ints) -> Ints:
+        return np.searchsorted(self.base, slots, side="right") - 1
+
+
+def records_of(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Records:
+    """Everything that needs no clock. Raises ValueError for a malformed batch."""
+    check_batch(batch)
+    times = _times(batch)
+    work = _Work(batch, at_least_once, gaps, times)
+    work.place()
+    work.own()
+    work.adopt()
+    if gaps:
+        work.close_gaps()
+    work.look_into_fetches()
+    return work.records()
+
+
+# -- Times
+
+
+def _times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
+    appends, reads = batch.appends, batch.reads
+    columns = (appends.invoked, appends.completed, reads.invoked, reads.completed)
+    ends = [each[each < NEVER] for each in columns]
+    finite = [each for each in ends if len(each)]
+    first = min((int(each.min()) for each in finite), default=0)
+    last = max((int(each.max()) for each in finite), default=0)
+    width = 2 * (last - first + 2)
+    if width * batch.segments >= NEVER:
+        return _ranks(batch)
+    shift_a = appends.segment * width - 2 * first if batch.segments > 1 else -2 * first
+    shift_r = reads.segment * width - 2 * first if batch.segments > 1 else -2 * first
+    return (
+        2 * appends.invoked + shift_a,
+        _returned(2 * appends.completed + shift_a + 1, appends.completed),
+        2 * reads.invoked + shift_r,
+        _returned(2 * reads.completed + shift_r + 1, reads.completed),
+    )
+
+
+def _returned(times: Ints, raw: Ints) -> Ints:
+    times[raw >= NEVER] = ENDLESS
+    return times
+
+
+def _ranks(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
+    """Times as ranks within their segment, for clocks whose numbers are too large to shift."""
+    appends, reads = batch.appends, batch.reads
+    columns = (appends.invoked, appends.completed, reads.invoked, reads.completed)
+    places = (appends.segment, appends.segment, reads.segment, reads.segment)
+    times, segments = np.concatenate(columns), np.concatenate(places)
+    order = np.lexsort((times, segments))
+    new = np.ones(len(order), bool)
+    new[1:] = (times[order][1:] != times[order][:-1]) | (
+        segments[order][1:] != segments[order][:-1]
+    )
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(new)
+    cuts = np.cumsum([len(each) for each in columns])[:-1]
+    a, b, c, d = np.split(2 * ranks, cuts)
+    return a, _returned(b + 1, appends.completed), c, _returned(d + 1, reads.completed)
+
+
+# -- The work
+
+
+class _Work:
+    """The steps of the preparation, in their order; each leaves its columns behind."""
+
+    def __init__(
+        self, batch: LogBatch, at_least_once: bool, gaps: bool, times: tuple[Ints, ...]
+    ) -> None:
+        self.batch, self.at_least_once, self.gaps = batch, at_least_once, gaps
+        self.a: Appends = batch.appends
+        self.r: Reads = batch.reads
+        self.a_begin, self.a_end, self.r_begin, self.r_end = times
+        self.judged: Flags = self.r.outcome == DID
+        self.live: Flags = self.a.outcome != FAILED
+        self.counts = np.diff(self.r.splits)
+        self.e_read = _rows(self.counts)
+        self.e_offset, self.e_value = self.r.offsets, self.r.values
+        if not self.judged.all():
+            seen = self.judged[self.e_read]
+            self.e_read = self.e_read[seen]
+            self.e_offset, self.e_value = self.e_offset[seen], self.e_value[seen]
+            self.counts = np.where(self.judged, self.counts, 0)
+        self.e_segment = self.r.segment[self.e_read]
+        self.ambiguous = np.zeros(batch.segments, bool)
+        self.copies = np.zeros(0, np.int64)
+        self.clashes: list[Clash] = []
+
+    # -- Slots
+
+    def place(self) -> None:
+        """A slot for each offset: every one of them where they are dense, else those mentioned."""
+        batch, a, r = self.batch, self.a, self.r
+        told = self.judged & (r.end >= 0)
+        tops = [(a.segment, a.offset + 1), (self.e_segment, self.e_offset + 1)]
+        tops.append((r.segment[told], r.end[told]))
+        span = np.zeros(batch.segments, np.int64)
+        for segment, top in tops:
+            _segment_max(segment, top, span)
+        acked = a.offset >= 0
+        rows = np.bincount(a.segment[self.live], minlength=batch.segments)
+        # An offset has an append, or somebody read there, or it is a hole for a spare append.
+        room = rows + np.bincount(self.e_segment, minlength=batch.segments)
+        self.sparse: Flags = span > (4 * room + 64 if self.gaps else room)
+        self.overfull = np.zeros(batch.segments, bool)
+        if not self.gaps:
+            # At least once, copies that nobody read may stand there, too many to be weighed.
+            (self.ambiguous if self.at_least_once else self.overfull)[:] = self.sparse
+        self.keys = np.zeros(0, np.int64)
+        if self.sparse.any():
+            self._gather_keys(span, told)
+        self.base = np.concatenate(([0], np.cumsum(span)))
+        self.span = span
+        self.a_slot = np.full(len(a.segment), -1, np.int64)
+        self.acked = np.flatnonzero(acked)
+        self.a_slot[self.acked] = self.slot(a.segment[self.acked], a.offset[self.acked])
+        self.e_slot = self.slot(self.e_segment, self.e_offset)
+        self.offsets = np.arange(self.base[-1] + 1) - np.repeat(
+            self.base, np.concatenate((span, [1]))
+        )
+        if self.sparse.any():
+            inside = np.repeat(np.concatenate((self.sparse, [False])), np.append(span, 1))
+            self.offsets[inside] = self.kept[:, 1]
+
+    def _gather_keys(self, span: Ints, told: Flags) -> None:
+        """Sparse segments: the offsets that anything mentions, in order."""
+        a, r = self.a, self.r
+        begun = self.judged & (r.start >= 0)
+        pairs = np.concatenate(
+            [
+                np.stack((segment, offset), axis=1)[self.sparse[segment]]
+                for segment, offset in (
+                    (a.segment[a.offset >= 0], a.offset[a.offset >= 0]),
+                    (self.e_segment, self.e_offset),
+                    (r.segment[told], r.end[told]),
+                    (r.segment[begun], r.start[begun]),
+                )
+            ]
+        )
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        new = np.ones(len(pairs), bool)
+        new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+        self.kept = pairs[new]
+        self.distinct, rank = np.unique(self.kept[:, 1], return_inverse=True)
+        self.keys = self.kept[:, 0] * (len(self.distinct) + 1) + rank.reshape(-1)
+        counts = np.bincount(self.kept[:, 0], minlength=self.batch.segments)
+        span[self.sparse] = counts[self.sparse]
+        self.key_base = np.concatenate(([0], np.cumsum(counts)))
+
+    def slot(self, segment: Ints, offset: Ints) -> Ints:
+        """The slot of an offset; of one beyond the log, the slot that would come next."""
+        found: Ints = self.base[segment] + np.minimum(offset, self.span[segment])
+        if len(self.keys):
+            some = np.flatnonzero(self.sparse[segment])
+            at = segment[some]
+            rank = np.searchsorted(self.distinct, offset[some])
+            place = np.searchsorted(self.keys, at * (len(self.distinct) + 1) + rank)
+            found[some] = self.base[at] + place - self.key_base[at]
+        return found
+
+    # -- P1: owners
+
+    def own(self) -> None:
+        """Acknowledged appends own their slots; whoever read something else there is in error."""
+        slots = int(self.base[-1])
+        self.owner = np.full(slots + 1, -1, np.int64)
+        mine = self.a_slot[self.acked]
+        self.owner[mine] = self.acked
+        twice = self.acked[self.owner[mine] != self.acked]
+        if len(twice):
+            self._acked_twice(twice)
+        owner = self.owner[self.e_slot]
+        self.orphan = owner < 0
+        if len(self.a.value):
+            wrong = (self.a.value[owner] != self.e_value) & ~self.orphan
+            if wrong.any():
+                at = np.flatnonzero(wrong)
+                self._clash(
+                    "inconsistent-offsets", 0, "append", owner[at], "read", self.e_read[at], at=at
+                )
+        self.begin = np.full(slots + 1, BEFORE)
+        self.end = np.full(slots + 1, ENDLESS)
+        self.begin[mine] = self.a_begin[self.acked]
+        self.end[mine] = self.a_end[self.acked]
+
+    def _acked_twice(self, twice: Ints) -> None:
+        other = self.owner[self.a_slot[twice]]
+        same = self.a.value[twice] == self.a.value[other]
+        for kind, level, some in (
+            ("inconsistent-offsets", 0, ~same),
+            ("offset-acked-twice", 2, same),
+        ):
+            rows = twice[some]
+            self._clash(
+                kind,
+                level,
+                "append",
+                other[some],
+                "append",
+                rows,
+                offset=self.a.offset[rows],
+                value=self.a.value[rows],
+            )
+        self.a_slot[twice] = -1
+
+    def adopt(self) -> None:
+        """Records that were read where nobody was acknowledged: find the append by the value."""
+        at = np.flatnonzero(self.orphan)
+        self.matched = np.zeros(len(self.a.value), bool)
+        if not len(at):
+            return
+        at = at[np.argsort(self.e_slot[at], kind="stable")]
+        slot = self.e_slot[at]
+        first = np.ones(len(at), bool)
+        first[1:] = slot[1:] != slot[:-1]
+        leader = at[first][np.cumsum(first) - 1]
+        wrong = self.e_value[at] != self.e_value[leader]
+        if wrong.any():
+            self._clash(
+                "inconsistent-offsets",
+                0,
+                "read",
+                self.e_read[leader[wrong]],
+                "read",
+                self.e_read[at[wrong]],
+                at=at[wrong],
+            )
+        self._adopt_by_value(at[first])
+
+    def _adopt_by_value(self, at: Ints) -> None:
+        """Each orphaned slot once, as the position of a record that was read there."""
+        slot, segment, value = self.e_slot[at], self.e_segment[at], self.e_value[at]
+        # At least once, a record may be a copy of an acknowledged append as well.
+        could = self.live if self.at_least_once else self.live & (self.a.offset < 0)
+        rows = np.flatnonzero(could)
+        mine, theirs, groups = _join(segment, value, self.a.segment[rows], self.a.value[rows])
+        candidates = np.bincount(theirs, minlength=groups)[mine]
+        wanted = np.bincount(mine, minlength=groups)[mine]
+        known = np.flatnonzero(candidates > 0)
+        if len(known):
+            self._take(known, slot, segment, mine, theirs, rows, groups, candidates, wanted)
+        lost = np.flatnonzero(candidates == 0)
+        if len(lost):
+            self._disown(at[lost])
+        if not self.at_least_once:
+            more = np.flatnonzero((wanted > candidates) & (candidates > 0))
+            owner = self.owner[slot[more]]
+            self._clash("duplicate", 6, "append", owner, "read", self.e_read[at[more]], at=at[more])
+
+    def _take(
+        self,
+        known: Ints,
+        slot: Ints,
+        segment: Ints,
+        mine: Ints,
+        theirs: Ints,
+        rows: Ints,
+        groups: int,
+        candidates: Ints,
+        wanted: Ints,
+    ) -> None:
+        """Gives slots the windows of their appends; the widest of all where there are several."""
+        begin = np.full(groups, ENDLESS)
+        end = np.full(groups, BEFORE)
+        np.minimum.at(begin, theirs, self.a_begin[rows])
+        np.maximum.at(end, theirs, self.a_end[rows])
+        one = np.full(groups, -1, np.int64)
+        by_begin = np.argsort(-self.a_begin[rows], kind="stable")
+        one[theirs[by_begin]] = rows[by_begin]
+        self.owner[slot[known]] = one[mine[known]]
+        self.begin[slot[known]] = begin[mine[known]]
+        # The first slot of a value may be the append itself, others are copies of it. An append
+        # that is acknowledged has its own slot, so that all orphans are copies.
+        first = np.zeros(len(slot), bool)
+        ordered = known[np.argsort(slot[known], kind="stable")]
+        first[ordered[np.unique(mine[ordered], return_index=True)[1]]] = True
+        acked = self.a.offset[one[mine[known]]] >= 0
+        itself = first[known] & ~acked
+        self.end[slot[known]] = np.where(itself, end[mine[known]], ENDLESS)
+        single = known[itself]
+        self.a_slot[one[mine[single]]] = slot[single]
+        self.matched[one[mine[known]]] = True
+        copies = slot[known[~itself]]
+        self.copies = np.concatenate((self.copies, copies))
+        if self.at_least_once:
+            must = (self.a.outcome[rows] == DID) & (self.a.offset[rows] < 0)
+            unsure = np.bincount(theirs[must], minlength=groups)[mine] > 0
+            unsure &= candidates > 1
+        else:
+            unsure = candidates > 1
+        if unsure.any():
+            self.ambiguous[segment[unsure]] = True
+
+    def _disown(self, at: Ints) -> None:
+        """Values that no append of unknown fate explains: copies, aborted reads, phantoms."""
+        segment, value = self.e_segment[at], self.e_value[at]
+        mine, theirs, groups = _join(segment, value, self.a.segment, self.a.value)
+        live, dead = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
+        live[theirs[self.live]] = np.flatnonzero(self.live)
+        dead[theirs[~self.live]] = np.flatnonzero(~self.live)
+        copy, aborted = live[mine], dead[mine]
+        for kind, level, some, first in (
+            ("duplicate", 6, copy >= 0, copy),
+            ("G1a", 0, (copy < 0) & (aborted >= 0), aborted),
+            ("phantom", 0, (copy < 0) & (aborted < 0), copy),
+        ):
+            rows = at[some]
+            self._clash(kind, level, "append", first[some], "read", self.e_read[rows], at=rows)
+        copied = np.flatnonzero(copy >= 0)
+        slots = self.e_slot[at[copied]]
+        self.owner[slots] = copy[copied]
+        self.begin[slots] = self.a_begin[copy[copied]]
+        self.copies = np.concatenate((self.copies, slots))
+        # Nobody appended these; they are records all the same, at no time in particular.
+        strange = self.e_slot[at[copy < 0]]
+        self.owner[strange] = -2
+
+    # -- Gaps
+
+    def close_gaps(self) -> None:
+        """Only records have slots: what nobody appended or read takes none."""
+        known = self.owner[:-1] != -1
+        if known.all():
+            self.rank: Ints | None = None
+            return
+        rank = np.concatenate(([0], np.cumsum(known)))
+        keep = np.append(np.flatnonzero(known), len(known))
+        self.rank = rank
+        self.owner, self.begin, self.end = self.owner[keep], self.begin[keep], self.end[keep]
+        self.offsets = self.offsets[keep]
+        self.e_slot = rank[self.e_slot]
+        placed = self.a_slot >= 0
+        self.a_slot[placed] = rank[self.a_slot[placed]]
+        self.copies = rank[self.copies]
+        self.wide_base, self.base = self.base, rank[self.base]
+
+    def near(self, segment: Ints, offset: Ints) -> Ints:
+        """The slot of the first record at or past an offset."""
+        if not self.gaps or self.rank is None:
+            return self.slot(segment, offset)
+        close, self.base = self.base, self.wide_base
+        found: Ints = self.rank[self.slot(segment, offset)]
+        self.base = close
+        return found
+
+    # -- P2, P3: reads
+
+    def look_into_fetches(self) -> None:
+        r, slots = self.r, int(self.base[-1])
+        base = self.base[r.segment]
+        self.low = base.copy()
+        self.high = np.full(len(base), slots, np.int64)
+        some = self.counts > 0
+        # Of the judged reads with records, where theirs begin and end among all of them.
+        full = np.flatnonzero(some)
+        until = np.cumsum(self.counts)[full]
+        since = until - self.counts[full]
+        self.low[full] = self.e_slot[until - 1] + 1
+        if len(self.e_slot) > len(full):
+            self._inside()
+        asked = np.flatnonzero(self.judged & (r.start >= 0) & (r.kind == FETCH))
+        if len(asked):
+            self._asked(asked, some, full, since)
+        told = np.flatnonzero(self.judged & (r.end >= 0))
+        if len(told):
+            self._told(told, base)
+
+    def _inside(self) -> None:
+        """Within a fetch, record follows record."""
+        step = self.e_slot[1:] - self.e_slot[:-1]
+        same = self.e_read[1:] == self.e_read[:-1]
+        back = np.flatnonzero(same & (step <= 0)) + 1
+        if len(back):
+            self._clash(
+                *("int-nonmonotonic-poll", 0, "read", np.full(len(back), -1)),
+                *("read", self.e_read[back]),
+                at=back,
+            )
+        over = np.flatnonzero(same & (step > 1)) + 1
+        if len(over):
+            self._skipped("int-poll-skip", over, self.e_slot[over - 1] + 1, self.e_slot[over])
+
+    def _asked(self, asked: Ints, some: Flags, full: Ints, since: Ints) -> None:
+        """A fetch begins with the first record from where it asked on, or there is none."""
+        r = self.r
+        start = self.near(r.segment[asked], r.start[asked])
+        empty = ~some[asked]
+        self.high[asked[empty]] = start[empty]
+        first = np.full(len(some), -1, np.int64)
+        first[full] = self.e_slot[since]
+        position = np.zeros(len(some), np.int64)
+        position[full] = since
+        begins = first[asked]
+        over = np.flatnonzero(~empty & (begins > start))
+        if len(over):
+            self._skipped("poll-skip", position[asked[over]], start[over], begins[over])
+        # Exact offsets: a dense log has no record between where it asked and what it got.
+        early = np.flatnonzero(~empty & (begins < start))
+        if len(early):
+            self._clash(
+                *("poll-before-position", 2, "read", np.full(len(early), -1)),
+                *("read", asked[early]),
+                at=position[asked[early]],
+            )
+
+    def _told(self, told: Ints, base: Ints) -> None:
+        """The end that was told: all records below it are there, none at or past it."""
+        r = self.r
+        end = self.near(r.segment[told], r.end[told])
+        start = r.kind[told] == EARLIEST
+        self.low[told] = np.maximum(self.low[told], end)
+        bounded = told[~start]
+        self.high[bounded] = np.minimum(self.high[bounded], end[~start])
+        wrong = bounded[self.low[bounded] > self.high[bounded]]
+        if len(wrong):
+            self._contradicted(wrong)
+
+    def _contradicted(self, rows: Ints) -> None:
+        """Reads that prove a record there and absent at once; their second is the read itself."""
+        level = self._worth(self.high[rows], self.low[rows])
+        for worth in np.unique(level):
+            some = rows[level == worth]
+            self._clash(
+                *("poll-skip", int(worth), "append", self.owner[self.high[some]]),
+                *("read", some),
+                offset=self.offsets[self.high[some]],
+                value=np.full(len(some), -1),
+            )
+
+    def _skipped(self, kind: str, at: Ints, since: Ints, until: Ints) -> None:
+        """Fetches that passed over the records in slots [since, until)."""
+        level = self._worth(since, until)
+        for worth in np.unique(level):
+            some = level == worth
+            self._clash(
+                *(kind, int(worth), "append", self.owner[since[some]]),
+                *("read", self.e_read[at[some]]),
+                offset=self.offsets[since[some]],
+                value=np.full(int(some.sum()), -1),
+            )
+
+    def _worth(self, since: Ints, until: Ints) -> Ints:
+        """1 if all the skipped were acknowledged and nobody read them: they may be lost. Else 0."""
+        slots = int(self.base[-1])
+        lost = self.owner[:-1] >= 0
+        lost[self.e_slot] = False
+        count = np.concatenate(([0], np.cumsum(lost)))
+        since, until = np.minimum(since, slots), np.minimum(until, slots)
+        return np.where(count[until] - count[since] == until - since, 1, 0)
+
+    def _clash(
+        self,
+        kind: str,
+        level: int,
+        first_of: str,
+        first: Ints,
+        second_of: str,
+        second: Ints,
+        *,
+        at: Ints | None = None,
+        offset: Ints | None = None,
+        value: Ints | None = None,
+    ) -> None:
+        """Notes contradictions; `at`: of which records that were read."""
+        if not len(second):
+            return
+        if at is not None:
+            offset, value = self.e_offset[at], self.e_value[at]
+        columns: Any = self.a if second_of == "append" else self.r
+        segment = columns.segment[second]
+        first = np.where(first < 0, -1, first)
+        assert offset is not None and value is not None
+        self.clashes.append(
+            Clash(kind, level, segment, first_of, first, second_of, second, offset, value)
+        )
+
+    def records(self) -> Records:
+        slots = int(self.base[-1])
+        spare = self.live & (self.a.offset < 0) & ~self.matched
+        self.owner[slots] = -1
+        return Records(
+            batch=self.batch,
+            gaps=self.gaps,
+            at_least_once=self.at_least_once,
+            base=self.base,
+            owner=self.owner,
+            begin=self.begin,
+            end=self.end,
+            offset=self.offsets,
+            append_slot=self.a_slot,
+            copies=self.copies,
+            low=self.low,
+            high=self.high,
+            judged=self.judged,
+            a_begin=self.a_begin,
+            a_end=self.a_end,
+            r_begin=self.r_begin,
+            r_end=self.r_end,
+            spare=spare,
+            ambiguous=self.ambiguous,
+            e_read=self.e_read,
+            e_slot=self.e_slot,
+            overfull=self.overfull,
+            clashes=tuple(self.clashes),
+        )
+
+
+# -- Arrays
+
+
+def _rows(counts: Ints) -> Ints:
+    """[2, 0, 1] -> [0, 0, 2]."""
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _segment_max(segment: Ints, values: Ints, into: Ints) -> None:
+    """into[s] = max(into[s], the values of s); segments ascend."""
+    if not len(segment):
+        return
+    starts = np.flatnonzero(segment[1:] != segment[:-1]) + 1
+    starts = np.concatenate(([0], starts))
+    where = segment[starts]
+    into[where] = np.maximum(into[where], np.maximum.reduceat(values, starts))
+
+
+def _join(
+    segment: Ints, value: Ints, other_segment: Ints, other_value: Ints
+) -> tuple[Ints, Ints, int]:
+    """Groups of equal (segment, value): of the one side, of the other, and how many there are."""
+    segments = np.concatenate((segment, other_segment))
+    values = np.concatenate((value, other_value))
+    order = np.lexsort((values, segments))
+    new = np.zeros(len(order), bool)
+    new[1:] = (values[order][1:] != values[order][:-1]) | (
+        segments[order][1:] != segments[order][:-1]
+    )
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(new)
+    return group[: len(segment)], group[len(segment) :], int(new.sum()) + 1

@@ -1,0 +1,253 @@
+"""The scans over slots that decide about real time: linearizability.md, section 3.3, S1 to S5.
+
+Everything works on a whole batch at once (see records.py for the order of times and slots). Which
+operations bound each other in time is the caller's: the levels differ in nothing else.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from traces.checkers.columns import DID, EARLIEST, FETCH, NEVER, Flags, Ints
+from traces.checkers.records import BEFORE, ENDLESS, Records
+
+
+class Scan(NamedTuple):
+    """earliest: of each slot, a time that its record's append comes after (S1). latest: one that it
+    comes before. Both ascend. low_bound: of each read, what it comes after by the records it saw.
+    """
+
+    earliest: Ints
+    latest: Ints
+    low_bound: Ints
+
+
+def scan(records: Records, *, reads_begin: bool, reads_end: bool) -> Scan:
+    """S1 and its mirror. reads_begin: reads that miss a record come before it in real time, too.
+
+    reads_end: reads that saw a record come after it, too.
+    """
+    floor = records.begin
+    if reads_begin:
+        some = np.flatnonzero(records.judged & (records.high < records.slots))
+        if len(some):
+            floor = floor.copy()
+            np.maximum.at(floor, records.high[some], records.r_begin[some])
+    earliest = np.maximum.accumulate(floor)
+    return Scan(earliest, _latest(records, reads_end), _low_bound(records, earliest))
+
+
+def _latest(records: Records, reads_end: bool) -> Ints:
+    ceiling = records.end
+    if reads_end:
+        base = records.base[records.batch.reads.segment]
+        some = np.flatnonzero(records.judged & (records.low > base))
+        if len(some):
+            ceiling = ceiling.copy()
+            np.minimum.at(ceiling, records.low[some] - 1, records.r_end[some])
+    return np.minimum.accumulate(ceiling[::-1])[::-1]
+
+
+def _low_bound(records: Records, earliest: Ints) -> Ints:
+    base = records.base[records.batch.reads.segment]
+    return np.where(records.low > base, earliest[records.low - 1], BEFORE)
+
+
+def late_slots(records: Records, found: Scan) -> Ints:
+    """S2: slots whose append was over before something that it must come after had begun."""
+    return np.flatnonzero(found.earliest[:-1] >= records.end[:-1])
+
+
+def future_reads(records: Records, found: Scan) -> Ints:
+    """S3: reads that were over before what they saw can have been there."""
+    return np.flatnonzero(records.judged & (found.low_bound >= records.r_end))
+
+
+def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
+    """S5: (reads, starts): `earliest` said that the log had begun later, after which a read began.
+
+    Retention moves the log's start forward only. Whoever read below a start must have done so
+    before it was told; the scan is S1 in the order of starts. Rows of reads, in pairs.
+    """
+    reads = records.batch.reads
+    starts = np.flatnonzero(records.judged & (reads.kind == EARLIEST) & (reads.end >= 0))
+    if not len(starts):
+        return starts, starts
+    full = reads.splits[1:] > reads.splits[:-1]
+    fetches = np.flatnonzero(records.judged & (reads.kind == FETCH) & full)
+    rows = np.concatenate((fetches, starts))
+    at = np.concatenate((reads.offsets[reads.splits[fetches]], reads.end[starts]))
+    segment = reads.segment[rows]
+    after = np.maximum(records.r_begin[rows], found.low_bound[rows])
+    order = np.lexsort((at, segment))
+    running = np.maximum.accumulate(after[order])
+    # How many rows of the segment stand below each start: ties do not count.
+    distinct, rank = np.unique(at, return_inverse=True)
+    key = segment * (len(distinct) + 1) + rank.reshape(-1)
+    mine = key[len(fetches) :]
+    below = np.searchsorted(key[order], mine, side="left")
+    bound = np.where(below > 0, running[below - 1], BEFORE)
+    late = np.flatnonzero(bound >= records.r_end[starts])
+    if not len(late):
+        return late, late
+    source = np.array(
+        [_first_at(after[order][: below[each]], bound[each]) for each in late], np.int64
+    )
+    return rows[order[source]], starts[late]
+
+
+def _first_at(values: Ints, wanted: int) -> int:
+    return int(np.flatnonzero(values == wanted)[0])
+
+
+# -- Holes (S4)
+
+
+class Holes(NamedTuple):
+    """Slots without an owner that no spare append fills, one or more for each such segment."""
+
+    slots: Ints
+    segments: Ints
+
+
+def unfilled(records: Records, found: Scan, lowest: Ints | None = None) -> Holes:
+    """S4: every offset has a record, so each hole needs an append that may have come in time.
+
+    The k-th hole takes the k-th spare by invocation; since bounds ascend with offsets, the sorted
+    comparison decides the matching [Hall]. lowest: of each append, the first slot it may take (by
+    its process's own order). At least once, any append may have left a copy in any hole.
+    """
+    none = np.zeros(0, np.int64)
+    if records.gaps:
+        return Holes(none, none)
+    holes = np.flatnonzero(records.owner[:-1] == -1)
+    segment = records.segment_of(holes)
+    if len(holes) and records.overfull.any():
+        holes, segment = holes[~records.overfull[segment]], segment[~records.overfull[segment]]
+    if not len(holes):
+        return Holes(none, none)
+    if records.at_least_once:
+        return _uncopied(records, found, holes, segment)
+    appends = records.batch.appends
+    spares = np.flatnonzero(records.spare)
+    where = appends.segment[spares]
+    # The first hole that a spare may take: its bound lies after the spare's invocation.
+    possible = np.searchsorted(found.latest[holes], records.a_begin[spares], side="right")
+    possible = np.maximum(possible, np.searchsorted(segment, where, side="left"))
+    if lowest is not None:
+        possible = np.maximum(possible, np.searchsorted(holes, lowest[spares], side="left"))
+    useful = possible < np.searchsorted(segment, where, side="right")
+    count = np.bincount(where[useful], minlength=records.batch.segments)
+    return _ranked(holes, segment, np.sort(possible[useful]), count)
+
+
+def _ranked(holes: Ints, segment: Ints, possible: Ints, count: Ints) -> Holes:
+    first_hole = np.searchsorted(segment, segment, side="left")
+    rank = np.arange(len(holes)) - first_hole
+    begin = np.concatenate(([0], np.cumsum(count)))[segment]
+    enough = rank < count[segment]
+    bad = ~enough
+    have = np.flatnonzero(enough)
+    bad[have] = possible[begin[have] + rank[have]] > have
+    return Holes(holes[bad], segment[bad])
+
+
+def _uncopied(records: Records, found: Scan, holes: Ints, segment: Ints) -> Holes:
+    appends = records.batch.appends
+    first = np.full(records.batch.segments, ENDLESS)
+    live = np.flatnonzero(appends.outcome != 1)
+    np.minimum.at(first, appends.segment[live], records.a_begin[live])
+    bad = found.latest[holes] <= first[segment]
+    return Holes(holes[bad], segment[bad])
+
+
+# -- Appends that returned without an offset
+
+
+def unplaced(records: Records, found: Scan) -> tuple[Ints, Ints]:
+    """(appends, segments) that returned, whose record nobody saw, and for which there is no place.
+
+    They took effect, so they fill a hole or stand at the end, before they returned: a matching of
+    intervals, decided by the earliest deadline first. Only segments that have such appends pay.
+    With gaps the places between known records are not looked into, so that segments in the second
+    answer are undecided there instead of violated.
+    """
+    appends = records.batch.appends
+    must = np.flatnonzero(records.spare & (appends.outcome == DID) & (records.a_end < ENDLESS))
+    lost: list[int] = []
+    segments: list[int] = []
+    for segment in np.unique(appends.segment[must]).tolist():
+        if records.ambiguous[segment] or records.overfull[segment]:
+            continue
+        mine = must[appends.segment[must] == segment]
+        victim = _unplaced(records, found, segment, mine)
+        if victim is not None:
+            lost.append(victim)
+            segments.append(segment)
+    return np.array(lost, np.int64), np.array(segments, np.int64)
+
+
+def _unplaced(records: Records, found: Scan, segment: int, mine: Ints) -> int | None:
+    begin, end = int(records.base[segment]), int(records.base[segment + 1])
+    holes = begin + np.flatnonzero(records.owner[begin:end] == -1)
+    latest, earliest = found.latest[holes], found.earliest[holes]
+    order = mine[np.argsort(records.a_begin[mine], kind="stable")].tolist()
+    waiting: list[tuple[int, int]] = []
+    at = 0
+    for hole in range(len(holes)):
+        while at < len(order) and records.a_begin[order[at]] < latest[hole]:
+            heapq.heappush(waiting, (int(records.a_end[order[at]]), order[at]))
+            at += 1
+        if not waiting:
+            continue
+        deadline, victim = heapq.heappop(waiting)
+        if deadline <= earliest[hole]:
+            return victim
+    rest = sorted(waiting + [(int(records.a_end[each]), each) for each in order[at:]])
+    return _beyond(records, found, segment, rest)
+
+
+def _beyond(records: Records, found: Scan, segment: int, rest: list[tuple[int, int]]) -> int | None:
+    """Whether these (deadline, append) fit in their order at the end of the log."""
+    begin, end = int(records.base[segment]), int(records.base[segment + 1])
+    floor = int(found.earliest[end - 1]) if end > begin else -1
+    for place, (deadline, append) in enumerate(rest):
+        floor = max(floor, _missed_beyond(records, segment, place), int(records.a_begin[append]))
+        if floor >= deadline:
+            return append
+    return None
+
+
+def _missed_beyond(records: Records, segment: int, place: int) -> int:
+    """When the last fetch began that found nothing at or before `place` records past the end."""
+    reads = records.batch.reads
+    begin, end = int(records.base[segment]), int(records.base[segment + 1])
+    rows = slice(*np.searchsorted(reads.segment, [segment, segment + 1]).tolist())
+    beyond = records.judged[rows] & (records.high[rows] == end) & (end < records.slots)
+    if end == records.slots:
+        empty = reads.splits[1:][rows] == reads.splits[:-1][rows]
+        asked = (reads.kind[rows] == FETCH) & empty & (reads.start[rows] >= 0)
+        told = (reads.kind[rows] != EARLIEST) & (reads.end[rows] >= 0)
+        beyond = records.judged[rows] & (records.high[rows] == end) & (asked | told)
+    past = np.full(int(beyond.sum()), NEVER)
+    start, told_end = reads.start[rows][beyond], reads.end[rows][beyond]
+    top = end - begin
+    empty_fetch = (reads.kind[rows][beyond] == FETCH) & (
+        reads.splits[1:][rows][beyond] == reads.splits[:-1][rows][beyond]
+    )
+    past = np.where(empty_fetch & (start >= 0), np.minimum(past, start - top), past)
+    past = np.where(told_end >= 0, np.minimum(past, np.maximum(told_end - top, 0)), past)
+    if records.gaps:
+        past = np.minimum(past, 0)
+    begun = records.r_begin[rows][beyond][past <= place]
+    return int(begun.max()) if len(begun) else -1
+
+
+def segments_with(flags: Flags, segment: Ints, segments: int) -> Flags:
+    """Which segments have a row that is flagged."""
+    found = np.zeros(segments, bool)
+    found[segment[flags]] = True
+    return found
