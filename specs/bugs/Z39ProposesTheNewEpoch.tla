@@ -1,10 +1,12 @@
 ----------------------- MODULE Z39ProposesTheNewEpoch ------------------------
-(* Z39 (KAFKA-15221): judged by the old fetch, proposed with the new epoch. *)
-EXTENDS PartitionRules
+(* Z39 (KAFKA-15221): a member is judged by its old fetch, and proposed with *)
+(* the broker epoch that metadata shows when the request is written.         *)
+EXTENDS IsrMembership
 
-Z39_IsIsrEligible(row, r) ==
-  /\ ~row.image.brokers[r].fenced /\ ~row.image.brokers[r].stopping
-  /\ row.remotes[r].brokerEpoch # Undefined
-
-Z39_ProposedEpoch(n, row, r) == IF r = n THEN row.brokerEpoch ELSE row.image.brokers[r].epoch
+Z39_AlterPartitionRequest(n, row) ==
+  [type |-> "AlterPartitionRequest", source |-> n, destination |-> Controller,
+   brokerEpoch |-> row.brokerEpoch, leaderEpoch |-> row.leaderEpoch,
+   partitionEpoch |-> row.partitionEpoch, recovering |-> FALSE,
+   isr |-> {[member EXCEPT !.epoch = row.image.brokers[member.broker].epoch] :
+              member \in row.pending.isr}]
 ==============================================================================

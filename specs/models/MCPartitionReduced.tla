@@ -29,7 +29,9 @@ EXTENDS PartitionProperties, TLC
 CONSTANTS
   b1, b2, b3,
   MaxLeaderEpoch, MaxRecords,
-  MaxCrashes,          \* machine crashes: any part of the log may be lost
+  MaxCrashes,
+  Lossy,               \* a crash may lose any part of the log
+  Torn,                \* ... and leave a bad batch in what is left
   MaxFences,           \* sessions of running brokers that time out
   Planned,             \* elections may be asked for
   MaxStops,            \* clean stops
@@ -126,20 +128,31 @@ NormalRow(n, row) ==
                !.image.partition =
                  FollowerImage([leader |-> row.leader, leaderEpoch |-> row.leaderEpoch]).partition]
 
-(* The head of the queue is read at once if that changes nothing else, and  *)
-(* would not later either.                                                  *)
+(* An image that tells a leader no more of the partition than it knows.     *)
 IsOldNews(row, image) ==
-  /\ image.brokers = row.image.brokers
-  /\ row.role = "Leader" => image.partition.leader = row.leader
-  /\ row.role = "Leader" =>
-       \/ image.partition.partitionEpoch < row.partitionEpoch
+  row.role = "Leader" =>
+    /\ image.partition.leader = row.leader
+    /\ \/ image.partition.partitionEpoch < row.partitionEpoch
        \/ ~ClearsPending(row, image.partition)
 
+(* Of several such images that name the same brokers the last one stays.    *)
+RECURSIVE Compacted(_, _)
+Compacted(row, queue) ==
+  IF Len(queue) < 2 \/ row.role # "Leader" THEN queue
+  ELSE IF /\ IsOldNews(row, queue[1]) /\ IsOldNews(row, queue[2])
+          /\ queue[1].brokers = queue[2].brokers
+       THEN Compacted(row, Tail(queue))
+       ELSE <<queue[1]>> \o Compacted(row, Tail(queue))
+
+(* The head of the queue is read at once if that changes nothing else, and  *)
+(* would not later either.                                                  *)
 RECURSIVE Caught(_, _, _)
 Caught(n, row, queue) ==
   IF queue = <<>> \/ row.role = "None" THEN [row |-> row, queue |-> queue]
   ELSE LET read == {NormalRow(n, o.row) : o \in Reads(n, row, queue[1])}
-           same == {r \in read : IsOldNews(row, queue[1]) /\ r = [row EXCEPT !.image = r.image]}
+           same == {r \in read : /\ IsOldNews(row, queue[1])
+                                 /\ queue[1].brokers = row.image.brokers
+                                 /\ r = [row EXCEPT !.image = r.image]}
        IN IF same = {} THEN [row |-> row, queue |-> queue]
           ELSE Caught(n, CHOOSE r \in same : TRUE, Tail(queue))
 
@@ -227,8 +240,8 @@ Ranked(s) ==
 
 Normal(s) ==
   LET c == NormalController(s.controller)
-      caught == [n \in Brokers |->
-                   Caught(n, WithRefusal(n, NormalRow(n, s.rows[n]), c), s.unread[n])]
+      row(n) == WithRefusal(n, NormalRow(n, s.rows[n]), c)
+      caught == [n \in Brokers |-> Caught(n, row(n), Compacted(row(n), s.unread[n]))]
       settled == [s EXCEPT !.controller = c,
                            !.rows = [n \in Brokers |-> caught[n].row],
                            !.unread = [n \in Brokers |-> caught[n].queue]]
@@ -323,9 +336,9 @@ AfterReading(n) ==
 
 (* What the leader does of itself.                                          *)
 Produce(value) ==
-  [type |-> "ProduceRequest", source |-> Clients, destination |-> Nobody, acks |-> IF AcksAll THEN -1 ELSE 1,
-   values |-> <<value>>, producer |-> Undefined, producerEpoch |-> Undefined,
-   sequence |-> Undefined]
+  [type |-> "ProduceRequest", source |-> Clients, destination |-> Nobody,
+   acks |-> IF AcksAll THEN -1 ELSE 1, values |-> <<value>>, producer |-> Undefined,
+   producerEpoch |-> Undefined, sequence |-> Undefined]
 
 AfterProduce(n, value) ==
   IF ~IsLeader(rows[n]) THEN {}
@@ -451,11 +464,9 @@ Elect == Planned /\ Become(AfterElection("PREFERRED"))
 Stop(n) == Spend("stops", MaxStops) /\ Become(AfterStopping(n))
 Delete(n) == Spend("deletes", MaxDeletes) /\ Become(AfterDelete(n))
 
-(* Which ends a crash may leave; a model replaces them.                     *)
-Keeps(row) == row.logStart..EndOffset(row.log)
-NothingLost(row) == {EndOffset(row.log)}
-Corrupts(row, keep) == {Undefined}
-AnyCorrupt(row, keep) == {Undefined} \cup row.logStart..(keep - 1)
+(* What a crash may leave.                                                  *)
+Keeps(row) == (IF Lossy THEN row.logStart ELSE EndOffset(row.log))..EndOffset(row.log)
+Corrupts(row, keep) == {Undefined} \cup (IF Torn THEN row.logStart..(keep - 1) ELSE {})
 
 Crash(n) ==
   /\ IsRegistered(n) /\ Spend("crashes", MaxCrashes)

@@ -14,25 +14,30 @@ from tla_utils import check_models, read_manifest
 from tla_utils.manifest import lint
 
 _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
-# In QuorumProperties: what is a property of the quorum, and not a part of one.
+# In the modules of properties: what is a part of a property, and not one.
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
+_PARTS |= {"ChosenLeader", "MinCopies"}
+_ROOTS = {
+    "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
+    "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
+}
 
 
-def properties() -> list[str]:
-    """Every named property of QuorumProperties, read from the module's text."""
-    text = (SPECS / "QuorumProperties.tla").read_text("utf-8")
+def properties(module: str) -> list[str]:
+    """Every named property of QuorumProperties or PartitionProperties, read from its text."""
+    text = (SPECS / f"{module}.tla").read_text("utf-8")
     names = [match[1] for match in _NAMED.finditer(text)]
     return [name for name in names if name not in _PARTS and not name.endswith("Step")]
 
 
 def complaints(specs: Path) -> list[str]:
-    every = properties()
-    roots = ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness")
-    return lint(read_manifest(specs / "models.toml"), dict.fromkeys(roots, every))
+    required = {root: properties(module) for module, roots in _ROOTS.items() for root in roots}
+    return lint(read_manifest(specs / "models.toml"), required)
 
 
 def test_the_manifest_is_in_order() -> None:
-    assert len(properties()) == 18
+    assert len(properties("QuorumProperties")) == 18
+    assert len(properties("PartitionProperties")) == 23
     assert complaints(SPECS) == []
 
 
