@@ -1,0 +1,308 @@
+"""How consistent was a partition's log? Its level, exactly, and how stale its reads were.
+
+Levels [linearizability.md, section 2.3], each of which implies those below it. They differ in which
+operations bound each other: the log itself, each process's own order, or real time.
+
+    7 linearizable          every operation in real time (log.py)
+    6 regular + sessions    as 5, and each read sees every append acknowledged before it began
+    5 bounded staleness     as 4, no read sees what was appended only after it was over, and no
+                            read is staler than a bound, where one is given
+    4 ordered sequential    as 3, and appends stand in the order of real time
+    3 sequential            one order of everything that keeps the order of each process
+    2 durable prefix        all fetches are runs of one log that misses nothing acknowledged
+    1 consistent prefix     the same, but what was acknowledged and never read may be missing
+    0 divergent             an offset with two values, a value nobody sent, or an aborted read
+
+Two definitions go beyond that table. The log's start is compared in real time at level 7 only;
+below, each process by itself must not see it go back (replicas apply retention on their own,
+KIP-392). A copy of a record (`duplicate`) costs level 7 only: delivery is judged apart from order.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from traces.checkers import scans
+from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
+from traces.checkers.log import BROKEN, HELD, Judgement
+from traces.checkers.records import ENDLESS, Records
+from traces.checkers.scans import Scan
+
+
+class Level(enum.IntEnum):
+    """The levels, strongest last. `words`: as reports print them."""
+
+    DIVERGENT = 0
+    CONSISTENT_PREFIX = 1
+    DURABLE_PREFIX = 2
+    SEQUENTIAL = 3
+    ORDERED_SEQUENTIAL = 4
+    BOUNDED_STALENESS = 5
+    REGULAR_SESSIONS = 6
+    LINEARIZABLE = 7
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS: Final = (
+    "divergent",
+    "consistent prefix",
+    "consistent prefix, durable",
+    "sequential",
+    "ordered sequential",
+    "linearizable appends, bounded-stale session reads",
+    "regular + sessions",
+    "linearizable",
+)
+
+
+def level_named(name: str) -> Level:
+    """A level by its number, its words or its name here. Raises KeyError with those there are."""
+    wanted = name.strip().lower().replace("_", " ").replace("-", " ")
+    for level in Level:
+        words = level.words.replace("-", " ")
+        if wanted in (str(int(level)), words, level.name.lower().replace("_", " ")):
+            return level
+    names = ", ".join(level.name.lower().replace("_", "-") for level in Level)
+    raise KeyError(f"no level {name!r}; there are: {names}")
+
+
+class Staleness(NamedTuple):
+    """Reads that could tell whether a record was absent, a row for each.
+
+    read: row. lag: for how long at least the first record that it missed had been there, in the
+    history's unit; 0 if it missed none [Jepsen's realtime lag]. missed: how many records.
+    """
+
+    read: Ints
+    segment: Ints
+    lag: Ints
+    missed: Ints
+
+
+class Levels(NamedTuple):
+    """held: of each segment, the tightest level. exact: False where it is only an upper bound.
+
+    (Where owners had to be guessed, or an append without offset found no place, see `Judgement`.)
+    """
+
+    held: Ints
+    exact: Flags
+
+    def level(self, segment: int) -> Level:
+        return Level(int(self.held[segment]))
+
+
+def levels_of(
+    judgement: Judgement, *, lag_max: int | None = None, missed_max: int | None = None
+) -> Levels:
+    """The level of each segment. lag_max (history's unit), missed_max: the bounds of level 5."""
+    records = judgement.records
+    segments = records.batch.segments
+    held = np.full(segments, int(Level.LINEARIZABLE), np.int64)
+    caps = [(judgement.verdicts == BROKEN, Level.REGULAR_SESSIONS)]
+    suspects = np.flatnonzero(judgement.verdicts == BROKEN)
+    if len(suspects):
+        appends = scans.scan(records, reads_begin=False, reads_end=False)
+        reads = scans.scan(records, reads_begin=False, reads_end=True)
+        lowest, sessions = _sessions(records)
+        caps += [
+            (_missed(records, appends), Level.BOUNDED_STALENESS),
+            (_future(records, reads), Level.ORDERED_SEQUENTIAL),
+            (_unfilled(records, reads, lowest), Level.ORDERED_SEQUENTIAL),
+            (_disordered(records, appends), Level.SEQUENTIAL),
+            (_unfilled(records, appends, lowest), Level.SEQUENTIAL),
+            (sessions, Level.DURABLE_PREFIX),
+            (_unfilled(records, _timeless(records), lowest), Level.DURABLE_PREFIX),
+            (_unfilled(records, _timeless(records), None), Level.DIVERGENT),
+            (records.overfull, Level.DIVERGENT),
+        ]
+        caps += [(_flags(clash.segment, segments), Level(clash.level)) for clash in records.clashes]
+    caps += _unbounded(judgement, lag_max, missed_max)
+    for broken, cap in caps:
+        held[broken] = np.minimum(held[broken], int(cap))
+    return Levels(held, _exact(judgement, held))
+
+
+def _exact(judgement: Judgement, held: Ints) -> Flags:
+    records = judgement.records
+    exact = ~records.ambiguous & (records.batch.operations > 0)
+    appends = records.batch.appends
+    must = records.spare & (appends.outcome == DID)
+    exact[appends.segment[must]] = False
+    found: Flags = exact | ((held == int(Level.LINEARIZABLE)) & (judgement.verdicts == HELD))
+    return found
+
+
+def _flags(segment: Ints, segments: int) -> Flags:
+    found = np.zeros(segments, bool)
+    found[segment] = True
+    return found
+
+
+# -- What breaks a level
+
+
+def _missed(records: Records, appends: Scan) -> Flags:
+    """Level 6: a read began after a record had been acknowledged that it misses."""
+    stale = records.judged & (records.r_begin > _present(records, appends))
+    return _flags(records.batch.reads.segment[stale], records.batch.segments)
+
+
+def _present(records: Records, found: Scan) -> Ints:
+    """Of each read, when the first record that it missed was there at the latest."""
+    reads = records.batch.reads
+    ends = records.base[reads.segment + 1]
+    inside = records.high < ends
+    return np.where(inside, found.latest[np.where(inside, records.high, 0)], ENDLESS)
+
+
+def _future(records: Records, found: Scan) -> Flags:
+    rows = scans.future_reads(records, found)
+    return _flags(records.batch.reads.segment[rows], records.batch.segments)
+
+
+def _disordered(records: Records, found: Scan) -> Flags:
+    slots = scans.late_slots(records, found)
+    return _flags(records.segment_of(slots), records.batch.segments)
+
+
+def _unfilled(records: Records, found: Scan, lowest: Ints | None) -> Flags:
+    holes = scans.unfilled(records, found, lowest)
+    return _flags(holes.segments, records.batch.segments)
+
+
+def _timeless(records: Records) -> Scan:
+    """Bounds of a log in which no operation comes before another in time."""
+    free = np.empty(records.slots + 1, np.int64)
+    # Segments still follow each other, which is how the matching tells them apart.
+    segment = records.segment_of(np.arange(records.slots + 1))
+    ends = _ends(records)
+    free[:] = ends[np.minimum(segment, records.batch.segments - 1)]
+    return Scan(free, free, np.zeros(0, np.int64))
+
+
+def _ends(records: Records) -> Ints:
+    """Of each segment, a time after all its invocations and before those of the next."""
+    top = np.full(records.batch.segments, -1, np.int64)
+    for segment, begin in (
+        (records.batch.appends.segment, records.a_begin),
+        (records.batch.reads.segment, records.r_begin),
+    ):
+        np.maximum.at(top, segment, begin + 1)
+    return np.maximum.accumulate(top)
+
+
+# -- Each process by itself
+
+
+def _sessions(records: Records) -> tuple[Ints, Flags]:
+    """Level 3. (of each append, the first slot that its process's own order leaves; what breaks).
+
+    What a process knows of the log's length only grows: by the records that it read, and by its own
+    appends. An operation that needs a shorter log than that has no place in any order.
+    """
+    batch = records.batch
+    appends, reads = batch.appends, batch.reads
+    a_rows = np.flatnonzero(appends.outcome != 1)
+    r_rows = np.flatnonzero(records.judged)
+    placed = records.append_slot[a_rows]
+    base = records.base[appends.segment[a_rows]]
+    segment = np.concatenate((appends.segment[a_rows], reads.segment[r_rows]))
+    process = np.concatenate((appends.process[a_rows], reads.process[r_rows]))
+    invoked = np.concatenate((appends.invoked[a_rows], reads.invoked[r_rows]))
+    index = np.concatenate((appends.operation[a_rows], reads.operation[r_rows]))
+    gains = np.concatenate((np.where(placed >= 0, placed + 1, base), records.low[r_rows]))
+    allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
+    order = np.lexsort((index, invoked, process, segment))
+    before = _running(segment[order], process[order], gains[order])
+    needs = np.empty(len(order), np.int64)
+    needs[order] = before
+    # A read that proves more than it allows contradicts itself; it is a row of its own need.
+    own = np.concatenate((np.zeros(len(a_rows), np.int64), records.low[r_rows]))
+    wrong = np.maximum(needs, own) > allows
+    broken = _flags(segment[wrong], batch.segments)
+    lowest = np.zeros(len(appends.segment), np.int64)
+    lowest[a_rows] = np.maximum(needs[: len(a_rows)], 0)
+    return lowest, broken | _starts_back(records)
+
+
+def _running(segment: Ints, process: Ints, gains: Ints) -> Ints:
+    """The running maximum of each (segment, process), without the row itself; -1: nothing yet."""
+    if not len(gains):
+        return gains
+    new = np.ones(len(gains), bool)
+    new[1:] = (segment[1:] != segment[:-1]) | (process[1:] != process[:-1])
+    group = np.cumsum(new) - 1
+    width = int(gains.max()) + 2
+    running = np.maximum.accumulate(gains + group * width)
+    before = np.full(len(gains), -1, np.int64)
+    before[1:] = running[:-1] - group[1:] * width
+    before[new] = -1
+    return before
+
+
+def _starts_back(records: Records) -> Flags:
+    """A process was told the log's start and then read, or was told of one, below it."""
+    reads = records.batch.reads
+    starts = records.judged & (reads.kind == EARLIEST)
+    if not starts.any():
+        return np.zeros(records.batch.segments, bool)
+    full = records.judged & (reads.kind == FETCH) & (reads.splits[1:] > reads.splits[:-1])
+    rows = np.flatnonzero(starts | full)
+    first = np.zeros(len(starts), np.int64)
+    first[full] = reads.offsets[reads.splits[:-1][full]]
+    first[starts] = reads.end[starts]
+    order = rows[
+        np.lexsort(
+            (reads.operation[rows], reads.invoked[rows], reads.process[rows], reads.segment[rows])
+        )
+    ]
+    told = np.where(starts[order], first[order], 0)
+    before = _running(reads.segment[order], reads.process[order], told)
+    return _flags(reads.segment[order[first[order] < before]], records.batch.segments)
+
+
+# -- Staleness
+
+
+def staleness(judgement: Judgement) -> Staleness:
+    """Of all reads that could miss a record: how long it had been there, and how many there were.
+
+    Only what an answer proves counts: a fetch that returned records may have stopped for its size.
+    """
+    records = judgement.records
+    reads = records.batch.reads
+    ends = records.base[reads.segment + 1]
+    told = (reads.end >= 0) & (reads.kind != EARLIEST)
+    empty = (reads.kind == FETCH) & (reads.splits[1:] == reads.splits[:-1]) & (reads.start >= 0)
+    rows = np.flatnonzero(records.judged & (told | empty))
+    high = records.high[rows]
+    inside = high < ends[rows]
+    latest = judgement.scan.latest
+    present = np.where(inside, latest[np.where(inside, high, 0)], ENDLESS)
+    # Times are doubled, and completions odd.
+    lag = np.where(present < records.r_begin[rows], (records.r_begin[rows] - present + 1) // 2, 0)
+    reached = np.searchsorted(latest, records.r_begin[rows], side="left")
+    missed = np.maximum(np.minimum(reached, ends[rows]) - high, 0)
+    return Staleness(rows, reads.segment[rows], lag, np.where(inside, missed, 0))
+
+
+def _unbounded(
+    judgement: Judgement, lag_max: int | None, missed_max: int | None
+) -> list[tuple[Flags, Level]]:
+    if lag_max is None and missed_max is None:
+        return []
+    found = staleness(judgement)
+    over = np.zeros(len(found.read), bool)
+    if lag_max is not None:
+        over |= found.lag > lag_max
+    if missed_max is not None:
+        over |= found.missed > missed_max
+    segments = judgement.batch.segments
+    return [(_flags(found.segment[over], segments), Level.ORDERED_SEQUENTIAL)]
