@@ -38,7 +38,7 @@ from traces.checkers.models import REFUSED, Effect, Model
 from traces.history import INDETERMINATE, Operation
 
 _REFUSED: Final = -1
-_NEVER: Final = 1 << 62
+NEVER: Final = 1 << 62
 _WORK: Final = 64
 """For each configuration that may be kept, so many may be tried at one event."""
 _FORGET: Final = 4096
@@ -56,7 +56,7 @@ class Call(NamedTuple):
     """Its bit while it is open."""
     effect: Effect
     deadline: int
-    """The number of the event that is its return; _NEVER for an indeterminate one."""
+    """The number of the event that is its return; NEVER for an indeterminate one."""
 
 
 class Event(NamedTuple):
@@ -70,6 +70,10 @@ Chain = tuple[int, Call, Any]
 """How a configuration came about: (event, operation linearized there, chain before) or None."""
 Config = tuple[int, int, Any]
 """available and required as bits of slots, chain."""
+
+
+Candidate = tuple[int, int, bool, bool, bool, Call]
+"""bit, kind, whether it overwrites, whether no state refuses it, whether it may have twins."""
 
 
 class Gave(Exception):
@@ -111,7 +115,7 @@ class Compiled:
                     slot = heappop(free)
                 else:
                     slot, slots = slots, slots + 1
-                call = self._call(number, slot, known, deadlines.get(number, _NEVER))
+                call = self._call(number, slot, known, deadlines.get(number, NEVER))
                 open_calls[number] = call
                 invoked.append(call)
             else:
@@ -186,12 +190,15 @@ class Search:
         """Whether configurations were dropped for their number alone."""
         self.failure: Failure | None = None
         self.explored = 0
-        self.open: dict[int, Call] = {}
         self.values: list[Any] = []
         self.ids: dict[Hashable, int] = {}
         self.steps: list[dict[int, int]] = []
         self.idle: dict[int, int] = {}
-        """For each state in use, the open operations that would leave it as it is."""
+        """For each state in use, what is open, will return and would leave it as it is."""
+        self.due: dict[int, Call] = {}
+        """What is open and will return, by slot."""
+        self.lost: list[Candidate] = []
+        """What is open and will not: it stays, and nothing requires it."""
         self.fits: dict[tuple[int, int], bool] = {}
         self.tried: dict[int, list[Config]] = {}
         """At the last event: what could be before its return, still without a place for it."""
@@ -219,7 +226,7 @@ class Search:
         mask = self.idle.get(state)
         if mask is None:
             mask = 0
-            for call in self.open.values():
+            for call in self.due.values():
                 if self.step(state, call.kind) == state:
                     mask |= 1 << call.slot
             self.idle[state] = mask
@@ -252,7 +259,7 @@ class Search:
             if not after:
                 return self._failed(at, frontier)
             bit = 1 << event.returned.slot
-            del self.open[event.returned.slot]
+            del self.due[event.returned.slot]
             self.idle = {state: self.idle[state] & ~bit for state in after if state in self.idle}
             frontier = after
             if len(self.values) > _FORGET and len(self.values) > 4 * len(frontier):
@@ -267,7 +274,10 @@ class Search:
 
     def _invoke(self, calls: Iterable[Call]) -> None:
         for call in calls:
-            self.open[call.slot] = call
+            if call.deadline == NEVER:
+                self.lost.append(_candidate(call, twins=True))
+                continue
+            self.due[call.slot] = call
             for state, mask in self.idle.items():
                 if self.step(state, call.kind) == state:
                     self.idle[state] = mask | 1 << call.slot
@@ -281,7 +291,7 @@ class Search:
         for call in event.invoked:
             if call.effect is not Effect.READ:
                 new_available |= 1 << call.slot
-            if call.deadline != _NEVER:
+            if call.deadline != NEVER:
                 new_required |= 1 << call.slot
         out: dict[int, list[Config]] = {}
         work: list[tuple[int, int, int, Any, bool]] = []
@@ -315,7 +325,7 @@ class Search:
         calls = self._candidates()
         # What an overwrite hides: operations that no state refuses.
         hidden = 0
-        for slot, call in self.open.items():
+        for slot, call in self.due.items():
             if call.effect in (Effect.TOTAL, Effect.OVERWRITE):
                 hidden |= 1 << slot
         ahead = self.compiled.ahead[at]
@@ -360,24 +370,14 @@ class Search:
                 if (remain | rest) & x and _add(seen, after, item):
                     work.append((after, *item, total and rest == left))
 
-    def _candidates(self) -> list[tuple[int, int, bool, bool, bool, Call]]:
-        """What may be linearized, by deadline: (bit, kind, overwrites, total, has twins, call)."""
-        calls = [call for call in self.open.values() if call.effect is not Effect.READ]
-        calls.sort(key=lambda call: (call.deadline, call.operation))
+    def _candidates(self) -> list[Candidate]:
+        """What may be linearized, by deadline."""
+        calls = [call for call in self.due.values() if call.effect is not Effect.READ]
+        calls.sort(key=lambda call: call.deadline)
         count: dict[int, int] = {}
         for call in calls:
             count[call.kind] = count.get(call.kind, 0) + 1
-        return [
-            (
-                1 << call.slot,
-                call.kind,
-                call.effect is Effect.OVERWRITE,
-                call.effect is not Effect.ANY,
-                count[call.kind] > 1,
-                call,
-            )
-            for call in calls
-        ]
+        return [*(_candidate(call, count[call.kind] > 1) for call in calls), *self.lost]
 
     def _keep(self, out: dict[int, list[Config]], state: int, config: Config) -> None:
         if _add(out, state, config):
@@ -387,6 +387,11 @@ class Search:
         found = {**frontier, **self.tried}
         configs = next(iter(self.tried.values() or frontier.values()))
         return Failure(at, tuple(self.values[state] for state in found), configs[0][2])
+
+
+def _candidate(call: Call, twins: bool) -> Candidate:
+    overwrites = call.effect is Effect.OVERWRITE
+    return 1 << call.slot, call.kind, overwrites, call.effect is not Effect.ANY, twins, call
 
 
 def _add(table: dict[int, list[Config]], state: int, config: Config) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from traces.checkers.jit import _NEVER, Call, Chain, Compiled
+from traces.checkers.jit import NEVER, Call, Chain, Compiled
 from traces.checkers.models import REFUSED, Effect, Model
 from traces.history import INDETERMINATE, Operation
 
@@ -61,7 +61,7 @@ class _Replay:
         return [
             call
             for call in self.open.values()
-            if call.deadline != _NEVER and call.operation not in self.places
+            if call.deadline != NEVER and call.operation not in self.places
         ]
 
     def rest(self) -> None:
