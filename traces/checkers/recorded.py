@@ -1,0 +1,133 @@
+"""Columns of recorded runs: the client histories of a trace, straight from Arrow.
+
+A part's table `runs` (traces/schema.py) becomes a `LogBatch` with a segment for each run, without a
+loop over runs or operations. What traces/formats/trace.py says of such histories holds here as
+well, so that both ways give the same columns: a value of 0 is a LeaderChange record, which takes an
+offset and was written by no client; an append without an answer has no offset, and one without a
+value had not arrived, so that it never had an effect; a fetch tells the end of what it could see.
+
+Judge them with `gaps`: LeaderChange records take offsets that no client has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traces.checkers.columns import (
+    CODES,
+    DID,
+    FAILED,
+    FETCH,
+    MAY,
+    NEVER,
+    UNKNOWN,
+    Appends,
+    Flags,
+    Ints,
+    LogBatch,
+    Reads,
+)
+
+CONTROL: Final = 0
+"""The value of a record that the log itself wrote."""
+
+
+def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
+    """A segment for each row of the column `history` of table `runs`.
+
+    Raises ValueError: no rows; an append of several values; an operation or outcome of no known
+    name; an answered fetch from nowhere; operations of a run that are not in order.
+    """
+    lists = history.combine_chunks() if isinstance(history, pa.ChunkedArray) else history
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks)
+    if not len(lists):
+        raise ValueError("no runs")
+    counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    flat = lists.flatten()
+    run = np.repeat(np.arange(len(lists)), counts)
+    index = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+    fetch = _codes(flat.field("op"), ("append", "fetch")) == 1
+    outcome = _codes(flat.field("outcome"), tuple(CODES))
+    offset = _ints(flat.field("offset"), UNKNOWN)
+    process = _ints(flat.field("process"), 0)
+    invoked = _ints(flat.field("invoked"), 0)
+    completed = _ints(flat.field("completed"), NEVER)
+    completed[outcome == MAY] = NEVER
+    values = flat.field("values")
+    lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False).astype(np.int64)
+    told = _ints(values.flatten(), 0)
+    begin = np.cumsum(lengths) - lengths
+    _check(fetch, outcome, offset, lengths)
+    columns = (run, process, invoked, completed, offset, outcome, index)
+    appends = _appends(*(each[~fetch] for each in columns), lengths[~fetch], begin[~fetch], told)
+    reads = _reads(columns, fetch & (outcome == DID), lengths, begin, told)
+    return LogBatch(len(lists), counts, appends, reads)
+
+
+def _codes(column: pa.Array, names: Sequence[str]) -> Any:
+    found = pc.index_in(column, value_set=pa.array(names)).fill_null(-1)
+    codes = found.to_numpy(zero_copy_only=False).astype(np.int8)
+    if (codes < 0).any():
+        wrong = column[int(np.flatnonzero(codes < 0)[0])].as_py()
+        raise ValueError(f"{wrong!r:.40} is none of {', '.join(names)}")
+    return codes
+
+
+def _ints(column: pa.Array, missing: int) -> Ints:
+    filled = column.cast(pa.int64()).fill_null(missing) if column.null_count else column
+    return np.array(filled.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _check(fetch: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
+    if (~fetch & (lengths > 1)).any():
+        raise ValueError("an append of several values")
+    if (~fetch & (lengths == 0) & (outcome == DID)).any():
+        raise ValueError("an acknowledged append of no value")
+    if (fetch & (outcome == DID) & (offset < 0)).any():
+        raise ValueError("a fetch from nowhere")
+
+
+def _appends(
+    run: Ints,
+    process: Ints,
+    invoked: Ints,
+    completed: Ints,
+    offset: Ints,
+    outcome: Any,
+    index: Ints,
+    lengths: Ints,
+    begin: Ints,
+    told: Ints,
+) -> Appends:
+    arrived = lengths > 0
+    value = np.full(len(run), CONTROL, np.int64)
+    value[arrived] = told[begin[arrived]]
+    outcome = np.where(~arrived & (outcome == MAY), FAILED, outcome).astype(np.int8)
+    offset = np.where(outcome == DID, offset, UNKNOWN)
+    return Appends(run, process, invoked, completed, value, offset, outcome, index, index)
+
+
+def _reads(
+    columns: tuple[Any, ...], judged: Flags, lengths: Ints, begin: Ints, told: Ints
+) -> Reads:
+    run, process, invoked, completed, offset, outcome, index = (each[judged] for each in columns)
+    counts, first = lengths[judged], begin[judged]
+    # Of each record told, its place in the flat values and in its fetch.
+    inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = told[np.repeat(first, counts) + inside]
+    offsets = np.repeat(offset, counts) + inside
+    written = values != CONTROL
+    kept = np.concatenate(([0], np.cumsum(written)))
+    splits = kept[np.concatenate(([0], np.cumsum(counts)))]
+    session = run * (int(process.max()) + 1 if len(process) else 1) + process
+    kind = np.full(len(run), FETCH, np.int8)
+    return Reads(
+        *(run, process, session, invoked, completed, kind, offset, offset + counts),
+        *(outcome, index, index, splits, offsets[written], values[written]),
+    )
