@@ -380,6 +380,19 @@ def cover(specs: Path | None, **options: Any) -> int:
     help="Seconds for each question to the solver; what it does not answer is unknown.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
+@click.option(
+    "--search",
+    type=click.IntRange(1, 100),
+    metavar="STEPS",
+    help="Prove nothing; look for a reachable counterexample of at most so many steps.",
+)
+@click.option(
+    "--search-limit",
+    type=click.FloatRange(0.001),
+    default=600.0,
+    show_default=True,
+    help="Seconds for the search.",
+)
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")
 @shown
 def prove(**options: Any) -> int:

@@ -20,6 +20,7 @@ from kraftcheck.screen import Columns, Screen
 from reference.bugs.catalog import bug
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
+from reference.proofs.bounded import find
 from reference.proofs.election import PROPERTIES, Obligation, discharge, obligations
 
 PROOF = "proof.json"
@@ -34,6 +35,8 @@ def prove(
     bug_id: str | None = None,
     timeout: float = 60.0,
     jobs: int | None = None,
+    search: int | None = None,
+    search_limit: float = 600.0,
     out: Path | None = None,
     screen: Screen,
 ) -> int:
@@ -47,6 +50,8 @@ def prove(
         rules = replaced
     if out is not None:
         artifacts.claim(out)
+    if search is not None:
+        return _search(chosen, bug_id, rules, search, search_limit, out, screen)
     constants = Constants(tuple(range(nodes)), 1)
     names = obligations(chosen)
     columns = Columns(HEADS, [[name, "unknown", "", "", ""] for name in names])
@@ -105,3 +110,41 @@ def _show(done: Obligation, columns: Columns, screen: Screen) -> None:
     screen.line(columns.row([done.name, done.status, done.paths or "", done.seconds, said]))
     for line in done.state:
         screen.line(f"    {line}")
+
+
+def _search(
+    properties: Sequence[str],
+    bug_id: str | None,
+    rules: type[QuorumRules],
+    bound: int,
+    limit: float,
+    out: Path | None,
+    screen: Screen,
+) -> int:
+    """A reachable counterexample of two voters, in the relation that the proof is about."""
+    constants = Constants((0, 1), 1)
+    found = []
+    for name in properties:
+        screen.note(f"{name}: looking for a counterexample of at most {bound} steps")
+        done = find(constants, rules, name, bound, timeout_s=limit)
+        found.append(done)
+        said = done.reason or f"none within {bound} steps of two voters"
+        if done.steps:
+            sure = "confirmed by the handlers" if done.confirmed else "not confirmed"
+            said = f"violated in {len(done.steps)} steps, {sure}"
+        screen.line(f"{name}: {said}, {done.seconds:.1f} s")
+        for line in done.steps:
+            screen.line(f"    {line}")
+    violated = any(done.confirmed for done in found)
+    # A bound that was reached is no proof.
+    code = exits.VIOLATED if violated else exits.UNKNOWN
+    document = {
+        "verdict": exits.VERDICTS[code],
+        "bug": bug_id,
+        "voters": len(constants.voters),
+        "searches": [asdict(done) for done in found],
+    }
+    if out is not None:
+        artifacts.write_json(out / PROOF, document)
+    screen.document(document)
+    return code

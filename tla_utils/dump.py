@@ -189,8 +189,9 @@ class _Reader:
         dump = self.dump
         if len(dump.source) >= self.limits.edges:
             self._too_large()
-        dump.source.append(self._state(edge[1]))
-        dump.target.append(self._state(edge[2]))
+        source, target = self._state(edge[1]), self._state(edge[2])
+        dump.source.append(source)
+        dump.target.append(target)
         label = edge[3] or ""
         number = self._label.get(label)
         if number is None:
@@ -206,7 +207,8 @@ class _Reader:
             self._described[number] = self._parsed(_unescape(node[2]))
 
     def _parsed(self, text: str) -> tuple[Split, ...]:
-        parts = _VARIABLE.split(text)
+        # A state of one variable has no conjunction sign.
+        parts = _VARIABLE.split(text if text.startswith("/\\ ") else f"/\\ {text}")
         if len(parts) < 3 or parts[0].strip():
             raise ToolError(f"a state in {self.path.name} cannot be read: {text[:60]!r}")
         values = dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -1,0 +1,66 @@
+"""Reachable counterexamples: found, confirmed on the handlers, and not invented."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.bugs.z01_vote_not_persisted import Z01VoteNotPersisted
+from reference.core.messages import ElectionTimeout, VoteRequest
+from reference.core.rules import QuorumRules
+from reference.core.types import Constants, Row, initial_row
+from reference.proofs.bounded import broken, find, flat_message, flat_row
+
+TWO = Constants((0, 1), 1)
+
+
+class _Fickle(QuorumRules):
+    """The planted fault: whoever asks gets the vote, also of one who has voted for another."""
+
+    __slots__ = ()
+
+    def vote_request_error(self, row: Row, m: VoteRequest) -> str:  # type: ignore[override]
+        return "NONE"
+
+    def pre_vote_granted(self, row: Row, m: VoteRequest) -> bool:
+        return True
+
+    def voted_within_epoch(self, row: Row) -> int:
+        return -1
+
+    def vote_recorded(self, m: VoteRequest) -> bool:
+        return True
+
+
+KINDS = (ElectionTimeout, VoteRequest)
+
+
+def test_a_planted_fault_has_a_shortest_counterexample_that_the_handlers_confirm() -> None:
+    found = find(TWO, _Fickle, "VoteOnce", bound=6, kinds=KINDS, timeout_s=120)
+    assert found.confirmed and not found.reason
+    shorter = find(TWO, _Fickle, "VoteOnce", len(found.steps) - 1, kinds=KINDS, timeout_s=120)
+    assert shorter.steps == [] and shorter.reason == ""
+
+
+def test_the_correct_rules_have_none_within_the_bound() -> None:
+    found = find(TWO, QuorumRules, "VoteOnce", bound=3, kinds=KINDS, timeout_s=120)
+    assert found.steps == [] and not found.confirmed and not found.reason
+
+
+def test_a_search_without_time_says_so_and_finds_nothing() -> None:
+    found = find(TWO, _Fickle, "VoteOnce", bound=6, kinds=KINDS, timeout_s=0.0)
+    assert "time limit" in found.reason and not found.confirmed
+
+
+@pytest.mark.slow
+def test_a_bug_of_the_zoo_is_found_in_the_length_that_tlc_finds() -> None:
+    found = find(TWO, Z01VoteNotPersisted, "VoteOnce", bound=9, least=9, timeout_s=900)
+    assert found.confirmed and len(found.steps) == 9
+
+
+def test_a_run_of_rows_is_judged_by_its_last_state() -> None:
+    row = initial_row(TWO)
+    assert not broken("VoteOnce", [{0: row, 1: row}, {0: row, 1: row}])
+    assert flat_row(row, TWO.voters).keys() >= {"role", "granted.1", "connection.0"}
+    assert set(flat_message(VoteRequest(0, 1, 3, 0, 0, pre_vote=False))) == {
+        *("epoch", "last_epoch", "last_offset", "pre_vote")
+    }

@@ -1,0 +1,86 @@
+"""The proof goes through; with a bug in the rules it does not, and says in which state."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.bugs.catalog import bug
+from reference.core.messages import VoteRequest
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import Constants, Row
+from reference.proofs import election
+from reference.proofs.election import discharge, obligations, prove
+
+THREE = Constants((0, 1, 2), 1)
+
+
+def test_every_handler_is_an_obligation() -> None:
+    names = obligations()
+    assert set(HANDLERS.values()) < set(names) and names[0] == "Init"
+    assert len(names) == len(HANDLERS) + 3
+
+
+@pytest.mark.slow
+def test_elections_of_three_voters_are_safe() -> None:
+    found = prove(THREE)
+    assert [f"{o.name}: {o.broken}{o.reason}" for o in found if o.status != "proved"] == []
+    assert all(o.paths for o in found if o.name in HANDLERS.values())
+
+
+def test_a_property_that_the_invariant_does_not_imply_fails() -> None:
+    """Without its part LeaderWon, the invariant says nothing of two leaders."""
+    full = election.row_parts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            election,
+            "row_parts",
+            lambda system, v: {k: t for k, t in full(system, v).items() if k != "LeaderWon"},
+        )
+        found = discharge(THREE, f"{election.IMPLIES}ElectionSafety")
+    assert found.status == "failed" and len(found.state) == 3
+
+
+@pytest.mark.parametrize(
+    ("id", "action", "part"),
+    [
+        ("Z01", "HandleElectionTimeout", "Filed"),
+        ("Z13", "HandleBeginQuorumEpochRequest", "Voted"),
+    ],
+)
+def test_a_bug_breaks_an_obligation_and_the_state_is_told(id: str, action: str, part: str) -> None:
+    rules = bug(id).replacement
+    assert rules is not None
+    found = discharge(THREE, action, rules)
+    assert found.status == "failed" and part in found.broken
+    assert found.state[0].startswith("voter 0: ") and "handles" in " ".join(found.state)
+
+
+class _Twice(QuorumRules):
+    """A voter that has voted gives its vote again."""
+
+    __slots__ = ()
+
+    def vote_granted(self, row: Row, m: VoteRequest) -> bool:
+        return row.role == "Unattached"
+
+
+def test_a_grant_that_is_no_ballot_is_told() -> None:
+    found = discharge(THREE, "HandleVoteRequest", _Twice)
+    assert found.status == "failed" and "VoteResponse" in found.broken
+
+
+def test_a_solver_without_time_is_unknown_and_never_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = discharge(THREE, "HandleElectionTimeout", timeout_ms=1)
+    assert found.status in ("unknown", "proved")
+
+    def nothing(*given: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr(election, "cases", nothing)
+    assert discharge(THREE, "HandleElectionTimeout").status == "unknown"
+
+
+def test_the_invariant_is_no_contradiction() -> None:
+    found = discharge(THREE, f"{election.IMPLIES}ElectionSafety")
+    assert found.status == "proved"

@@ -1,0 +1,53 @@
+"""What runs have seen of a graph, and running what they have not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.traces.cover.graphs import dumped, matched
+from tla_utils import ToolError
+from traces.cover.campaigns import Seen, fill, keys_of, read_seen, share_of
+from traces.jobs.simulate import Range, simulate_range
+from traces.schema import Campaign, begin_trace
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+GRAPH = "quorum-three-restart"
+
+
+def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None:
+    campaign = Campaign(scenario="quorum", seed=1, runs=40)
+    begin_trace(tmp_path, campaign)
+    simulate_range(tmp_path, campaign, [Range(0, 40)], True, 0)
+    seen = read_seen(tmp_path)
+    share = share_of(matched(GRAPH), seen)
+    assert seen.runs == 40 and 0 < share.seen < share.total
+    assert share.seen + len(share.missing) == share.total
+    assert share.growth[-1] == (40, share.seen)
+    assert [n for _, n in share.growth] == sorted(n for _, n in share.growth)
+    assert all(way for way in share.missing.values())
+    cover, driven = fill(matched(GRAPH), share, dumped(GRAPH).dump.initial[0])
+    assert driven.mismatches == [] and driven.moves == cover.moves
+    taken = {matched(GRAPH).moves.step[move] for walk in cover.walks for move in walk}
+    assert set(share.missing) <= taken
+
+
+def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> None:
+    matcher = matched(GRAPH)
+    constants = dumped(GRAPH).composition.constants
+    keys = keys_of(matcher, constants)
+    assert len(set(keys)) < len(keys)
+    everything = share_of(matcher, Seen(3, dict.fromkeys(keys, 2)))
+    assert everything.seen == everything.total and everything.missing == {}
+    assert everything.growth == [(1, 0), (2, 0), (3, everything.total)]
+    two = dumped("quorum-few-votes").composition.constants
+    others = keys_of(matched("quorum-few-votes"), two)
+    assert share_of(matcher, Seen(1, dict.fromkeys(others, 0))).seen == 0
+
+
+def test_when_nothing_is_missing_there_is_nothing_to_run() -> None:
+    matcher = matched(GRAPH)
+    keys = keys_of(matcher, dumped(GRAPH).composition.constants)
+    with pytest.raises(ToolError, match="no edges to cover"):
+        fill(matcher, share_of(matcher, Seen(1, dict.fromkeys(keys, 0))), 0)

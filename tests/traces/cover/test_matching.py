@@ -1,0 +1,114 @@
+"""TLC's graphs against the reference: they agree, and planted bugs are seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.bugs.z13_vote_forgotten import Z13VoteForgotten
+from reference.core.messages import VoteRequest
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+from tests.traces.cover.graphs import dumped, matched
+from tla_utils import ToolError
+from tla_utils.covering import cover_edges
+from traces.cover.composition import Result
+from traces.cover.driving import drive, way_to
+from traces.cover.models import read_covers
+from traces.cover.quorum import Scripted
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+
+
+@pytest.mark.parametrize("name", ["quorum-few-votes", "quorum-handover", "quorum-retries"])
+def test_every_edge_is_driven_in_the_fewest_moves(name: str) -> None:
+    matcher = matched(name)
+    assert matcher.mismatches == []
+    moves = matcher.moves
+    cover = cover_edges(len(matcher.states), moves.source, moves.target, matcher.dump.initial[0])
+    assert cover.gap == 0
+    driven = drive(matcher, cover.walks)
+    assert driven.mismatches == [] and driven.moves == cover.moves
+    assert driven.edges == read_covers()[name].edges == len(matcher.dump.source)
+
+
+def test_a_bug_is_a_mismatch() -> None:
+    matcher = matched("quorum-few-votes", Z13VoteForgotten)
+    kinds = {mismatch.kind for mismatch in matcher.mismatches}
+    assert kinds == {"not allowed", "not done"}
+    assert way_to(matcher, matcher.mismatches[0].state)
+
+
+class _Extra(QuorumRules):
+    """A candidate grants its vote to others too."""
+
+    __slots__ = ()
+
+    def vote_granted(self, row: Row, m: VoteRequest) -> bool:
+        return super().vote_granted(row, m) or row.role == "Candidate"
+
+
+def test_a_move_that_the_model_forbids_is_told_with_what_it_does() -> None:
+    matcher = matched("quorum-few-votes", _Extra)
+    (first, *_) = matcher.mismatches
+    assert first.kind == "not allowed" and "granted=True" in first.told
+
+
+def test_a_walk_that_leaves_the_model_is_told() -> None:
+    matcher = matched("quorum-few-votes")
+    edge = next(
+        edge
+        for edge, target in enumerate(matcher.moves.target)
+        if target != matcher.moves.source[edge]
+    )
+    step = matcher.moves.steps[matcher.moves.step[edge]]
+    wrong = step.result._replace(row=step.before)
+    outcomes = matcher.composition.outcomes
+
+    def forgetful(node: int, row: Row, input: object) -> list[Result]:
+        return [
+            wrong if (node, row, input) == (step.node, step.before, step.input) else r
+            for r in outcomes(node, row, input)
+        ]
+
+    matcher.composition.outcomes = forgetful  # type: ignore[method-assign]
+    (mismatch,) = drive(matcher, [[edge]]).mismatches
+    assert mismatch.kind == "differs" and mismatch.told == "the row is not the model's"
+    driven = drive(matcher, [[len(matcher.moves.step) - 1]])
+    assert driven.mismatches[0].told in {
+        "the message was never sent",
+        "the reference finds the move disabled",
+        "the row is not the model's",
+    }
+
+
+def test_the_references_own_choice_is_the_first_of_those_that_the_spec_allows() -> None:
+    composition = dumped("quorum-handover").composition
+    handlers = Scripted(composition.constants)
+    row = next(
+        s.before for s in matched("quorum-handover").moves.steps if s.action == "HandleResign"
+    )
+    assert handlers.successor_lists(0, row)[0] == handlers.successor_list(0, row)
+
+
+def test_a_label_without_a_handler_is_named() -> None:
+    graph = dumped("quorum-handover")
+    composition = graph.composition
+    composition.moves -= {"HandleResign"}
+    from traces.cover.matching import Matcher
+
+    try:
+        with pytest.raises(ToolError, match="Move_HandleResign"):
+            Matcher(graph.dump, composition)
+    finally:
+        composition.moves |= {"HandleResign"}
+
+
+def test_the_graphs_together_have_every_action() -> None:
+    from traces.cover.models import SPECS, constants_of
+    from traces.cover.quorum import composition_of
+
+    taken: set[str] = set()
+    for model in read_covers().values():
+        taken |= composition_of(constants_of((SPECS / "cover" / model.config).read_text())).moves
+    assert taken == set(HANDLERS.values())

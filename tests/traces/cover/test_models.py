@@ -1,0 +1,75 @@
+"""The list of graphs is read strictly, and a graph that is not as it says is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tla_utils import ToolError
+from traces.cover.models import SPECS, dump_graph, read_covers, select
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    for folder in ("", "cover"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        for path in (SPECS / folder).glob("*.*"):
+            if path.is_file():
+                shutil.copy(path, tmp_path / folder / path.name)
+    return tmp_path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_every_cfg_belongs_to_a_graph() -> None:
+    configs = {model.config for model in read_covers().values()}
+    assert configs == {path.name for path in (SPECS / "cover").glob("*.cfg")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("states = 681", "states = true", "states to be of type int"),
+        ("states = 681\n", "", "does not say states"),
+        ("states = 681", "stats = 681", "unknown key stats"),
+        ('protocol = "quorum"', 'protocol = "raft"', "unknown protocol raft"),
+        ("quorum-few-restarts", "quorum-few-votes", "one name to two graphs"),
+        ("[[cover]]", "[[cover", "is no TOML"),
+    ],
+)
+def test_a_list_that_is_not_in_order_is_refused(specs: Path, old: str, new: str, said: str) -> None:
+    edit(specs / "cover" / "covers.toml", old, new)
+    with pytest.raises(ToolError, match=said.replace("[", r"\[")):
+        read_covers(specs)
+
+
+def test_an_empty_list_and_unknown_names_are_refused(specs: Path) -> None:
+    with pytest.raises(ToolError, match="there is no graph 'x'"):
+        select(read_covers(specs), ["x"], [])
+    with pytest.raises(ToolError, match="no graph is of tier 'x'"):
+        select(read_covers(specs), [], ["x"])
+    (specs / "cover" / "covers.toml").write_text("")
+    with pytest.raises(ToolError, match="not a list"):
+        read_covers(specs)
+
+
+def test_a_bent_or_too_large_graph_is_refused(specs: Path) -> None:
+    model = read_covers(specs)["quorum-few-votes"]
+    with pytest.raises(ToolError, match=r"6214 edges, more than 100: lower the budgets"):
+        dump_graph(model, specs, max_edges=100)
+    edit(specs / "cover" / model.config, "INIT CoverInit", "VIEW rows\nINIT CoverInit")
+    with pytest.raises(ToolError, match="has a VIEW"):
+        dump_graph(model, specs)
+
+
+@pytest.mark.tlc
+def test_a_graph_with_other_counts_is_refused(specs: Path) -> None:
+    edit(specs / "cover" / "covers.toml", "edges = 1104", "edges = 1103")
+    with pytest.raises(ToolError, match="131 states and 1104 edges, not 131 and 1103"):
+        dump_graph(read_covers(specs)["quorum-handover"], specs)

@@ -1,0 +1,72 @@
+"""Refused moves are judged by the spec, and an accepting mutant is caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.core.messages import Error, VoteRequest, VoteResponse
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+from tests.traces.cover.graphs import matched
+from traces.cover.mutation import mutants
+from traces.cover.refusals import KINDS, attempts_of, refuse
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+
+
+class _Accepts(QuorumRules):
+    """The planted fault: a request of an older epoch is answered as if it were of this one."""
+
+    __slots__ = ()
+
+    def vote_request_error(self, row: Row, m: VoteRequest) -> Error:
+        error = super().vote_request_error(row, m)
+        return "NONE" if error == "FENCED_LEADER_EPOCH" else error
+
+
+def test_the_spec_refuses_what_the_reference_refuses() -> None:
+    found = refuse(matched("quorum-handover"), limit=2000)
+    assert found.rejected == [] and found.unknown == 0
+    assert found.attempts == sum(found.total(kind) for kind in KINDS)
+    assert all(found.total(kind) for kind in KINDS)
+    assert set(found.kinds) == set(HANDLERS.values()) - {"HandleFetchResponse"}
+    assert {"FENCED_LEADER_EPOCH", "INVALID_REQUEST", "NOT_LEADER_OR_FOLLOWER"} <= set(found.errors)
+
+
+def test_an_accepting_mutant_is_caught() -> None:
+    found = refuse(matched("quorum-few-votes", _Accepts), limit=500)
+    assert found.rejected
+    assert all("VoteRequest" in told for told in found.rejected)
+
+
+def test_a_handler_that_finds_a_move_disabled_which_the_spec_allows_is_caught() -> None:
+    matcher = matched("quorum-handover")
+    outcomes = matcher.composition.outcomes
+
+    def deaf(node: int, row: Row, input: object) -> object:
+        return [] if type(input).__name__ == "Resign" else outcomes(node, row, input)
+
+    matcher.composition.outcomes = deaf  # type: ignore[method-assign,assignment]
+    found = refuse(matcher, limit=1)
+    assert found.rejected and all("finds it disabled" in told for told in found.rejected)
+
+
+def test_the_limit_thins_the_mutants_and_says_so() -> None:
+    matcher = matched("quorum-handover")
+    every, none = attempts_of(matcher, 10**6)
+    some, skipped = attempts_of(matcher, 100)
+    assert none == 0 and len(some) + skipped == len(every) and set(some) <= set(every)
+
+
+def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
+    request = VoteRequest(0, 1, 1, 0, 0, pre_vote=True)
+    response = VoteResponse(1, 0, "NONE", 1, -1, granted=True, request=request)
+    for message in (request, response):
+        changed = list(mutants(message, (0, 1, 2)))
+        assert len(set(changed)) == len(changed) > 5
+        for mutant in changed:
+            fields = message.__struct_fields__
+            assert sum(getattr(mutant, f) != getattr(message, f) for f in fields) == 1
+            assert mutant.destination == message.destination != mutant.source
+    assert all(m.epoch >= 0 for m in mutants(response, (0, 1)))
