@@ -19,7 +19,6 @@ import json
 import multiprocessing
 import os
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -126,9 +125,9 @@ def measure_ours(cases: Sequence[Case], repeats: int, seconds: float) -> Measure
 
 
 def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak()
     figures = [_one_of_ours(history, repeats, seconds) for history in histories]
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    after = _peak()
     allocated = [_allocated(history, seconds) for history in histories]
     return Measured(
         [
@@ -138,6 +137,18 @@ def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
         before,
         after,
     )
+
+
+def _peak() -> int:
+    """KiB of resident memory at the peak of this process alone; 0 where there is no /proc.
+
+    What getrusage says begins with the peak of whoever started the process.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="ascii", errors="replace"))
+    return int(found.group(1)) if found else 0
 
 
 def _one_of_ours(history: History, repeats: int, seconds: float) -> Figures:

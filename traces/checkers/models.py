@@ -465,10 +465,11 @@ class PartitionLog(Model):
     """A partition's log, as slow and as obvious as can be: every value in the order of its offset.
 
     The state is (start, values): offsets count from 0 and none is left out, so that an offset below
-    a known one belongs to some append. `append` adds at the end and answers where; one of unknown
-    offset may be anywhere. `fetch` from o answers what stands from o on, and nothing only if the
-    end is not beyond o; from None it begins anywhere. `end`, where it was told, is the end.
-    `latest` is the end; `earliest` the start, which retention moves forward only, at any time.
+    a known one belongs to some append. `append` adds at the end and answers where; one that was not
+    told its offset may be anywhere, and so may one of unknown outcome (an offset that came without
+    an acknowledgement binds nothing). `fetch` from o answers what stands from o on, and nothing
+    only if the end is not beyond o; from None it begins anywhere. `end`, where it was told, is the
+    end. `latest` is the end; `earliest` the start, which retention moves forward, at any time.
 
     It is the arbiter for the columnar checker (log.py) on small histories.
     """
@@ -482,7 +483,7 @@ class PartitionLog(Model):
     def step(self, state: tuple[int, tuple[Any, ...]], operation: Operation) -> Any:
         start, values = state
         if operation.f == "append":
-            fits = operation.result is None or operation.result == len(values)
+            fits = _anywhere(operation) or operation.result == len(values)
             return (start, (*values, operation.argument)) if fits else REFUSED
         if operation.f == "latest":
             return state if operation.result == len(values) else REFUSED
@@ -508,8 +509,7 @@ class PartitionLog(Model):
 
     def effect(self, operation: Operation) -> Effect:
         if operation.f in ("append", "earliest"):
-            lost = operation.f == "append" and operation.result is None
-            return Effect.TOTAL if lost else Effect.ANY
+            return Effect.TOTAL if operation.f == "append" and _anywhere(operation) else Effect.ANY
         return Effect.READ
 
     def judges(self, operation: Operation) -> bool:
@@ -521,7 +521,7 @@ class PartitionLog(Model):
         """A log only grows: what is at an offset stays there."""
         start, values = state
         if operation.f == "append":
-            return operation.result is None or operation.result >= len(values)
+            return _anywhere(operation) or operation.result >= len(values)
         if operation.f == "latest":
             return bool(operation.result >= len(values))
         if operation.f == "fetch":
@@ -534,6 +534,11 @@ class PartitionLog(Model):
         return _KnownLog(operations)
 
 
+def _anywhere(append: Operation) -> bool:
+    """Whether nothing binds an append to an offset."""
+    return append.result is None or append.outcome != OK
+
+
 class _KnownLog(PartitionLog):
     """Refuses an append at an offset at which a fetch or an acknowledgement tells another value.
 
@@ -543,7 +548,7 @@ class _KnownLog(PartitionLog):
     def __init__(self, operations: Sequence[Operation]) -> None:
         self.known: dict[int, Any] = {}
         for each in operations:
-            if each.f == "append" and each.outcome == OK and each.result is not None:
+            if each.f == "append" and not _anywhere(each):
                 self.known.setdefault(each.result, each.argument)
             elif each.f == "fetch":
                 for offset, value in each.result or ():

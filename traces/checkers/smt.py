@@ -168,8 +168,8 @@ def _partition_log(order: Order, judged: Sequence[Operation]) -> Iterator[Any]:
     for i, each in enumerate(judged):
         if each.f == "append":
             yield order.counted[i] == order.effective[i]
-            if each.result is not None:
-                yield z3.Implies(order.effective[i], order.exactly(i, each.result))
+            if each.result is not None and each.outcome != INDETERMINATE:
+                yield order.exactly(i, each.result)
         else:
             yield z3.Not(order.counted[i])
         if each.f == "latest":

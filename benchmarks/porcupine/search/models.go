@@ -83,11 +83,14 @@ func modelNamed(name string) (porcupine.Model, converter, error) {
 		Partition: byKey,
 		Init:      func() interface{} { return "" },
 		Step:      step,
-		Hash: func(state interface{}) uint64 {
+	}
+	// As in porcupine's own tests: strings that grow are worth a hash, a register's value is not.
+	if name == "kv" {
+		model.Hash = func(state interface{}) uint64 {
 			sum := fnv.New64a()
 			sum.Write([]byte(state.(string)))
 			return sum.Sum64()
-		},
+		}
 	}
 	return model, operations, nil
 }
