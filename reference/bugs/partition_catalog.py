@@ -49,9 +49,9 @@ from reference.bugs.z51_not_tried_after_alter import Z51NotTriedAfterAlter
 from reference.bugs.z52_waits_for_ineligible import Z52WaitsForIneligible
 from reference.bugs.z55_recovery_skips_bad_batch import Z55RecoverySkipsBadBatch
 from reference.bugs.z56_incarnation_not_checked import Z56IncarnationNotChecked
-from reference.bugs.z58_retry_appended_again import Z58RetryAppendedAgain
+from reference.bugs.z58_no_deduplication import Z58NoDeduplication
 from reference.bugs.z59_one_batch_kept import Z59OneBatchKept
-from reference.bugs.z60_producers_not_rebuilt import Z60ProducersNotRebuilt
+from reference.bugs.z60_producer_state_kept import Z60ProducerStateKept
 from reference.bugs.z67_keeps_end_offsets import Z67KeepsEndOffsets
 from reference.bugs.z69_metadata_clears_proposal import Z69MetadataClearsProposal
 from reference.core.broker import BrokerHandlers
@@ -296,6 +296,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         source="KIP-320",
         year=2018,
         field="leaderEpoch, log",
+        detectors=_STEPS_ONLY,
     ),
     _bug(
         "Z31",
@@ -315,6 +316,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         source="KAFKA-7415, PR 5678",
         year=2018,
         field="epochCache apart from log",
+        detectors=_STEPS_ONLY,
     ),
     _bug(
         "Z33",
@@ -338,8 +340,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z35",
         Z35NoCompareAndSet,
-        "LeaderCandidateCompleteness",
         "ReplicationQuorumSuperset",
+        "LeaderCandidateCompleteness",
         "StrongIsr",
         source="KIP-497; C12",
         year=2020,
@@ -590,7 +592,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     ),
     _bug(
         "Z58",
-        Z58RetryAppendedAgain,
+        Z58NoDeduplication,
         "NoDuplicate",
         source="T1",
         replicas=1,
@@ -609,7 +611,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     ),
     _bug(
         "Z60",
-        Z60ProducersNotRebuilt,
+        Z60ProducerStateKept,
         "PartitionLeaderCompleteness",
         "AckedHasMinIsrCopies",
         source="P14, P23",
@@ -619,8 +621,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z67",
         Z67KeepsEndOffsets,
-        "StrongIsr",
         *_CANDIDATES,
+        "StrongIsr",
         "WeakIsr",
         source="this kit; shown on Apache Kafka 4.3.1 (docs/divergences.md)",
         year=2026,
@@ -630,9 +632,9 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z69",
         Z69MetadataClearsProposal,
+        *_CANDIDATES,
         "ReplicationQuorumSuperset",
         "StrongIsr",
-        *_CANDIDATES,
         source="this kit; shown on Apache Kafka 4.3.1 (docs/divergences.md)",
         year=2026,
         boundary="clears_pending; AlterPartition's answer / its record in the metadata",

@@ -6,8 +6,7 @@ counted for that one.
 
 from __future__ import annotations
 
-from reference.core.partition_log import UNDEFINED
-from reference.core.partition_messages import RegisterBrokerResponse
+from reference.core.partition_messages import RegisterBrokerRequest, RegisterBrokerResponse
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -16,4 +15,4 @@ class Z56IncarnationNotChecked(PartitionRules):
     __slots__ = ()
 
     def registration_accepted(self, row: BrokerRow, m: RegisterBrokerResponse) -> bool:
-        return row.broker_epoch == UNDEFINED
+        return isinstance(row.controller_request, RegisterBrokerRequest)

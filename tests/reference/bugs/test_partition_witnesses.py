@@ -36,6 +36,7 @@ from reference.core.partition_messages import (
     ReplicaFetchResponse,
     ReplicaLagTimeout,
     SendAlterPartition,
+    SendRegistration,
 )
 from reference.core.partition_types import PartitionConstants
 from tests.reference.core.partition_cluster import PAIR, THREE, Impossible, Partitioned
@@ -302,7 +303,7 @@ def z56(c: Partitioned) -> None:
     c.catch_up(2, 3)
     c.alter(1)
     c.crash(2, keep=0)
-    c.do(2, BrokerRestart())
+    c.do(2, BrokerRestart(), SendRegistration())
     c.deliver(RegisterBrokerResponse, CONTROLLER, 2)
 
 

@@ -11,7 +11,7 @@ from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
 
-class Z60ProducersNotRebuilt(PartitionRules):
+class Z60ProducerStateKept(PartitionRules):
     __slots__ = ()
 
     def producers_after_truncation(self, row: BrokerRow, log: RecordLog) -> Producers:

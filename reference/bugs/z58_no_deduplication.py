@@ -12,7 +12,7 @@ from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
 
-class Z58RetryAppendedAgain(PartitionRules):
+class Z58NoDeduplication(PartitionRules):
     __slots__ = ()
 
     def produce_error(self, row: BrokerRow, m: ProduceRequest) -> str:
