@@ -36,6 +36,8 @@ CONSTANTS
   Planned,             \* elections may be asked for
   MaxStops,            \* clean stops
   MaxDeletes,          \* DeleteRecords
+  Idempotent,          \* one idempotent producer, values are its sequence
+  MaxRetries,          \* values that are sent again
   AcksAll,             \* what clients ask for: acks=all, or 1
   Folding,             \* several changes of metadata may be read as one
   AtomicFetch,
@@ -337,8 +339,10 @@ AfterReading(n) ==
 (* What the leader does of itself.                                          *)
 Produce(value) ==
   [type |-> "ProduceRequest", source |-> Clients, destination |-> Nobody,
-   acks |-> IF AcksAll THEN -1 ELSE 1, values |-> <<value>>, producer |-> Undefined,
-   producerEpoch |-> Undefined, sequence |-> Undefined]
+   acks |-> IF AcksAll THEN -1 ELSE 1, values |-> <<value>>,
+   producer |-> IF Idempotent THEN 1 ELSE Undefined,
+   producerEpoch |-> IF Idempotent THEN 0 ELSE Undefined,
+   sequence |-> IF Idempotent THEN value - 1 ELSE Undefined]
 
 AfterProduce(n, value) ==
   IF ~IsLeader(rows[n]) THEN {}
@@ -459,6 +463,9 @@ Free(n) ==
 
 ProduceRecord(n) ==
   Spend("records", MaxRecords) /\ Become(AfterProduce(n, spent.records + 1))
+Retry(n) ==
+  /\ Spend("retries", MaxRetries)
+  /\ \E value \in 1..spent.records : Become(AfterProduce(n, value))
 LoseSession(n) == IsRegistered(n) /\ Spend("fences", MaxFences) /\ Become(AfterSilence(n))
 Elect == Planned /\ Become(AfterElection("PREFERRED"))
 Stop(n) == Spend("stops", MaxStops) /\ Become(AfterStopping(n))
@@ -476,7 +483,7 @@ Crash(n) ==
                                \X (Offsets(rows[n].log)) : c \in Corrupts(rows[n], k)}})
 
 Budgeted(n) ==
-  ProduceRecord(n) \/ LoseSession(n) \/ Crash(n) \/ Stop(n) \/ Delete(n)
+  ProduceRecord(n) \/ Retry(n) \/ LoseSession(n) \/ Crash(n) \/ Stop(n) \/ Delete(n)
 
 Changed == <<rows, controller, metadata, network>>' # <<rows, controller, metadata, network>>
 
@@ -501,7 +508,8 @@ MCInit ==
        /\ rows = s.rows /\ controller = s.controller
        /\ metadata = s.unread /\ network = s.network
   /\ HistoryInit
-  /\ spent = [records |-> 0, crashes |-> 0, fences |-> 0, stops |-> 0, deletes |-> 0]
+  /\ spent = [records |-> 0, crashes |-> 0, fences |-> 0, stops |-> 0, deletes |-> 0,
+               retries |-> 0]
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 =============================================================================

@@ -265,6 +265,56 @@ def test_a_trace_is_judged_run_by_run(tmp_path: Path) -> None:
     assert found["runs"] == 4 and found["model"] == "partition-log"
 
 
+def test_runs_that_break_the_level_get_lines_and_pages(tmp_path: Path) -> None:
+    """Clients ask any node, so some runs are less than linearizable: by the level, not by luck."""
+    pages = tmp_path / "pages"
+    result = check(GOLDEN, "--level", "linearizable", "--json", "--html", pages)
+    whole, *runs = objects(result)
+    assert result.exit_code == 1 and whole["verdict"] == "violated"
+    assert whole["reason"].startswith(f"{len(runs)} of 4 runs, the first of them {runs[0]['file']}")
+    assert len(list(pages.glob("*.html"))) == len(runs) > 0
+    for run in runs:
+        alone = check(GOLDEN, "--level", "linearizable", "--run", run["file"][-1], "--json")
+        again = objects(alone)[0]
+        assert (again["verdict"], again["certificate"]) == ("violated", run["certificate"])
+
+
+def test_a_weaker_level_is_enough_where_it_is_asked_for(tmp_path: Path) -> None:
+    stale = "".join(
+        f"{{:process {process}, :type :{kind}, :f {f}, :value {value}}}\n"
+        for process, kind, f, value in (
+            (0, "invoke", ":send", "[[:send 0 7]]"),
+            (0, "ok", ":send", "[[:send 0 [0 7]]]"),
+            (1, "invoke", ":poll", "[[:poll]]"),
+            (1, "ok", ":poll", "[[:poll {0 []}]], :ends [{0 0}]"),
+        )
+    )
+    path = write(tmp_path, history=stale) / "history"
+    (found,) = objects(check(path, "--json"))
+    assert (found["verdict"], found["level"]) == ("violated", "bounded-staleness")
+    assert found["certificate"]["kind"] == "stale-read"
+    assert found["staleness"][0]["missed_max"] == 1
+    assert check(path, "--level", "ordered-sequential").exit_code == 0
+    assert check(path, "--level", "none").exit_code == 3
+
+
+def test_a_retry_is_allowed_at_least_once(tmp_path: Path) -> None:
+    path = (
+        write(
+            tmp_path,
+            history=(
+                "{:process 0, :type :invoke, :f :send, :value [[:send 0 7]]}\n"
+                "{:process 0, :type :ok, :f :send, :value [[:send 0 [1 7]]]}\n"
+                "{:process 1, :type :invoke, :f :poll, :value [[:poll]]}\n"
+                "{:process 1, :type :ok, :f :poll, :value [[:poll {0 [[0 7] [1 7]]}]]}\n"
+            ),
+        )
+        / "history"
+    )
+    assert objects(check(path, "--json"))[0]["certificate"]["kind"] == "duplicate"
+    assert check(path, "--at-least-once").exit_code == 0
+
+
 def test_one_run_of_a_trace(tmp_path: Path) -> None:
     result = check(GOLDEN, "--run", 1, "--html", tmp_path / "pages")
     assert result.exit_code == 0 and f"{GOLDEN}#1" in result.stdout

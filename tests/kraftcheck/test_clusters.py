@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
-from live.clients import SILENT
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
+from live.clients import SILENT
 
 
 def run(*words: str) -> Result:

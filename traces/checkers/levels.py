@@ -20,56 +20,16 @@ KIP-392). A copy of a record (`duplicate`) costs level 7 only: delivery is judge
 
 from __future__ import annotations
 
-import enum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from reference.core.promises import Level
 from traces.checkers import scans
 from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
 from traces.checkers.records import ENDLESS, Records
 from traces.checkers.scans import Scan
-
-
-class Level(enum.IntEnum):
-    """The levels, strongest last. `words`: as reports print them."""
-
-    DIVERGENT = 0
-    CONSISTENT_PREFIX = 1
-    DURABLE_PREFIX = 2
-    SEQUENTIAL = 3
-    ORDERED_SEQUENTIAL = 4
-    BOUNDED_STALENESS = 5
-    REGULAR_SESSIONS = 6
-    LINEARIZABLE = 7
-
-    @property
-    def words(self) -> str:
-        return _WORDS[self]
-
-
-_WORDS: Final = (
-    "divergent",
-    "consistent prefix",
-    "consistent prefix, durable",
-    "sequential",
-    "ordered sequential",
-    "linearizable appends, bounded-stale session reads",
-    "regular + sessions",
-    "linearizable",
-)
-
-
-def level_named(name: str) -> Level:
-    """A level by its number, its words or its name here. Raises KeyError with those there are."""
-    wanted = name.strip().lower().replace("_", " ").replace("-", " ")
-    for level in Level:
-        words = level.words.replace("-", " ")
-        if wanted in (str(int(level)), words, level.name.lower().replace("_", " ")):
-            return level
-    names = ", ".join(level.name.lower().replace("_", "-") for level in Level)
-    raise KeyError(f"no level {name!r}; there are: {names}")
 
 
 class Staleness(NamedTuple):

@@ -65,7 +65,7 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
     begin = np.cumsum(lengths) - lengths
     _check(fetch, outcome, offset, lengths)
     columns = (run, process, invoked, completed, offset, outcome, index)
-    appends = _appends(*(each[~fetch] for each in columns), lengths[~fetch], begin[~fetch], told)
+    appends = _appends(columns, ~fetch, lengths, begin, told)
     reads = _reads(columns, fetch & (outcome == DID), lengths, begin, told)
     return LogBatch(len(lists), counts, appends, reads)
 
@@ -94,17 +94,10 @@ def _check(fetch: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
 
 
 def _appends(
-    run: Ints,
-    process: Ints,
-    invoked: Ints,
-    completed: Ints,
-    offset: Ints,
-    outcome: Any,
-    index: Ints,
-    lengths: Ints,
-    begin: Ints,
-    told: Ints,
+    columns: tuple[Any, ...], chosen: Flags, lengths: Ints, begin: Ints, told: Ints
 ) -> Appends:
+    run, process, invoked, completed, offset, outcome, index = (each[chosen] for each in columns)
+    lengths, begin = lengths[chosen], begin[chosen]
     arrived = lengths > 0
     value = np.full(len(run), CONTROL, np.int64)
     value[arrived] = told[begin[arrived]]

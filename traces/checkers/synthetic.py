@@ -104,14 +104,15 @@ def _columns(table: _Table, lost: Any, vanished: Any) -> LogBatch:
     index = np.empty_like(by_begin)
     np.put_along_axis(index, by_begin, np.broadcast_to(np.arange(operations), index.shape), 1)
     run = np.broadcast_to(np.arange(runs)[:, None], index.shape)
-    # Values tell which append of which run wrote them; those that vanished have values of their own.
+    # A value is its append's offset; those that vanished have values that no other has.
     value = np.where(vanished, operations + index, table.place)
     a, r = table.append, ~table.append
     missing = lost[a]
     appends = Appends(
         *(run[a], table.process[a], table.invoked[a], np.where(missing, NEVER, table.completed[a])),
         *(value[a], np.where(missing, UNKNOWN, table.place[a])),
-        *(np.where(missing, MAY, DID).astype(np.int8), index[a], index[a]),
+        np.where(missing, MAY, DID).astype(np.int8),
+        *(index[a], index[a]),
     )
     full = table.place[r] < table.seen[r]
     count = int(r.sum())

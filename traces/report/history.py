@@ -151,7 +151,9 @@ def _badness(each: Object) -> tuple[int, int]:
 
 
 def _witness(judged: Judged, key: str | None) -> Sequence[int]:
-    return next((each.witness or () for each in judged.objects if each.key == key), ())
+    """A linearization: that of a weaker level would have points outside of their operations."""
+    known = (o for o in judged.objects if o.key == key and o.level == "linearizable")
+    return next((each.witness or () for each in known), ())
 
 
 def _anomalies(history: History, judged: Judged) -> list[dict[str, Any]]:

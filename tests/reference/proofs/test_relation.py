@@ -9,8 +9,8 @@ from reference.core.messages import ElectionTimeout, VoteRequest
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
 from reference.proofs.relation import abstract_logs, cases
-from tests.reference.proofs import drift
 from tests.traces.cover.graphs import matched
+from traces.cover import drift
 
 TWO = Constants((0, 1), 1)
 

@@ -1,0 +1,388 @@
+"""The one table of promises: what clients may count on, by configuration and by what went wrong.
+
+Simulator, chaos tests, the checker of histories and reports all read it; docs/guarantees.md is made
+from it. A promise begins with everything (linearizable, durable, exactly once, in order); each row
+of `TABLE` whose condition applies takes something away and says why. A property that is weakened
+anywhere else is a defect.
+
+`promised(configuration, envelope)` is the whole interface. The envelope is what did happen, not
+what could have: a run without crashes must keep the promise for runs without crashes. Who does
+not know what happened asks with `ANYTHING_CLEAN`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+
+class Level(enum.IntEnum):
+    """How consistent the reads of one partition are, strongest last; each implies those below it.
+
+    Defined exactly in traces/checkers/levels.py. `words`: as reports print them.
+    """
+
+    DIVERGENT = 0
+    CONSISTENT_PREFIX = 1
+    DURABLE_PREFIX = 2
+    SEQUENTIAL = 3
+    ORDERED_SEQUENTIAL = 4
+    BOUNDED_STALENESS = 5
+    REGULAR_SESSIONS = 6
+    LINEARIZABLE = 7
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS: Final = (
+    "divergent",
+    "consistent prefix",
+    "consistent prefix, durable",
+    "sequential",
+    "ordered sequential",
+    "linearizable appends, bounded-stale session reads",
+    "regular + sessions",
+    "linearizable",
+)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What the promises depend on. Defaults are Kafka's own since 4.1.
+
+    log: a topic's partition, or the metadata log of the quorum (which has no acks, ISR or groups).
+    idempotence: the producer's; off, its retries may append twice. retries: whether it retries at
+    all. transactions: some producer of the partition is transactional. reads_from: the leader; one
+    follower for each consumer (KIP-392); or any replica at each request. one_client: some process
+    both appends and reads, so that it can miss its own record.
+    """
+
+    log: Literal["partition", "metadata"] = "partition"
+    acks: Literal["0", "1", "all"] = "all"
+    idempotence: bool = True
+    retries: bool = True
+    transactions: bool = False
+    min_insync_replicas: int = 2
+    replication_factor: int = 3
+    elr: bool = True
+    unclean_election: bool = False
+    isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    reads_from: Literal["leader", "follower", "any"] = "leader"
+    consumers: Literal["assign", "subscribe"] = "assign"
+    one_client: bool = True
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong.
+
+    leader_moves: new leaders after the first, elected from the ISR or ELR, planned ones included.
+    unclean_moves: from outside of both. lossy: replicas that lost records which were not yet
+    everywhere again: by a crash without page cache, or a torn write. disks_lost: replicas that came
+    back empty. zombie: a leader may have served reads after another was elected (network partition,
+    pause). expired: producers were idle for longer than their state is kept.
+    """
+
+    leader_moves: int = 0
+    unclean_moves: int = 0
+    lossy: int = 0
+    disks_lost: int = 0
+    network_partitions: int = 0
+    zombie: bool = False
+    expired: bool = False
+
+
+NOTHING: Final = Envelope()
+ANYTHING_CLEAN: Final = Envelope(leader_moves=1, network_partitions=1, zombie=True)
+"""Any faults short of lost data and unclean elections: what to assume of clusters unseen."""
+
+
+class Row(NamedTuple):
+    """What one cause takes away.
+
+    id: names the row. when: its condition in words; applies: the same. level: reads are at most so
+    consistent. durable: acknowledged appends survive. ordered: appends keep the order of real time.
+    nothing: nothing is promised at all. allows: anomalies by Jepsen's names (and ours). because:
+    the mechanism. source: rule ids and KIPs.
+    """
+
+    id: str
+    when: str
+    applies: Callable[[Configuration, Envelope], bool]
+    because: str
+    source: str
+    level: Level = Level.LINEARIZABLE
+    durable: bool = True
+    ordered: bool = True
+    nothing: bool = False
+    allows: tuple[str, ...] = ()
+
+
+def _partition(configuration: Configuration) -> bool:
+    return configuration.log == "partition"
+
+
+def _moved(envelope: Envelope) -> bool:
+    return envelope.leader_moves + envelope.unclean_moves > 0 or envelope.zombie
+
+
+def _spared(configuration: Configuration) -> int:
+    """So many replicas may lose records without harm to what was committed."""
+    return configuration.min_insync_replicas - 1 if configuration.elr else 0
+
+
+_LOSS: Final = ("lost-write", "unseen", "poll-skip")
+_STALE: Final = ("stale-read", "future-read")
+_FORKED: Final = (
+    *("inconsistent-offsets", "lost-write", "unseen", "duplicate", "phantom", "append-order"),
+    *("nonmonotonic-send", "int-nonmonotonic-poll", "int-poll-skip", "poll-skip"),
+    *("nonmonotonic-poll", "stale-read", "future-read", "hole", "unplaced-append"),
+)
+
+TABLE: Final[tuple[Row, ...]] = (
+    Row(
+        "unclean",
+        "a leader was elected from outside ISR and ELR",
+        lambda c, e: _partition(c) and e.unclean_moves > 0,
+        "its log misses committed records, and their offsets are used again",
+        "C9, Z53; unclean.leader.election.enable",
+        nothing=True,
+    ),
+    Row(
+        "lossy-elr",
+        "as many replicas lost records as min.insync.replicas, ELR on",
+        lambda c, e: _partition(c) and c.elr and e.lossy + e.disks_lost > _spared(c),
+        "a committed record stands on min.insync.replicas replicas for certain, in page cache",
+        "P6, P23, C3, C11; KIP-966",
+        nothing=True,
+    ),
+    Row(
+        "lossy-isr",
+        "a replica lost records, ELR off",
+        lambda c, e: _partition(c) and not c.elr and e.lossy + e.disks_lost > 0,
+        "the last member of the ISR stays in it and is elected again, whatever it has lost",
+        "C10, Z40; KIP-966",
+        nothing=True,
+    ),
+    Row(
+        "voter-disk",
+        "a voter of the quorum came back with an empty disk",
+        lambda c, e: c.log == "metadata" and e.disks_lost > 0,
+        "it has forgotten its vote and the records that it had confirmed",
+        "Q2, Z17; KIP-853",
+        nothing=True,
+    ),
+    Row(
+        "acks-none",
+        "acks=0",
+        lambda c, _: _partition(c) and c.acks == "0",
+        "nothing was acknowledged: the client does not wait for an answer",
+        "P18",
+        level=Level.CONSISTENT_PREFIX,
+        durable=False,
+        ordered=False,
+        allows=(*_LOSS, *_STALE, "append-order", "unplaced-append"),
+    ),
+    Row(
+        "acks-one",
+        "acks=1",
+        lambda c, _: _partition(c) and c.acks == "1",
+        "the answer comes before replication, and consumers see nothing above the high watermark",
+        "P18, P20",
+        level=Level.DURABLE_PREFIX,
+        allows=_STALE,
+    ),
+    Row(
+        "acks-one-moved",
+        "acks=1, and the leader moved, planned moves included",
+        lambda c, e: _partition(c) and c.acks == "1" and _moved(e),
+        "the new leader need not have what only the old one had, and uses its offsets again",
+        "P18, Z54; KAFKA-20554",
+        level=Level.DIVERGENT,
+        durable=False,
+        ordered=False,
+        allows=(*_FORKED, "offset-acked-twice"),
+    ),
+    Row(
+        "moved",
+        "the leader moved (from the ISR or ELR)",
+        lambda c, e: e.leader_moves > 0 and c.acks == "all",
+        "a new leader has every committed record, but learns how far that is from its followers: "
+        "until then a fetch finds nothing there",
+        "P20, P21; KIP-207 covers latest only",
+        level=Level.ORDERED_SEQUENTIAL,
+        allows=_STALE,
+    ),
+    Row(
+        "moved-own",
+        "the leader moved, and a process reads what it appends itself",
+        lambda c, e: _moved(e) and c.one_client,
+        "until the new leader knows its high watermark, it does not show a client its own record",
+        "P20, P21",
+        level=Level.DURABLE_PREFIX,
+        allows=_STALE,
+    ),
+    Row(
+        "zombie",
+        "an old leader may have served reads beside the new one",
+        lambda _, e: e.zombie,
+        "reads take no quorum and no lease: an isolated leader answers until it is fenced, and a "
+        "consumer may come to it from the new one",
+        "P20; KIP-320 compares epochs only where the client sends one",
+        level=Level.DURABLE_PREFIX,
+        allows=_STALE,
+    ),
+    Row(
+        "follower",
+        "each consumer reads from one follower",
+        lambda c, _: c.reads_from == "follower",
+        "a follower shows what it knows to be committed, a fetch behind the leader",
+        "P20; KIP-392",
+        level=Level.ORDERED_SEQUENTIAL,
+        allows=(*_STALE, "start-regress"),
+    ),
+    Row(
+        "any-replica",
+        "reads go to any replica, or to a follower by a client that appends as well",
+        lambda c, _: c.reads_from == "any" or (c.reads_from == "follower" and c.one_client),
+        "each replica has a high watermark of its own, so that a client goes back in time as it "
+        "goes from one to another",
+        "P20; KIP-392",
+        level=Level.DURABLE_PREFIX,
+        allows=(*_STALE, "start-regress"),
+    ),
+    Row(
+        "read-committed",
+        "isolation=read_committed, and some producer is transactional",
+        lambda c, _: _partition(c) and c.isolation == "read_committed" and c.transactions,
+        "the visible end is the last stable offset, held back by any open transaction",
+        "P20, T5; KIP-98",
+        level=Level.DURABLE_PREFIX,
+        allows=_STALE,
+    ),
+    Row(
+        "read-uncommitted",
+        "isolation=read_uncommitted, and some producer is transactional",
+        lambda c, _: _partition(c) and c.isolation == "read_uncommitted" and c.transactions,
+        "records of open and of aborted transactions are visible",
+        "P20; KIP-98",
+        level=Level.DIVERGENT,
+        allows=("G1a", "precommitted-read", *_STALE),
+    ),
+    Row(
+        "interleaved",
+        "some producer is transactional",
+        lambda c, _: _partition(c) and c.transactions,
+        "transactions do not keep each other's records apart",
+        "T5; KIP-98, no isolation of writes is promised",
+        allows=("int-send-skip",),
+    ),
+    Row(
+        "retries",
+        "a producer retries without idempotence",
+        lambda c, _: _partition(c) and c.retries and not c.idempotence,
+        "a request whose answer was lost is sent again and appended again, others in between",
+        "T1, Z58; KIP-98",
+        allows=(
+            *("duplicate", "nonmonotonic-send", "int-nonmonotonic-send", "append-order"),
+            "offset-acked-twice",
+        ),
+    ),
+    Row(
+        "expired",
+        "a producer was idle for longer than its state is kept",
+        lambda c, e: _partition(c) and c.idempotence and e.expired,
+        "the broker has forgotten what the producer had sent",
+        "T1, T3; KIP-98 transactional.id and producer.id expiration",
+        allows=("duplicate",),
+    ),
+    Row(
+        "group",
+        "consumers subscribe",
+        lambda c, _: _partition(c) and c.consumers == "subscribe",
+        "a rebalance hands the partition on from the last committed position",
+        "jepsen.tests.kafka: allowed with subscribe",
+        allows=("poll-skip", "nonmonotonic-poll"),
+    ),
+)
+"""Every cause for a weaker promise, the gravest first."""
+
+
+class Promise(NamedTuple):
+    """What is promised.
+
+    level: of reads. durable: acknowledged appends survive. ordered: appends stand in the order of
+    real time. exactly_once: no append leaves two records. nothing: nothing at all is promised (the
+    other fields then say the least there is). allowed: anomaly to the reason that it is allowed.
+    rows: what took something away. because: in a sentence, why the level is not higher.
+    """
+
+    level: Level
+    durable: bool
+    ordered: bool
+    exactly_once: bool
+    nothing: bool
+    allowed: dict[str, str]
+    rows: tuple[str, ...]
+    because: str
+
+    def allows(self, anomaly: str) -> bool:
+        return self.nothing or anomaly in self.allowed
+
+
+def promised(configuration: Configuration, envelope: Envelope = NOTHING) -> Promise:
+    """The promise for a configuration under what happened.
+
+    Raises ValueError: a number of replicas that cannot be, or something that happened less than
+    never.
+    """
+    _check(configuration, envelope)
+    rows = [row for row in TABLE if row.applies(configuration, envelope)]
+    nothing = any(row.nothing for row in rows)
+    level = min((row.level for row in rows), default=Level.LINEARIZABLE)
+    level = Level.DIVERGENT if nothing else level
+    allowed: dict[str, str] = {}
+    for row in rows:
+        for anomaly in row.allows:
+            allowed.setdefault(anomaly, f"{row.when}: {row.because} [{row.source}]")
+    decisive = [row for row in rows if row.nothing] or [row for row in rows if row.level == level]
+    if nothing or level < Level.LINEARIZABLE:
+        because = f"{decisive[0].when}: {decisive[0].because} [{decisive[0].source}]"
+    else:
+        because = "every read comes from the leader, which did not change"
+    return Promise(
+        level=level,
+        durable=not nothing and all(row.durable for row in rows),
+        ordered=not nothing and all(row.ordered for row in rows),
+        exactly_once=not nothing and "duplicate" not in allowed,
+        nothing=nothing,
+        allowed=allowed,
+        rows=tuple(row.id for row in rows),
+        because=because,
+    )
+
+
+def _check(configuration: Configuration, envelope: Envelope) -> None:
+    least, most = configuration.min_insync_replicas, configuration.replication_factor
+    if least < 1 or most < 1:
+        raise ValueError(f"min.insync.replicas {least} of {most} replicas")
+    counts = (
+        *(envelope.leader_moves, envelope.unclean_moves, envelope.lossy, envelope.disks_lost),
+        envelope.network_partitions,
+    )
+    if min(counts) < 0:
+        raise ValueError("something happened less than never")
+
+
+def level_named(name: str) -> Level:
+    """A level by its number, its words or its name. Raises KeyError with those that there are."""
+    wanted = name.strip().lower().replace("_", " ").replace("-", " ")
+    for level in Level:
+        words = level.words.replace("-", " ")
+        if wanted in (str(int(level)), words, level.name.lower().replace("_", " ")):
+            return level
+    names = ", ".join(each.name.lower().replace("_", "-") for each in Level)
+    raise KeyError(f"no level {name!r}; there are: {names}")
