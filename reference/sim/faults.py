@@ -1,22 +1,18 @@
 """What may go wrong in a run: options, drawn before anything happens, and episodes of trouble.
 
-Swarm: each run switches about half of the kinds of fault off entirely, so that what is left has
-room; a mixture of everything is the same mush in every run. Options come from short lists of
-values, because runs that resemble each other share their steps.
-
 An *episode* has shape: a partition or an outage begins, lasts, and ends. Between episodes there is
 calm, in which leaders are elected and records are committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from reference.sim.choices import Stream, pick
+from reference.sim.options import OptionSet
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +57,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Between two episodes it is calm from half as long to one and a half times as long."""
 
 
-Palette: TypeAlias = tuple[tuple[int, Any], ...]
-"""Weighted values of an option, the simplest first."""
-
 KINDS: dict[str, tuple[str, ...]] = {
     "loss": ("loss",),
     "duplication": ("duplication",),
@@ -82,71 +75,23 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """The kinds of fault that a run has or has not, and the options that make each."""
 
-OFF = Options()
+
+class _QuorumOptions(OptionSet[Options]):
+    def problem(self, options: Options) -> str:
+        if options.loss + options.duplication + options.reordering > 1000:
+            return "loss, duplication and reordering add up to over 1000"
+        return ""
+
+
+OPTIONS = _QuorumOptions(
+    Options,
+    KINDS,
+    positive=("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms"),
+    shares=("loss", "duplication", "reordering", "one_way", "lossy", "clock_skew"),
+)
+
+OFF = OPTIONS.off
 """Nothing goes wrong."""
-
-
-def draw_options(
-    stream: Stream, palettes: Mapping[str, Palette], requested: Mapping[str, Any]
-) -> Options:
-    """All options of a run: requested ones as they are, the others drawn.
-
-    Raises ValueError: there is no such option, or it cannot have this value.
-    """
-    switched_off: set[str] = set()
-    for options in KINDS.values():
-        if stream.below(2) == 0:
-            switched_off.update(options)
-    drawn = {}
-    for name in Options.__struct_fields__:
-        palette = palettes.get(name)
-        value = getattr(OFF, name) if palette is None else _draw(stream, palette)
-        drawn[name] = getattr(OFF, name) if name in switched_off else value
-    return _options(drawn | _known(requested))
-
-
-def _draw(stream: Stream, palette: Palette) -> Any:
-    at = stream.below(sum(weight for weight, _ in palette))
-    for weight, value in palette:
-        if at < weight:
-            return value
-        at -= weight
-    raise AssertionError("a number below the sum falls to one of the weights")
-
-
-def _known(requested: Mapping[str, Any]) -> dict[str, Any]:
-    names = Options.__struct_fields__
-    for name in requested:
-        if name not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ValueError(f"no option {name!r}; {hint}")
-    return dict(requested)
-
-
-def _options(values: Mapping[str, Any]) -> Options:
-    try:
-        options = msgspec.convert(values, Options)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"option refused: {error}") from None
-    for name in Options.__struct_fields__:
-        value = getattr(options, name)
-        least = 1 if name in _POSITIVE else 0
-        most = 1000 if name in _SHARES else 100_000
-        if isinstance(value, int) and not least <= value <= most:
-            raise ValueError(f"option refused: {name} is {value}, not from {least} to {most}")
-    if options.loss + options.duplication + options.reordering > 1000:
-        raise ValueError("option refused: loss, duplication and reordering add up to over 1000")
-    return options
-
-
-_POSITIVE = ("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms")
-_SHARES = ("loss", "duplication", "reordering", "one_way", "lossy", "clock_skew")
-
-
-def options_json(options: Options) -> str:
-    """The options as they are stored with a run: JSON with sorted keys."""
-    return msgspec.json.encode(options, order="sorted").decode()
 
 
 # --- Episodes ---

@@ -10,18 +10,16 @@ search hundreds of thousands of objects for garbage, again and again, and find n
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
-
-from reference.core.log import Log
-from reference.core.messages import Input
-from reference.core.types import Row
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class KnownRow(msgspec.Struct, eq=False, gc=False):
-    row: Row
+    row: Any
     body: bytes
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
@@ -32,7 +30,7 @@ class KnownRow(msgspec.Struct, eq=False, gc=False):
 
 
 class KnownInput(msgspec.Struct, eq=False, gc=False):
-    value: Input
+    value: Any
     body: bytes
     kind: str
     """The name of its type."""
@@ -49,19 +47,22 @@ class Interner:
     def __init__(self) -> None:
         self._rows: dict[bytes, KnownRow] = {}
         self._inputs: dict[bytes, KnownInput] = {}
-        self._logs: dict[Log, Log] = {}
+        self._logs: dict[Any, Any] = {}
 
-    def row(self, row: Row) -> KnownRow:
+    def row(self, row: Any) -> KnownRow:
         """The one object for this row. Rows with equal logs have the same log."""
         body = _encode(row)
         known = self._rows.get(body)
         if known is None:
-            log = self._logs.setdefault(row.log, row.log)
-            shared = row if log is row.log else replace(row, log=log)
+            shared = row
+            log = getattr(row, "log", None)
+            if log is not None:
+                same = self._logs.setdefault(log, log)
+                shared = row if same is log else replace(row, log=same)
             known = self._rows[body] = KnownRow(shared, body)
         return known
 
-    def input(self, value: Input) -> KnownInput:
+    def input(self, value: Any) -> KnownInput:
         body = _encode(value)
         known = self._inputs.get(body)
         if known is None:

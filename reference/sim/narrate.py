@@ -14,8 +14,8 @@ from reference.core.log import EpochEnd, Log
 from reference.core.messages import MESSAGES, NO_DIVERGENCE, Input
 from reference.core.types import NOBODY, Row
 from reference.sim.faults import OFF, Options
+from reference.sim.operations import Operation
 from reference.sim.run import Run, Taken
-from reference.sim.workload import Operation
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

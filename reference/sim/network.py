@@ -11,13 +11,14 @@ queued here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from heapq import heappush
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from reference.sim.choices import Stream
 from reference.sim.events import DELIVER, Queue
-from reference.sim.faults import Options, Partition
+from reference.sim.faults import Partition
 from reference.sim.interning import KnownInput
 
 Fate: TypeAlias = tuple[int, ...] | None
@@ -39,29 +40,48 @@ def fates(loss: int, duplication: int, reordering: int, hold_ms: int) -> tuple[F
     return (*[None] * prompt, *held, *twice, *[()] * loss)
 
 
-def _fates_under(options: Options) -> tuple[Fate, ...]:
-    return fates(options.loss, options.duplication, options.reordering, options.hold_ms)
+class Disturbances(Protocol):
+    """The options that a network reads (faults.Options says what they mean)."""
+
+    @property
+    def loss(self) -> int: ...
+    @property
+    def duplication(self) -> int: ...
+    @property
+    def reordering(self) -> int: ...
+    @property
+    def suffering(self) -> str: ...
+    @property
+    def hold_ms(self) -> int: ...
+    @property
+    def latency_ms(self) -> int: ...
+    @property
+    def slow_node(self) -> int: ...
 
 
 class Network:
     """The network of one run."""
 
-    def __init__(self, options: Options, stream: Stream, queue: Queue) -> None:
-        nodes = range(options.voters)
+    def __init__(
+        self, nodes: Sequence[int], options: Disturbances, stream: Stream, queue: Queue
+    ) -> None:
         self._stream = stream
         self._queue = queue
         self._fates = fates(options.loss, options.duplication, options.reordering, options.hold_ms)
-        self._suffering = options.suffering
-        self._worse_fates = fates(0, 300, 400, options.hold_ms) if options.suffering else ()
-        slow = stream.below(options.voters) if options.slow_node > 1 else None
-        self._latency = [
-            [self._link_latency(options, slow, source, to) for to in nodes] for source in nodes
-        ]
+        self._fates_of: dict[str, tuple[Fate, ...]] = {}
+        """By type of message, where it is disturbed otherwise than the rest."""
+        if options.suffering:
+            self._fates_of[options.suffering] = fates(0, 300, 400, options.hold_ms)
+        slow = nodes[stream.below(len(nodes))] if options.slow_node > 1 else None
+        self._latency = {
+            source: {to: self._link_latency(options, slow, source, to) for to in nodes}
+            for source in nodes
+        }
         # A link may be cut by several partitions at once.
-        self._cuts = [[0] * options.voters for _ in nodes]
+        self._cuts = {source: dict.fromkeys(nodes, 0) for source in nodes}
         self.lost = self.blocked = self.duplicated = self.held = 0
 
-    def _link_latency(self, options: Options, slow: int | None, source: int, to: int) -> int:
+    def _link_latency(self, options: Disturbances, slow: int | None, source: int, to: int) -> int:
         """Microseconds. One of four values, so that runs resemble each other."""
         spread = options.latency_ms - 1
         latency = 1000 + (1000 * spread * self._stream.below(4) // 3 if spread else 0)
@@ -76,7 +96,7 @@ class Network:
             if cuts[destination]:
                 self.blocked += 1
                 continue
-            of = self._fates if message.kind != self._suffering else self._worse_fates
+            of = self._fates_of.get(message.kind, self._fates)
             fate = of[self._stream.below(FATES)] if of else None
             if fate is None:
                 queue.order = order = queue.order + 1
@@ -110,7 +130,8 @@ class Network:
 
     def heal(self) -> None:
         """From now on everything arrives once and promptly. What was held still comes late."""
-        self._fates = self._worse_fates = ()
-        nodes = range(len(self._cuts))
-        self._cuts = [[0] * len(nodes) for _ in nodes]
-        self._latency = [[1000] * len(nodes) for _ in nodes]
+        self._fates = ()
+        self._fates_of = {}
+        nodes = tuple(self._cuts)
+        self._cuts = {source: dict.fromkeys(nodes, 0) for source in nodes}
+        self._latency = {source: dict.fromkeys(nodes, 1000) for source in nodes}

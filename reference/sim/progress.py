@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from reference.core.types import Row
-from reference.sim.workload import Clients, Operation
+from reference.sim.operations import Operation
+from reference.sim.workload import Clients
 from traces.schema import PROGRESSED
 
 PROBE_MS = 500

@@ -14,20 +14,15 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from reference.core.quorum import HANDLERS
-from reference.core.types import Constants
-from reference.sim.faults import Options, options_json
 from reference.sim.interning import KnownInput, KnownRow
-from reference.sim.memo import Step
-from reference.sim.workload import Operation
+from reference.sim.operations import Operation
+from reference.sim.options import options_json
 from traces import schema
 from traces.schema import PartTables
-
-_ACTION_OF = {of.__name__: action for of, action in HANDLERS.items()}
 
 
 class Violation(NamedTuple):
@@ -41,13 +36,47 @@ class RunResult(NamedTuple):
 
     run: int
     seed: int
-    constants: Constants
-    options: Options
+    constants: msgspec.Struct
+    options: Any
     handler_calls: int
     verdict: str
     violations: Sequence[Violation]
     history: Sequence[Operation]
     statistics: dict[str, int]
+
+
+class Machine(Protocol):
+    @property
+    def constants(self) -> Any: ...
+
+
+class State(Protocol):
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def node(self) -> int: ...
+    @property
+    def known(self) -> KnownRow: ...
+    @property
+    def row(self) -> Any: ...
+
+
+class Step(Protocol):
+    """A step of whatever protocol, as its memo keeps it."""
+
+    number: int
+    owner: object
+
+    @property
+    def before(self) -> State: ...
+    @property
+    def input(self) -> KnownInput: ...
+    @property
+    def after(self) -> State: ...
+    @property
+    def sent(self) -> tuple[tuple[int, KnownInput], ...]: ...
+    @property
+    def ignored(self) -> str: ...
 
 
 class Recorder:
@@ -102,7 +131,7 @@ class Recorder:
     def tables(self) -> PartTables:
         """The part. Raises AssertionError where a value is no longer what was recorded (L7)."""
         for row in self._rows:
-            assert row.is_unchanged(), f"a handler changed a row of role {row.row.role}"
+            assert row.is_unchanged(), f"a handler changed a {type(row.row).__name__}"
         for known in self._inputs:
             assert known.is_unchanged(), f"a handler changed an input, {known.kind}"
         columns = {
@@ -155,7 +184,7 @@ class Recorder:
             "id": array("i", range(len(distinct))),
             "constants": [constants[step.before.machine] for step in distinct],
             "node": array("i", [step.before.node for step in distinct]),
-            "action": [_ACTION_OF[step.input.kind] for step in distinct],
+            "action": [f"Handle{step.input.kind}" for step in distinct],
             "before": array("i", [step.before.known.number for step in distinct]),
             "input": array("i", [step.input.number for step in distinct]),
             "after": array("i", [step.after.known.number for step in distinct]),
@@ -173,6 +202,6 @@ def _contents(known: Sequence[KnownRow] | Sequence[KnownInput]) -> dict[str, Any
     }
 
 
-def constants_json(constants: Constants) -> str:
+def constants_json(constants: msgspec.Struct) -> str:
     """The constants as they are stored with runs and steps: JSON with sorted keys (L8)."""
     return msgspec.json.encode(constants, order="sorted").decode()

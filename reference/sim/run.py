@@ -15,7 +15,7 @@ from reference.core.quorum import action_of
 from reference.core.timers import Timeouts
 from reference.core.types import Row
 from reference.sim.choices import Chooser, SeededChooser, run_seed
-from reference.sim.faults import draw_options
+from reference.sim.faults import OPTIONS
 from reference.sim.memo import Memo
 from reference.sim.recorder import Recorder, RunResult
 from reference.sim.scenario import Scenario
@@ -106,7 +106,7 @@ def simulate(
     options: Mapping[str, Any],
 ) -> Simulation:
     """One run into a recorder. The simulation is returned as it ended."""
-    drawn = draw_options(chooser.stream("faults"), scenario.palettes, options)
+    drawn = OPTIONS.draw(chooser.stream("faults"), scenario.palettes, options)
     simulation = Simulation(scenario, drawn, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(

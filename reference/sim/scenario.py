@@ -14,7 +14,7 @@ from difflib import get_close_matches
 import msgspec
 
 from reference.core.timers import Timeouts
-from reference.sim.faults import Palette
+from reference.sim.options import Palette
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):

@@ -70,7 +70,9 @@ class Simulation:
         self._history = history_init(self.constants)
         self._flushing = [False] * options.voters
         self._elected = self._truncations = self._undelivered = 0
-        self._network = Network(options, chooser.stream("network"), self._queue)
+        self._network = Network(
+            self.constants.voters, options, chooser.stream("network"), self._queue
+        )
         self._clock = Clock(options, scenario.timeouts, chooser.stream("clock"), self._queue)
         self._disk = Disk(options, chooser.stream("disk"))
         faults = chooser.stream("faults")

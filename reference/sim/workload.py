@@ -16,6 +16,7 @@ from typing import Protocol
 
 from reference.core.types import Row
 from reference.sim.choices import Stream, pick
+from reference.sim.operations import Operation
 from reference.sim.scenario import Load
 
 HOP_US = 500
@@ -41,27 +42,6 @@ class World(Protocol):
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
         """Calls `what(argument)` after `delay` microseconds."""
         ...
-
-
-class Operation:
-    """One operation of a client, as it will stand in the history."""
-
-    __slots__ = ("completed", "invoked", "node", "offset", "op", "outcome", "process", "values")
-
-    def __init__(self, process: int, op: str, node: int, invoked: int) -> None:
-        self.process = process
-        self.op = op
-        self.node = node
-        self.offset: int | None = None
-        self.values: list[int] = []
-        self.invoked = invoked
-        self.completed: int | None = None
-        self.outcome = ""
-
-    def fields(self) -> tuple[object, ...]:
-        """As `traces.schema.OPERATION` orders them."""
-        what = (self.process, self.op, self.node, self.offset, self.values)
-        return (*what, self.invoked, self.completed, self.outcome)
 
 
 class Clients:

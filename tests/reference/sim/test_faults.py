@@ -13,21 +13,21 @@ from reference.sim.choices import ReplayChooser, SeededChooser
 from reference.sim.faults import (
     KINDS,
     OFF,
+    OPTIONS,
     Options,
     Outage,
     Partition,
     Resignation,
     draw_episode,
-    draw_options,
-    options_json,
 )
+from reference.sim.options import options_json
 from reference.sim.scenario import QUORUM, SCENARIOS, scenario
 
 PALETTES = QUORUM.palettes
 
 
 def drawn(seed: int, **requested: Any) -> Options:
-    return draw_options(SeededChooser(seed).stream("faults"), PALETTES, requested)
+    return OPTIONS.draw(SeededChooser(seed).stream("faults"), PALETTES, requested)
 
 
 def test_every_drawn_value_is_on_its_list() -> None:
@@ -57,8 +57,8 @@ def test_every_fault_option_belongs_to_a_kind() -> None:
 
 
 def test_the_simplest_choices_are_no_fault() -> None:
-    assert draw_options(ReplayChooser([]).stream("faults"), {}, {}) == OFF
-    simplest = draw_options(ReplayChooser([]).stream("faults"), PALETTES, {})
+    assert OPTIONS.draw(ReplayChooser([]).stream("faults"), {}, {}) == OFF
+    simplest = OPTIONS.draw(ReplayChooser([]).stream("faults"), PALETTES, {})
     assert all(getattr(simplest, n) == getattr(OFF, n) for names in KINDS.values() for n in names)
 
 

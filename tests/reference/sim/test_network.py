@@ -26,7 +26,8 @@ def message(source: int, destination: int, epoch: int) -> tuple[int, KnownInput]
 
 def network(**options: Any) -> tuple[Network, Queue]:
     queue = Queue()
-    return Network(Options(**options), SeededChooser(1).stream("network"), queue), queue
+    of = Options(**options)
+    return Network(range(of.voters), of, SeededChooser(1).stream("network"), queue), queue
 
 
 def delivered(queue: Queue) -> list[tuple[int, int, Message]]:
@@ -104,7 +105,7 @@ def test_healing_ends_everything() -> None:
 def test_one_type_suffers_alone() -> None:
     queue = Queue()
     options = Options(suffering="BeginQuorumEpochRequest")
-    under_test = Network(options, SeededChooser(1).stream("network"), queue)
+    under_test = Network(range(options.voters), options, SeededChooser(1).stream("network"), queue)
     for epoch in range(200):
         under_test.send(0, 0, (message(0, 1, epoch),))
     assert under_test.held > 50 and under_test.duplicated > 40 and under_test.lost == 0

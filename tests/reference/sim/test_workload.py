@@ -7,8 +7,9 @@ from collections import defaultdict
 import pytest
 
 from reference.core.types import Row
+from reference.sim.operations import Operation
 from reference.sim.run import Run, simulate_run
-from reference.sim.workload import HOP_US, Operation
+from reference.sim.workload import HOP_US
 from traces.schema import OPERATION, OPERATIONS, OUTCOMES
 
 

@@ -1,0 +1,24 @@
+"""What clients did, as it stands in a history (traces/schema.py, OPERATION)."""
+
+from __future__ import annotations
+
+
+class Operation:
+    """One operation of a client, as it will stand in the history."""
+
+    __slots__ = ("completed", "invoked", "node", "offset", "op", "outcome", "process", "values")
+
+    def __init__(self, process: int, op: str, node: int, invoked: int) -> None:
+        self.process = process
+        self.op = op
+        self.node = node
+        self.offset: int | None = None
+        self.values: list[int] = []
+        self.invoked = invoked
+        self.completed: int | None = None
+        self.outcome = ""
+
+    def fields(self) -> tuple[object, ...]:
+        """As `traces.schema.OPERATION` orders them."""
+        what = (self.process, self.op, self.node, self.offset, self.values)
+        return (*what, self.invoked, self.completed, self.outcome)

@@ -1,0 +1,110 @@
+"""How the options of a run are drawn and checked, whatever the options are.
+
+Swarm: each run switches about half of the kinds of fault off entirely, so that what is left has
+room; a mixture of everything is the same mush in every run. Options come from short lists of
+values, because runs that resemble each other share their steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from reference.sim.choices import Stream
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+Palette: TypeAlias = tuple[tuple[int, Any], ...]
+"""Weighted values of an option, the simplest first."""
+
+MOST = 100_000
+"""No option is larger; a share is at most 1000."""
+
+
+class OptionSet(Generic[T]):
+    """A family of options.
+
+    of: the struct that holds them, whose defaults make a run in which nothing goes wrong. kinds:
+    the kinds of fault that a run has or has not, and the options that make each. positive: options
+    of at least 1. shares: options per mille. problem: what is wrong with values that are possible
+    each by itself, or empty.
+    """
+
+    def __init__(
+        self,
+        of: type[T],
+        kinds: Mapping[str, tuple[str, ...]],
+        positive: tuple[str, ...],
+        shares: tuple[str, ...],
+    ) -> None:
+        self.of = of
+        self.kinds = kinds
+        self.off = of()
+        """Nothing goes wrong."""
+        self._positive = positive
+        self._shares = shares
+
+    def problem(self, options: T) -> str:
+        return ""
+
+    def draw(
+        self, stream: Stream, palettes: Mapping[str, Palette], requested: Mapping[str, Any]
+    ) -> T:
+        """All options of a run: requested ones as they are, the others drawn.
+
+        Raises ValueError: there is no such option, or it cannot have this value.
+        """
+        switched_off: set[str] = set()
+        for options in self.kinds.values():
+            if stream.below(2) == 0:
+                switched_off.update(options)
+        drawn = {}
+        for name in self.of.__struct_fields__:
+            palette = palettes.get(name)
+            value = getattr(self.off, name) if palette is None else _drawn(stream, palette)
+            drawn[name] = getattr(self.off, name) if name in switched_off else value
+        return self._options(drawn | self._known(requested))
+
+    def _known(self, requested: Mapping[str, Any]) -> dict[str, Any]:
+        names = self.of.__struct_fields__
+        for name in requested:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+                raise ValueError(f"no option {name!r}; {hint}")
+        return dict(requested)
+
+    def _options(self, values: Mapping[str, Any]) -> T:
+        try:
+            options = msgspec.convert(values, self.of)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"option refused: {error}") from None
+        for name in self.of.__struct_fields__:
+            value = getattr(options, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                continue
+            least = 1 if name in self._positive else 0
+            most = 1000 if name in self._shares else MOST
+            if not least <= value <= most:
+                raise ValueError(f"option refused: {name} is {value}, not from {least} to {most}")
+        problem = self.problem(options)
+        if problem:
+            raise ValueError(f"option refused: {problem}")
+        return options
+
+
+def _drawn(stream: Stream, palette: Palette) -> Any:
+    at = stream.below(sum(weight for weight, _ in palette))
+    for weight, value in palette:
+        if at < weight:
+            return value
+        at -= weight
+    raise AssertionError("a number below the sum falls to one of the weights")
+
+
+def options_json(options: msgspec.Struct) -> str:
+    """The options as they are stored with a run: JSON with sorted keys."""
+    return msgspec.json.encode(options, order="sorted").decode()
