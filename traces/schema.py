@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MANIFEST = "manifest.json"
 PROGRESSED = "progressed"
 """The verdict of a run whose healed core did what it must."""
@@ -62,7 +62,41 @@ ACTIONS = (
 )
 """The actions of the quorum: an input of type T is handled by the action HandleT."""
 
-OPERATIONS = ("append", "fetch")
+PARTITION_ACTIONS = (
+    "HandleRegisterBrokerRequest",
+    "HandleHeartbeatRequest",
+    "HandleSessionTimeout",
+    "HandleAlterPartitionRequest",
+    "HandleElectLeaders",
+    "HandleControllerFailover",
+    "HandleReplicaLagTimeout",
+    "HandleIsrShrinkTimeout",
+    "HandleSendAlterPartition",
+    "HandleAlterPartitionResponse",
+    "HandleProduceRequest",
+    "HandleProduceTimeout",
+    "HandleReplicaFetchRequest",
+    "HandleSendReplicaFetch",
+    "HandleReplicaFetchResponse",
+    "HandleReplicaFetchTimeout",
+    "HandleConsumerFetchRequest",
+    "HandleListOffsetsRequest",
+    "HandleDeleteRecordsRequest",
+    "HandleBrokerFlush",
+    "HandleCheckpointHighWatermark",
+    "HandleMetadataUpdate",
+    "HandleSendRegistration",
+    "HandleRegisterBrokerResponse",
+    "HandleSendHeartbeat",
+    "HandleHeartbeatResponse",
+    "HandleControlledShutdown",
+    "HandleControllerRequestTimeout",
+    "HandleBrokerCrash",
+    "HandleBrokerRestart",
+)
+"""The actions of a partition: of its controller, then of brokers."""
+
+OPERATIONS = ("append", "fetch", "latest", "earliest")
 OUTCOMES = ("ok", "fail", "indeterminate")
 
 
@@ -107,9 +141,15 @@ VIOLATION = (
 
 OPERATION = (
     Field("process", pa.int32(), "a client; its operations do not overlap"),
-    Field("op", pa.string(), "append or fetch"),
+    Field("op", pa.string(), "append, fetch, latest or earliest (traces/history.py)"),
     Field("node", pa.int32(), "the node that was asked", "node"),
-    Field("offset", pa.int64(), "append: where; fetch: from where", "offset", nullable=True),
+    Field(
+        "offset",
+        pa.int64(),
+        "append: where; fetch: from where; latest, earliest: what was answered",
+        "offset",
+        nullable=True,
+    ),
     Field(
         "values",
         _list(pa.int64()),
@@ -117,6 +157,7 @@ OPERATION = (
         "offset (0: a LeaderChange)",
         "record value",
     ),
+    Field("end", pa.int64(), "fetch: the visible end that it saw", "offset", nullable=True),
     Field("invoked", pa.int64(), "when the client asked", "virtual us"),
     Field("completed", pa.int64(), "when it knew; null if never", "virtual us", nullable=True),
     Field(
@@ -144,6 +185,15 @@ STATISTICS = tuple(
         ("ignored", "count", "steps that ignored their input"),
         ("changing_or_sending", "count", "steps that changed a row or sent something"),
         ("duration", "virtual us", "when the run ended"),
+        ("shrinks", "count", "changes of metadata that left the ISR smaller"),
+        ("expansions", "count", "changes of metadata that left the ISR larger"),
+        ("shutdowns", "count", "brokers asked to stop cleanly"),
+        ("acked", "count", "appends that were acknowledged"),
+        ("leader_moves", "count", "partition leaders after the first, from the ISR or ELR"),
+        ("unclean_moves", "count", "partition leaders from outside of ISR and ELR"),
+        ("lossy_replicas", "count", "brokers that had lost records at once, at most"),
+        ("zombies", "flag", "1: two brokers believed that they lead"),
+        ("unpromised", "flag", "1: more was lost than the configuration bears"),
     )
 )
 
@@ -593,7 +643,7 @@ def _id_problem(tables: Mapping[str, pa.Table]) -> str | None:
 def _name_problem(tables: Mapping[str, pa.Table]) -> str | None:
     steps, inputs = tables["steps"], tables["inputs"]
     for action in pc.unique(steps["action"]).to_pylist():
-        if action not in ACTIONS:
+        if action not in ACTIONS and action not in PARTITION_ACTIONS:
             return f"steps.action has unknown action {action!r}"
     consumed = pc.take(inputs["type"], steps["input"]).to_pylist()
     for at, (action, kind) in enumerate(zip(steps["action"].to_pylist(), consumed, strict=True)):

@@ -199,12 +199,19 @@ class Producer:
             return []
         return self._given_up(partition, lane, batch, m.error)
 
-    def on_timeout(self, partition: int, request: ProduceRequest, now: int) -> None:
-        """The connection gave up on a request: it may have been served, or may be yet."""
-        for batch in self._lane(partition).batches:
-            if batch.sent == request:
+    def on_timeout(self, partition: int, request: ProduceRequest, now: int) -> list[Completion]:
+        """The connection gave up on a request: it may have been served, or may be yet. Without
+        idempotence it is not sent again.
+        """
+        lane = self._lane(partition)
+        for batch in lane.batches:
+            if batch.sent is not None and batch.sent == request:
                 batch.sent, batch.in_doubt = None, True
+                if not self.config.idempotent:
+                    return self._given_up(partition, lane, batch, "REQUEST_TIMED_OUT")
                 batch.not_before = now + self.config.retry_backoff
+                break
+        return []
 
     def next_time(self, now: int) -> int | None:
         """When `poll` is to be called again, at the latest, if nothing else happens."""

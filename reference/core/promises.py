@@ -129,7 +129,7 @@ def _moved(envelope: Envelope) -> bool:
     return envelope.leader_moves + envelope.unclean_moves > 0 or envelope.zombie
 
 
-def _spared(configuration: Configuration) -> int:
+def spared(configuration: Configuration) -> int:
     """So many replicas may lose records without harm to what was committed."""
     return configuration.min_insync_replicas - 1 if configuration.elr else 0
 
@@ -154,7 +154,7 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "lossy-elr",
         "as many replicas lost records as min.insync.replicas, ELR on",
-        lambda c, e: _partition(c) and c.elr and e.lossy + e.disks_lost > _spared(c),
+        lambda c, e: _partition(c) and c.elr and e.lossy + e.disks_lost > spared(c),
         "a committed record stands on min.insync.replicas replicas for certain, in page cache",
         "P6, P23, C3, C11; KIP-966",
         nothing=True,

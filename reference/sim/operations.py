@@ -6,7 +6,10 @@ from __future__ import annotations
 class Operation:
     """One operation of a client, as it will stand in the history."""
 
-    __slots__ = ("completed", "invoked", "node", "offset", "op", "outcome", "process", "values")
+    __slots__ = (
+        *("completed", "end", "invoked", "node", "offset", "op", "outcome", "process"),
+        "values",
+    )
 
     def __init__(self, process: int, op: str, node: int, invoked: int) -> None:
         self.process = process
@@ -14,11 +17,12 @@ class Operation:
         self.node = node
         self.offset: int | None = None
         self.values: list[int] = []
+        self.end: int | None = None
         self.invoked = invoked
         self.completed: int | None = None
         self.outcome = ""
 
     def fields(self) -> tuple[object, ...]:
         """As `traces.schema.OPERATION` orders them."""
-        what = (self.process, self.op, self.node, self.offset, self.values)
+        what = (self.process, self.op, self.node, self.offset, self.values, self.end)
         return (*what, self.invoked, self.completed, self.outcome)

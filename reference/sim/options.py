@@ -29,8 +29,7 @@ class OptionSet(Generic[T]):
 
     of: the struct that holds them, whose defaults make a run in which nothing goes wrong. kinds:
     the kinds of fault that a run has or has not, and the options that make each. positive: options
-    of at least 1. shares: options per mille. problem: what is wrong with values that are possible
-    each by itself, or empty.
+    of at least 1. shares: options per mille.
     """
 
     def __init__(
@@ -48,7 +47,12 @@ class OptionSet(Generic[T]):
         self._shares = shares
 
     def problem(self, options: T) -> str:
+        """What is wrong with these options together, or empty."""
         return ""
+
+    def settled(self, drawn: dict[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
+        """Drawn values that go with each other and with what was requested."""
+        return drawn
 
     def draw(
         self, stream: Stream, palettes: Mapping[str, Palette], requested: Mapping[str, Any]
@@ -66,7 +70,8 @@ class OptionSet(Generic[T]):
             palette = palettes.get(name)
             value = getattr(self.off, name) if palette is None else _drawn(stream, palette)
             drawn[name] = getattr(self.off, name) if name in switched_off else value
-        return self._options(drawn | self._known(requested))
+        known = self._known(requested)
+        return self._options(self.settled(drawn, known) | known)
 
     def _known(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         names = self.of.__struct_fields__

@@ -124,6 +124,8 @@ class Recorder:
         assert len(steps) == result.handler_calls, (
             f"run {result.run}: {len(steps)} steps recorded, {result.handler_calls} handlers called"
         )
+        for field in schema.STATISTICS:
+            result.statistics.setdefault(field.name, 0)
         result.statistics["ignored"] = sum(map(self._ignored.__getitem__, steps))
         result.statistics["changing_or_sending"] = sum(map(self._changing.__getitem__, steps))
         self.results.append(result)

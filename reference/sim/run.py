@@ -8,17 +8,19 @@ convenience: only ids differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias
 
-from reference.core.messages import Input, Message
-from reference.core.quorum import action_of
-from reference.core.timers import Timeouts
-from reference.core.types import Row
+import msgspec
+
+from reference.sim import faults
 from reference.sim.choices import Chooser, SeededChooser, run_seed
-from reference.sim.faults import OPTIONS
 from reference.sim.memo import Memo
+from reference.sim.partition import options as partition_options
+from reference.sim.partition.machine import PartitionMemo
+from reference.sim.partition.scenario import PartitionScenario
+from reference.sim.partition.scheduler import PartitionSimulation
 from reference.sim.recorder import Recorder, RunResult
-from reference.sim.scenario import Scenario
+from reference.sim.scenario import AnyScenario
 from reference.sim.scenario import scenario as scenario_of
 from reference.sim.scheduler import Simulation
 from traces.schema import PartTables
@@ -26,7 +28,10 @@ from traces.schema import PartTables
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-_memos: dict[tuple[Timeouts, str | None], Memo] = {}
+AnyMemo: TypeAlias = Memo | PartitionMemo
+AnySimulation: TypeAlias = Simulation | PartitionSimulation
+
+_memos: dict[tuple[object, str | None], AnyMemo] = {}
 
 
 class Taken(NamedTuple):
@@ -36,10 +41,11 @@ class Taken(NamedTuple):
     """Virtual microseconds."""
     node: int
     action: str
-    before: Row
-    input: Input
-    after: Row
-    sent: tuple[Message, ...]
+    before: Any
+    """The row of the node, of whatever protocol; likewise the input and the messages."""
+    input: Any
+    after: Any
+    sent: tuple[Any, ...]
     ignored: str
 
 
@@ -68,7 +74,7 @@ def simulate_part(
     simulator broke a law of its own.
     """
     found = scenario_of(scenario)
-    known = _memo(found, bug) if memo else Memo(found.timeouts, bug, enabled=False)
+    known = _memo(found, bug) if memo else _new_memo(found, bug, enabled=False)
     recorder = Recorder(first_run)
     for run in range(first_run, first_run + runs):
         own = run_seed(seed, run)
@@ -97,24 +103,35 @@ def simulate_run(
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: AnyScenario,
     chooser: Chooser,
-    memo: Memo,
+    memo: AnyMemo,
     recorder: Recorder,
     run: int,
     seed: int,
-    options: Mapping[str, Any],
-) -> Simulation:
+    requested: Mapping[str, Any],
+) -> AnySimulation:
     """One run into a recorder. The simulation is returned as it ended."""
-    drawn = OPTIONS.draw(chooser.stream("faults"), scenario.palettes, options)
-    simulation = Simulation(scenario, drawn, chooser, memo, recorder)
+    stream = chooser.stream("faults")
+    simulation: AnySimulation
+    options: msgspec.Struct
+    if isinstance(scenario, PartitionScenario):
+        assert isinstance(memo, PartitionMemo)
+        drawn = partition_options.OPTIONS.draw(stream, scenario.palettes, requested)
+        simulation = PartitionSimulation(scenario, drawn, chooser, memo, recorder)
+        options = drawn
+    else:
+        assert isinstance(memo, Memo)
+        of_quorum = faults.OPTIONS.draw(stream, scenario.palettes, requested)
+        simulation = Simulation(scenario, of_quorum, chooser, memo, recorder)
+        options = of_quorum
     simulation.execute()
     recorder.close_run(
         RunResult(
             run=run,
             seed=seed,
             constants=simulation.constants,
-            options=drawn,
+            options=options,
             handler_calls=simulation.handler_calls,
             verdict=simulation.verdict,
             violations=simulation.violations,
@@ -125,21 +142,32 @@ def simulate(
     return simulation
 
 
-def _memo(scenario: Scenario, bug: str | None) -> Memo:
-    """What this process knows already of steps under these timeouts and rules."""
-    key = (scenario.timeouts, bug)
+def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> AnyMemo:
+    if isinstance(scenario, PartitionScenario):
+        return PartitionMemo(bug, enabled)
+    return Memo(scenario.timeouts, bug, enabled)
+
+
+def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | None]:
+    family = "partition" if isinstance(scenario, PartitionScenario) else scenario.timeouts
+    return family, bug
+
+
+def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:
+    """What this process remembers of a scenario's protocol and rules."""
+    key = _memo_key(scenario, bug)
     memo = _memos.get(key)
     if memo is not None and memo.steps > MEMO_STEPS:
         memo.forget()
         memo = None
     if memo is None:
-        memo = _memos[key] = Memo(scenario.timeouts, bug)
+        memo = _memos[key] = _new_memo(scenario, bug)
     return memo
 
 
 def known_steps(scenario: str, bug: str | None = None) -> int:
     """How many steps this process remembers of a scenario."""
-    memo = _memos.get((scenario_of(scenario).timeouts, bug))
+    memo = _memos.get(_memo_key(scenario_of(scenario), bug))
     return 0 if memo is None else memo.steps
 
 
@@ -158,11 +186,11 @@ def _taken(recorder: Recorder) -> list[Taken]:
             Taken(
                 time=time,
                 node=step.before.node,
-                action=action_of(step.input.value),
+                action=f"Handle{step.input.kind}",
                 before=step.before.row,
                 input=step.input.value,
                 after=step.after.row,
-                sent=tuple([cast(Message, message.value) for _, message in step.sent]),
+                sent=tuple([message.value for _, message in step.sent]),
                 ignored=step.ignored,
             )
         )

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import TypeAlias
 
 import msgspec
 
 from reference.core.timers import Timeouts
 from reference.sim.options import Palette
+from reference.sim.partition.scenario import PARTITION, PartitionScenario
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,10 +80,12 @@ QUORUM = Scenario(
     max_events=20_000,
 )
 
-SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (QUORUM,)}
+AnyScenario: TypeAlias = Scenario | PartitionScenario
+
+SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION)}
 
 
-def scenario(name: str) -> Scenario:
+def scenario(name: str) -> AnyScenario:
     """The scenario of this name. Raises ValueError, naming those there are."""
     found = SCENARIOS.get(name)
     if found is None:

@@ -162,7 +162,7 @@ class Clients:
         position = 0 if client % 2 else self._position[client]
         operation.offset = position
         operation.values = [entry.value for entry in row.log[position : row.high_watermark]]
-        self._position[client] = position + len(operation.values)
+        self._position[client] = operation.end = position + len(operation.values)
         self._close(operation, "ok", client)
 
     def finish(self) -> None:

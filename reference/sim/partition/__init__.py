@@ -1,0 +1,4 @@
+"""One partition, its brokers and its controller in the simulator's world.
+
+Reading order: options, scenario; machine; pace, clients, trouble; scheduler, progress.
+"""

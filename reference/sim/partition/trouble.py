@@ -1,0 +1,192 @@
+"""Who makes trouble for a partition, and who ends it; and what of it counts against the promise.
+
+Law of this file: as in trouble.py, it acts on the world only as the world allows, and stops for
+good when `heal` is called. What was lost is noted in `envelope`, the one thing that promises ask
+for (promises.py).
+
+A broker *has lost* when a crash took records from its log, or made them unreadable, until it is in
+the ISR again: it then holds what is committed. Unless a run is reckless, no more brokers have lost
+at once than the promise allows for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from reference.core.partition_log import ends_batch
+from reference.core.partition_messages import (
+    CONTROLLER,
+    BrokerCrash,
+    BrokerRestart,
+    ControlledShutdown,
+    ControllerFailover,
+    ElectLeaders,
+    Input,
+)
+from reference.core.partition_types import UNDEFINED, BrokerRow, ControllerRow
+from reference.core.promises import Envelope, spared
+from reference.sim.choices import Stream, chance, pick
+from reference.sim.faults import Partition
+from reference.sim.network import Network
+from reference.sim.partition.options import (
+    Election,
+    Failover,
+    Outage,
+    PartitionOptions,
+    Shutdown,
+    Standstill,
+    configuration_of,
+    draw_calm,
+    draw_episode,
+)
+
+FIRST_CALM_MS = 700
+RESTART_MS = 40
+
+
+class World(Protocol):
+    """What trouble needs of the simulation."""
+
+    brokers: tuple[int, ...]
+
+    @property
+    def controller(self) -> ControllerRow: ...
+    def row(self, node: int) -> BrokerRow: ...
+    def is_running(self, node: int) -> bool: ...
+    def give(self, node: int, input: Input) -> object: ...
+    def stand_still(self, node: int, what: str, lasts: int) -> None: ...
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
+
+
+class Trouble:
+    """The faults of one run, other than those of single messages."""
+
+    def __init__(
+        self, options: PartitionOptions, stream: Stream, world: World, network: Network
+    ) -> None:
+        self._options = options
+        self._stream = stream
+        self._world = world
+        self._network = network
+        self._over = False
+        self._spared = spared(configuration_of(options))
+        self._has_lost: set[int] = set()
+        self._most_lost = self._unclean_moves = self._moves = 0
+        self._zombie = False
+        self.crashes = self.lossy_crashes = self.partitions = self.shutdowns = 0
+
+    def start(self) -> None:
+        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
+
+    def _calm(self, _: int) -> None:
+        delay = draw_calm(self._stream, self._options)
+        self._world.call(1000 * delay, self._episode, 0)
+
+    def _episode(self, _: int) -> None:
+        if self._over:
+            return
+        world = self._world
+        partition = world.controller.partition
+        leader = partition.leader if partition.leader >= 0 else None
+        episode = draw_episode(self._stream, self._options, world.brokers, leader, partition.isr)
+        match episode:
+            case Partition():
+                self.partitions += 1
+                self._network.begin(episode)
+                world.call(1000 * episode.lasts_ms, lambda _: self._mend(episode), 0)
+            case Outage():
+                for node, lasts in zip(episode.nodes, episode.lasts_ms, strict=True):
+                    if world.is_running(node):
+                        self._stop(node)
+                        world.call(1000 * lasts, self._restart, node)
+            case Shutdown():
+                self._shut_down(episode)
+            case Standstill():
+                world.stand_still(episode.node, episode.what, 1000 * episode.lasts_ms)
+            case Election():
+                world.give(CONTROLLER, ElectLeaders(episode.election))
+            case Failover():
+                world.give(CONTROLLER, ControllerFailover())
+        self._calm(0)
+
+    def _mend(self, partition: Partition) -> None:
+        if not self._over:
+            self._network.end(partition)
+
+    def _shut_down(self, episode: Shutdown) -> None:
+        if self._world.row(episode.node).status == "Running":
+            self.shutdowns += 1
+            self._world.give(episode.node, ControlledShutdown())
+            # It stops when the controller lets it; by then it may have been killed instead.
+            self._world.call(1000 * (episode.lasts_ms + 500), self._restart, episode.node)
+
+    def _stop(self, node: int) -> None:
+        row = self._world.row(node)
+        keep, corrupt = self._damage(node, row)
+        self.crashes += 1
+        if keep < len(row.log) or corrupt != UNDEFINED:
+            self.lossy_crashes += 1
+            self._has_lost.add(node)
+            self._most_lost = max(self._most_lost, len(self._has_lost))
+        self._world.give(node, BrokerCrash(keep, corrupt))
+
+    def _damage(self, node: int, row: BrokerRow) -> tuple[int, int]:
+        """Where the log will end, and its first unreadable batch."""
+        end, options = len(row.log), self._options
+        if end == row.flushed or not chance(self._stream, options.lossy):
+            return end, UNDEFINED
+        if not options.reckless and len(self._has_lost | {node}) > self._spared:
+            return end, UNDEFINED
+        ends = [o for o in range(row.flushed, end) if not o or ends_batch(row.log[o - 1])]
+        cut = pick(self._stream, ends[::-1] or [row.flushed])
+        if ends and chance(self._stream, options.corrupt):
+            return end, cut
+        return cut, UNDEFINED
+
+    def _restart(self, node: int) -> None:
+        if self._world.row(node).status == "Down":
+            self._world.give(node, BrokerRestart())
+
+    # --- What happened, for the promise
+
+    def controller_stepped(self, before: ControllerRow, after: ControllerRow) -> None:
+        """Notes elections, and who is in the ISR again after a loss."""
+        old, new = before.partition, after.partition
+        if new.leader_epoch > old.leader_epoch and new.leader >= 0 and old.leader_epoch > 0:
+            clean = new.leader in old.isr or new.leader in old.elr
+            self._moves += clean
+            self._unclean_moves += not clean
+        if self._has_lost:
+            for node in [n for n in self._has_lost if n in new.isr]:
+                # The registration that it crashed under may be in the ISR still.
+                row = self._world.row(node)
+                at = self._world.brokers.index(node)
+                known = after.registrations[at]
+                if row.broker_epoch == known.epoch and not known.fenced:
+                    self._has_lost.discard(node)
+
+    def two_leaders(self) -> None:
+        self._zombie = True
+
+    def envelope(self) -> Envelope:
+        return Envelope(
+            leader_moves=self._moves,
+            unclean_moves=self._unclean_moves,
+            lossy=self._most_lost,
+            network_partitions=self.partitions,
+            zombie=self._zombie,
+        )
+
+    def heal(self) -> None:
+        """Ends all trouble for good."""
+        self._over = True
+        self._network.heal()
+        for node in self._world.brokers:
+            self._world.call(1000 * RESTART_MS, self._revive, node)
+
+    def _revive(self, node: int) -> None:
+        """Whoever is down, or about to be, comes back."""
+        if self._world.row(node).status == "ShuttingDown":
+            self._world.call(1000 * RESTART_MS, self._revive, node)
+        self._restart(node)
