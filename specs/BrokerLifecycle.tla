@@ -139,12 +139,17 @@ Step_HandleControllerRequestTimeout(n, row, input) ==
 (* was not flushed, or at the flushed end.                                  *)
 IsBatchEnd(log, offset) == offset = 0 \/ EndsBatch(log[offset])
 
+(* A log that has lost everything is one that begins, and ends, where its   *)
+(* start says (LogLoader).                                                  *)
+DurableEnd(row) == IF row.flushed < row.logStart THEN row.logStart ELSE row.flushed
+
 MayKeep(row, keep) ==
-  keep \in row.flushed..EndOffset(row.log) /\ (keep = row.flushed \/ IsBatchEnd(row.log, keep))
+  /\ keep \in DurableEnd(row)..EndOffset(row.log)
+  /\ keep = DurableEnd(row) \/ IsBatchEnd(row.log, keep)
 
 MayCorrupt(row, keep, corrupt) ==
   \/ corrupt = Undefined
-  \/ corrupt \in row.flushed..(keep - 1) /\ IsBatchEnd(row.log, corrupt)
+  \/ corrupt \in DurableEnd(row)..(keep - 1) /\ IsBatchEnd(row.log, corrupt)
 
 (* `keep`: what is left of the log.  `corrupt`: the first bad batch in it.  *)
 (* A process crash keeps everything; a machine crash what was flushed, and  *)

@@ -197,11 +197,14 @@ MonotonicTrueHighWatermarkStep ==
          => rows'[n].highWatermark >= rows[n].highWatermark
 MonotonicTrueHighWatermark == [][MonotonicTrueHighWatermarkStep]_vars
 
-(* A value is answered when enough copies of it exist, or some were deleted.*)
+(* A value is answered when enough copies of it exist, or some were deleted *)
+(* or lost: a member of the ISR that has crashed since it confirmed a       *)
+(* record counts until the controller hears of it.                          *)
 AckedHasMinIsrCopiesStep ==
   \A value \in acked' \ acked :
-    Cardinality({n \in Brokers : value \in ValuesIn(rows'[n].log) \/ rows'[n].logStart > 0})
-      >= MinCopies
+    Cardinality({n \in Brokers : \/ value \in ValuesIn(rows'[n].log)
+                                \/ rows'[n].logStart > 0
+                                \/ rows'[n].brokerEpoch = Undefined}) >= MinCopies
 AckedHasMinIsrCopies == [][AckedHasMinIsrCopiesStep]_vars
 
 (* Clients send a value once, or again and again as idempotent producers.   *)

@@ -316,14 +316,19 @@ class BrokerHandlers(HighWatermarkSteps):
         """
         return offset == 0 or ends_batch(log[offset - 1])
 
+    def durable_end(self, row: BrokerRow) -> int:
+        """A log that has lost everything is one that begins, and ends, where its start says
+        (LogLoader).
+        """
+        return max(row.flushed, row.log_start)
+
     def may_keep(self, row: BrokerRow, keep: int) -> bool:
-        return row.flushed <= keep <= len(row.log) and (
-            keep == row.flushed or self.is_batch_end(row.log, keep)
-        )
+        end = self.durable_end(row)
+        return end <= keep <= len(row.log) and (keep == end or self.is_batch_end(row.log, keep))
 
     def may_corrupt(self, row: BrokerRow, keep: int, corrupt: int) -> bool:
         return corrupt == UNDEFINED or (
-            row.flushed <= corrupt < keep and self.is_batch_end(row.log, corrupt)
+            self.durable_end(row) <= corrupt < keep and self.is_batch_end(row.log, corrupt)
         )
 
     def handle_broker_crash(

@@ -491,10 +491,14 @@ def acked_has_min_isr_copies(
     history: PartitionHistory,
     handlers: BrokerHandlers,
 ) -> str | None:
-    """A value is answered when enough copies of it exist, or some were deleted."""
+    """A value is answered when enough copies of it exist, or some were deleted or lost: a member
+    of the ISR that has crashed since it confirmed a record counts until the controller hears of it.
+    """
     for value in sorted(history.acked - history.acked_before):
         copies = [
-            n for n, row in after.rows.items() if value in values_in(row.log) or row.log_start > 0
+            n
+            for n, row in after.rows.items()
+            if value in values_in(row.log) or row.log_start > 0 or row.broker_epoch == UNDEFINED
         ]
         if len(copies) < handlers.constants.effective_min_isr:
             return f"value {value} was acked with copies on {copies} only"

@@ -23,7 +23,7 @@ from reference.core.partition_types import (
     PartitionConstants,
 )
 from tests.conformance.partition_values import PartitionValues, frame
-from tests.reference.core.partition_walks import PartitionWalk, Step
+from tests.reference.core.partition_walks import Moves, PartitionWalk, Step
 from tla_utils import CheckOptions, Value, check_steps
 
 pytestmark = pytest.mark.tlc
@@ -42,7 +42,7 @@ def walked(
     constants: PartitionConstants, walks: int, length: int, rules: PartitionRules | None = None
 ) -> Iterator[Step]:
     for seed in range(walks):
-        yield from PartitionWalk(constants, seed, rules).steps(length)
+        yield from PartitionWalk(constants, seed, rules, Moves(delete=0.1)).steps(length)
 
 
 def verdicts(
@@ -70,7 +70,7 @@ def test_every_step_is_one_of_the_specification(
 def test_the_walks_get_somewhere() -> None:
     """Every handler has had an effect, and what is hard to reach was reached."""
     seen: Counter[str] = Counter()
-    for step in walked(MAIN, 12, 150):
+    for step in walked(MAIN, 16, 150):
         if not step.outcome.ignored:
             seen[type(step.input).__name__] += 1
         if step.node != CONTROLLER:

@@ -105,7 +105,7 @@ PARTITION = PartitionScenario(
         "metadata_ms": ((1, 60), (1, 400)),
         "partitions": ((1, 2), (1, 4)),
         "crashes": ((1, 3), (1, 5)),
-        "racks": ((1, 2),),
+        "racks": ((1, 0), (1, 1)),
         "shutdowns": ((1, 2),),
         "elections": ((1, 2), (1, 4)),
         "slow": ((1, 3), (1, 5)),

@@ -259,9 +259,9 @@ class PartitionSimulation:
             self._expansions += len(now.isr) > len(was.isr)
             self._leader_changes += now.leader >= 0 and now.leader_epoch > was.leader_epoch
         self._trouble.controller_stepped(old, new)
-        self._judge_promise()
+        self.judge_promise()
 
-    def _judge_promise(self) -> None:
+    def judge_promise(self) -> None:
         if (
             self._promised
             and promised(configuration_of(self._options), self._trouble.envelope()).nothing
@@ -305,11 +305,8 @@ class PartitionSimulation:
     def _follow_up(self, node: int, step: Step) -> None:
         notable = step.notable
         self._truncations += bool(notable & TRUNCATED)
-        if notable & STATUS:
-            if step.after.row.status == "Down":
-                self._judge_promise()
-            elif not step.before.running:
-                self._read_soon(node)
+        if notable & STATUS and not step.before.running:
+            self._read_soon(node)
         row: BrokerRow = step.after.row
         if row.role == "Leader":
             if notable & LEADERSHIP and any(

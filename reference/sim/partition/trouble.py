@@ -56,6 +56,10 @@ class World(Protocol):
     def is_running(self, node: int) -> bool: ...
     def give(self, node: int, input: Input) -> object: ...
     def stand_still(self, node: int, what: str, lasts: int) -> None: ...
+    def judge_promise(self) -> None:
+        """More was lost: perhaps more than what is promised allows for."""
+        ...
+
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
@@ -129,6 +133,7 @@ class Trouble:
             self.lossy_crashes += 1
             self._has_lost.add(node)
             self._most_lost = max(self._most_lost, len(self._has_lost))
+            self._world.judge_promise()
         self._world.give(node, BrokerCrash(keep, corrupt))
 
     def _damage(self, node: int, row: BrokerRow) -> tuple[int, int]:

@@ -245,11 +245,11 @@ class PartitionWalk:
 
     def crash(self, row: BrokerRow) -> BrokerCrash:
         chance = self.chance
-        keep = len(row.log)
+        keep, durable = len(row.log), max(row.flushed, row.log_start)
         if chance.random() < self.moves.lossy:
-            ends = [o for o in range(row.flushed, keep + 1) if not o or ends_batch(row.log[o - 1])]
-            keep = chance.choice([row.flushed, *ends])
-        ends = [o for o in range(row.flushed, keep) if not o or ends_batch(row.log[o - 1])]
+            ends = [o for o in range(durable, keep + 1) if not o or ends_batch(row.log[o - 1])]
+            keep = chance.choice([durable, *ends])
+        ends = [o for o in range(durable, keep) if not o or ends_batch(row.log[o - 1])]
         corrupt = ends and chance.random() < self.moves.corrupt
         return BrokerCrash(keep, chance.choice(ends) if corrupt else UNDEFINED)
 
