@@ -110,7 +110,7 @@ Step_HandleSendReplicaFetch(n, row, input) ==
 TruncateTo(row, offset) ==
   LET log == Prefix(row.log, offset)
       cut == [row EXCEPT
-                !.log = log, !.flushed = MinOf(@, offset),
+                !.log = log, !.logStart = MinOf(@, offset), !.flushed = MinOf(@, offset),
                 !.epochCache = CacheAfterTruncation(row, offset),
                 !.producers = ProducersAfterTruncation(row, log),
                 !.highWatermark = MinOf(@, offset)]

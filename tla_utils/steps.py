@@ -68,13 +68,15 @@ class StepFrame:
     It may define any name but those of Integers and Sequences, and those that begin with SB_.
     constants: cfg text that gives its constants values and makes substitutions; it goes into the
     cfg as it is. outcome_columns: for fields of an outcome that are called differently from the
-    column they stand for, field -> column.
+    column they stand for, field -> column. definitions: TLA+ text of the root module, for constants
+    that a cfg cannot write (sequences): the cfg then substitutes an operator that stands here.
     """
 
     module: str
     libraries: Sequence[Path]
     constants: str = ""
     outcome_columns: Mapping[str, str] = field(default_factory=dict)
+    definitions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ def batch_module(
         f"VARIABLE SB_id\nSB_Init == SB_id \\in 0..{len(rows)}\n"
         "SB_Next == FALSE /\\ UNCHANGED SB_id\n"
     )
-    return ModuleText(ROOT_MODULE, f"{head}\n{definitions}\n{counter}\n{tail}====\n")
+    own = f"{frame.definitions.rstrip()}\n" if frame.definitions else ""
+    return ModuleText(ROOT_MODULE, f"{head}\n{own}{definitions}\n{counter}\n{tail}====\n")
 
 
 def batch_cfg(frame: StepFrame, invariant: str) -> str:

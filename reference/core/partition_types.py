@@ -98,7 +98,7 @@ PartitionRole: TypeAlias = Literal["None", "Leader", "Follower"]
 Kind: TypeAlias = Literal["None", "Expand", "Shrink"]
 
 
-class PartitionConstants(msgspec.Struct, frozen=True):
+class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field="protocol"):
     """The constants of specs/PartitionRules.tla. Not decisions that a bug may replace: properties
     use them.
     """

@@ -206,6 +206,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
         return replace(
             row,
             log=log,
+            log_start=min(row.log_start, offset),
             flushed=min(row.flushed, offset),
             epoch_cache=cache,
             producers=self.rules.producers_after_truncation(row, log),

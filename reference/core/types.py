@@ -72,7 +72,7 @@ AWAITING: Connection = "Awaiting"
 BACKING_OFF: Connection = "BackingOff"
 
 
-class Constants(msgspec.Struct, frozen=True):
+class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol"):
     """Who votes (Q1: the static voter set of kraft.version 0), and what a majority is.
 
     The twin of specs/VoterSet.tla. Not a decision that a bug may replace: properties use it.

@@ -1,11 +1,13 @@
 """Recorded values as values of the specification: the total function `abstract` of law L1.
 
-The reference keeps its state in the fields of specs/QuorumHandlers.tla under snake-case names. What
-differs in form is listed in three tables and nowhere else:
+The reference keeps its state in the fields of specs/QuorumHandlers.tla, PartitionRow.tla and
+PartitionController.tla under snake-case names. What differs in form is listed in three tables for
+each protocol and nowhere else:
 
     FIELDS      the name of each field, here and in the spec
     SETS        fields that are sorted tuples here and sets there
-    BY_VOTER    fields that are tuples aligned with the voters here and functions on voters there
+    BY_VOTER    fields that are tuples aligned with the voters here and functions on voters there;
+                BY_BROKER the same for brokers
 
 Everything else follows from the type: a struct is a record, a tagged struct a record with the
 field `type`, a tuple a sequence, a number or a string itself.
@@ -17,14 +19,15 @@ values with the same abstraction are equal, so a verdict on the abstraction is o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from reference.core.messages import Input, Message
-from reference.core.types import Constants, Row
+from reference.core.partition_types import PartitionConstants
+from reference.core.types import Constants
 from tla_utils import Record, Value, function
 from tla_utils.errors import ToolError
+from traces.jobs.protocols import AnyConstants
 
 # One line per kind of value that has the field first; a name means the same wherever it occurs.
 FIELDS: Final[Mapping[str, str]] = {
@@ -74,6 +77,109 @@ FIELDS: Final[Mapping[str, str]] = {
 SETS: Final = frozenset({"granted", "rejected", "fetched_voters", "unacked", "parked"})
 BY_VOTER: Final = frozenset({"end_offsets", "connections"})
 
+PARTITION_FIELDS: Final[Mapping[str, str]] = {
+    # a broker's row
+    "status": "status",
+    "incarnation": "incarnation",
+    "broker_epoch": "brokerEpoch",
+    "previous_epoch": "previousEpoch",
+    "clean_shutdown": "cleanShutdown",
+    "image": "image",
+    "controller_request": "controllerRequest",
+    "alter_request": "alterRequest",
+    "log": "log",
+    "log_start": "logStart",
+    "flushed": "flushed",
+    "corrupt": "corrupt",
+    "epoch_cache": "epochCache",
+    "checkpoint": "checkpoint",
+    "producers": "producers",
+    "high_watermark": "highWatermark",
+    "role": "role",
+    "leader": "leader",
+    "leader_epoch": "leaderEpoch",
+    "partition_epoch": "partitionEpoch",
+    "epoch_start": "epochStart",
+    "isr": "isr",
+    "pending": "pending",
+    "remotes": "remotes",
+    "parked": "parked",
+    "last_fetched_epoch": "lastFetchedEpoch",
+    "fetching": "fetching",
+    # the controller's
+    "registrations": "registrations",
+    "partition": "partition",
+    "offset": "offset",
+    "contacts": "contacts",
+    # what rows consist of
+    "brokers": "brokers",
+    "epoch": "epoch",
+    "fenced": "fenced",
+    "stopping": "stopping",
+    "elr": "elr",
+    "last_known_leader": "lastKnownLeader",
+    "recovering": "recovering",
+    "broker": "broker",
+    "registration": "registration",
+    "record_offset": "recordOffset",
+    "live": "live",
+    "metadata_offset": "metadataOffset",
+    "shutdown_offset": "shutdownOffset",
+    "end_offset": "endOffset",
+    "caught_up": "caughtUp",
+    "kind": "kind",
+    "refused": "refused",
+    "request": "request",
+    "required": "required",
+    "start": "start",
+    "value": "value",
+    "producer": "producer",
+    "producer_epoch": "producerEpoch",
+    "sequence": "sequence",
+    "first": "first",
+    "last": "last",
+    "batches": "batches",
+    # messages
+    "source": "source",
+    "destination": "destination",
+    "error": "error",
+    "want_fence": "wantFence",
+    "want_shut_down": "wantShutDown",
+    "is_caught_up": "isCaughtUp",
+    "is_fenced": "isFenced",
+    "should_shut_down": "shouldShutDown",
+    "records": "records",
+    "fetch_offset": "fetchOffset",
+    "diverging": "diverging",
+    "client": "client",
+    "acks": "acks",
+    "values": "values",
+    "from_follower": "fromFollower",
+    "timestamp": "timestamp",
+    # other inputs
+    "election": "election",
+    "keep": "keep",
+    "replica": "replica",
+}
+PARTITION_SETS: Final = frozenset({"isr", "elr", "producers", "parked", "fetching"})
+BY_BROKER: Final = frozenset({"brokers", "remotes", "registrations", "contacts"})
+
+
+class _Forms(NamedTuple):
+    """The three tables of a protocol, and the nodes that tuples by node are aligned with."""
+
+    fields: Mapping[str, str]
+    sets: frozenset[str]
+    by_node: frozenset[str]
+    nodes: tuple[int, ...]
+
+
+def _forms(constants: AnyConstants) -> _Forms:
+    if isinstance(constants, Constants):
+        return _Forms(FIELDS, SETS, BY_VOTER, constants.voters)
+    return _Forms(PARTITION_FIELDS, PARTITION_SETS, BY_BROKER, constants.brokers)
+
+
 # The input of a node's first step, which nothing causes; the frame does not look at it.
 INIT_INPUT: Final = Record(type="Init")
 
@@ -81,20 +187,21 @@ INIT_INPUT: Final = Record(type="Init")
 class Abstraction:
     """The abstraction under one set of constants, which say whom the tuples by voter belong to."""
 
-    def __init__(self, constants: Constants) -> None:
+    def __init__(self, constants: AnyConstants) -> None:
         self.constants = constants
+        self._forms = _forms(constants)
         # Logs, caches and connections of thousands of rows are a few hundred values.
         self._known: dict[tuple[str, object], Value] = {}
 
-    def row(self, row: Row) -> Value:
-        """The row as the spec's record of 20 fields."""
+    def row(self, row: Any) -> Value:
+        """The row as the spec's record."""
         return self._value(row)
 
-    def input(self, input: Input | None) -> Value:
+    def input(self, input: Any) -> Value:
         """A message, a timer or another input as a record; None is the input of an Init step."""
         return INIT_INPUT if input is None else self._value(input)
 
-    def sent(self, sent: Iterable[Message]) -> Value:
+    def sent(self, sent: Iterable[Any]) -> Value:
         """Sent messages as a set. That none stands twice is a check of its own (checks.py)."""
         return frozenset(self._value(message) for message in sent)
 
@@ -109,11 +216,11 @@ class Abstraction:
 
     def _record(self, struct: msgspec.Struct) -> Value:
         fields: dict[str, Value] = {}
-        tag = struct.__struct_config__.tag
-        if tag is not None:
-            fields["type"] = str(tag)
+        config = struct.__struct_config__
+        if config.tag is not None:
+            fields[str(config.tag_field)] = str(config.tag)
         for name in struct.__struct_fields__:
-            spec_name = FIELDS.get(name)
+            spec_name = self._forms.fields.get(name)
             if spec_name is None:
                 raise ToolError(f"the field {name} of {type(struct).__name__} has no spec name")
             fields[spec_name] = self._field(name, getattr(struct, name))
@@ -131,24 +238,38 @@ class Abstraction:
 
     def _tuple(self, name: str, value: tuple[object, ...]) -> Value:
         items = [self._value(item) for item in value]
-        if name in SETS:
+        if name in self._forms.sets:
             members = frozenset(items)
             if len(members) != len(items):
                 raise ToolError(f"the set {name} was recorded with a member that stands twice")
             return members
-        if name in BY_VOTER:
-            if len(items) != len(self.constants.voters):
-                raise ToolError(
-                    f"{name} was recorded with {len(items)} entries for the voters "
-                    f"{self.constants.voters}"
-                )
-            return function(zip(self.constants.voters, items, strict=True))
+        if name in self._forms.by_node:
+            nodes = self._forms.nodes
+            if len(items) != len(nodes):
+                raise ToolError(f"{name} was recorded with {len(items)} entries for {nodes}")
+            return function(zip(nodes, items, strict=True))
         return tuple(items)
 
 
-def cfg_constants(constants: Constants) -> str:
+def cfg_constants(constants: AnyConstants) -> str:
     """The constants as TLC's configuration names them (L8)."""
+    if isinstance(constants, PartitionConstants):
+        return (
+            f"CONSTANTS\n  MinInsyncReplicas = {constants.min_insync_replicas}\n"
+            f"  ElrEnabled = {str(constants.elr_enabled).upper()}\n"
+            f"  UncleanElection = {str(constants.unclean_election).upper()}\n"
+            f"  FetchMaxRecords = {constants.fetch_max_records}\n"
+            "  Replicas <- ReplicaList\n"
+        )
     voters = ", ".join(str(voter) for voter in constants.voters)
     return (
         f"CONSTANTS\n  Voters = {{{voters}}}\n  FetchMaxRecords = {constants.fetch_max_records}\n"
     )
+
+
+def constant_definitions(constants: AnyConstants) -> str:
+    """What a configuration cannot write: it knows no sequences."""
+    if isinstance(constants, PartitionConstants):
+        replicas = ", ".join(str(replica) for replica in constants.replicas)
+        return f"ReplicaList == <<{replicas}>>\n"
+    return ""

@@ -36,7 +36,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from reference.core.messages import Append, FetchResponse, Input, Message
+from reference.core.messages import Append, FetchResponse, Input
 from reference.core.types import LEADER_CHANGE, NOBODY, Constants, Entry, Log, Row
 from tla_utils.errors import ToolError
 
@@ -70,14 +70,17 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Step(NamedTuple):
-    """One recorded step. `input` is None for the Init step, whose `before` is its `after`."""
+    """One recorded step. `input` is None for the Init step, whose `before` is its `after`.
+
+    Rows, inputs and messages are those of some protocol (protocols.py).
+    """
 
     action: str
     node: int
-    before: Row
-    input: Input | None
-    after: Row
-    sent: tuple[Message, ...]
+    before: Any
+    input: Any
+    after: Any
+    sent: tuple[Any, ...]
     ignored: str
 
 

@@ -14,11 +14,13 @@ other, are a behaviour of the specification is said here:
                        the guarantee of specs/Network.tla (L3). Loss, duplication, reordering are
                        free; invention, alteration and misdelivery are not. Timers, client
                        requests, crashes need no sender.
+    MetadataRead       what a broker reads of the metadata log was written there before, as it is:
+                       the abstract log that specs/PartitionController.tla writes (C0)
     NothingWhenDown    a node that is not running receives no message (`LiftMessages`)
     SentOnce           no step sends one message twice: the spec's set would not show it (L6)
-    WellFormed         a step is one of a voter, its rows have an entry for each voter where they
-                       must, and their sets are sets. Other steps have no form in the spec; they are
-                       not judged, and this finding says so.
+    WellFormed         a step is one of a node of the cluster, its rows have an entry for each node
+                       where they must, and their sets are sets. Other steps have no form in the
+                       spec; they are not judged, and this finding says so.
 
 Every check works on recorded data, never on canonical forms. Each has a planted fault in
 tests/conformance that it alone must report.
@@ -37,11 +39,17 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from reference.core.messages import MESSAGES, encode
-from reference.core.types import Row, initial_row
+from reference.core.partition_messages import (
+    METADATA_LOG,
+    MetadataRecord,
+    MetadataRecords,
+    MetadataUpdate,
+)
+from reference.core.partition_types import INITIAL_OFFSET
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
+from traces.jobs.protocols import KINDS, MESSAGES, needs_no_sender, nodes_of
 
-_encode_row = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
@@ -56,10 +64,10 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 def content_addressed(part: Part) -> Iterator[Finding]:
     """rows and inputs are stored once, under the digest of what they hold"""
     bad_rows = _badly_stored(
-        part.row_digests, part.row_names, part.row_bodies, [_encode_row(row) for row in part.rows]
+        part.row_digests, part.row_names, part.row_bodies, [_encode(row) for row in part.rows]
     )
     bad_inputs = _badly_stored(
-        part.input_digests, part.input_names, part.input_bodies, [encode(i) for i in part.inputs]
+        part.input_digests, part.input_names, part.input_bodies, [_encode(i) for i in part.inputs]
     )
     for number, kind in enumerate(part.input_types):
         if type(part.inputs[number]).__name__ != kind:
@@ -128,12 +136,14 @@ def first_rows_initial(part: Part) -> Iterator[Finding]:
     order, first = part.by_node
     begun = order[first]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
-    rows = part.before[part.taken[begun]]
-    for code, constants in enumerate(part.constants):
-        initial = initial_row(constants)
-        other = np.array([row != initial for row in part.rows], dtype=np.bool_)
-        of_code = part.run_constants[part.run_at[begun]] == code
-        wrong[begun] |= of_code & other[rows]
+    steps = part.taken[begun]
+    cases = np.stack([part.run_constants[part.run_at[begun]], part.step_kind[steps]], axis=1)
+    for code, kind in np.unique(cases, axis=0).tolist():
+        initial = KINDS[kind].initial(part.constants[code])
+        rows = part.before[steps]
+        other = {int(row): part.rows[row] != initial for row in np.unique(rows)}
+        mine = (cases == (code, kind)).all(axis=1)
+        wrong[begun] |= mine & np.array([other[row] for row in rows.tolist()], dtype=np.bool_)
     yield from _first_in_runs(
         part,
         "FirstRowsInitial",
@@ -192,7 +202,12 @@ def steps_counted(part: Part) -> Iterator[Finding]:
 def provenanced(part: Part) -> Iterator[Finding]:
     """a delivered message was sent before, in this run, to this node, as it is"""
     destination = part.input_destination[part.input[part.taken]]
-    delivered = np.flatnonzero(destination != NOT_A_MESSAGE)
+    from_outside = np.array(
+        [isinstance(m, MESSAGES) and needs_no_sender(m) for m in part.inputs], dtype=np.bool_
+    )
+    needs_sender = ~from_outside[part.input[part.taken]]
+    delivered = np.flatnonzero((destination != NOT_A_MESSAGE) & needs_sender)
+    astray = (destination != NOT_A_MESSAGE) & (destination != part.node[part.taken])
     sent_by = np.repeat(np.arange(len(part.taken)), part.sent.lengths[part.taken])
     message = _gather(part)
     # A message of a run as one number. Occurrences ascend, so the first one found sent it first.
@@ -205,9 +220,8 @@ def provenanced(part: Part) -> Iterator[Finding]:
     known[known] = sent[place[known]] == wanted[known]
     earlier = known.copy()
     earlier[known] = first_sent[place[known]] < delivered[known]
-    misdelivered = destination[delivered] != part.node[part.taken[delivered]]
-    wrong = np.zeros(len(part.taken), dtype=np.bool_)
-    wrong[delivered] = ~earlier | misdelivered
+    wrong = astray.copy()
+    wrong[delivered] |= ~earlier
     ever = dict(zip(delivered.tolist(), known.tolist(), strict=True))
 
     def explain(o: Occurrence) -> str:
@@ -217,6 +231,37 @@ def provenanced(part: Part) -> Iterator[Finding]:
         return f"a {o.kind} was delivered to node {o.node} {when}"
 
     yield from _first_in_runs(part, "Provenanced", wrong, explain)
+
+
+def metadata_read(part: Part) -> Iterator[Finding]:
+    """what a broker reads of the metadata log was written there before, as it is"""
+    writes = [isinstance(m, MetadataRecords) and m.destination == METADATA_LOG for m in part.inputs]
+    reads = np.array([isinstance(m, MetadataUpdate) for m in part.inputs], dtype=np.bool_)
+    if not reads.any():
+        return
+    wrong = np.zeros(len(part.taken), dtype=np.bool_)
+    reading = reads[part.input[part.taken]]
+    log: list[MetadataRecord] = []
+    run = -1
+    writing = _any_of_list(np.array(writes, dtype=np.bool_)[part.sent.items], part.sent.offsets)
+    for at in np.flatnonzero(reading | writing[part.taken]).tolist():
+        if part.run_at[at] != run:
+            log, run = [], int(part.run_at[at])
+        step = part.taken[at]
+        if reading[at]:
+            read = part.inputs[part.input[step]]
+            start = read.offset - INITIAL_OFFSET
+            written = tuple(log[start : start + len(read.records)]) if start >= 0 else ()
+            wrong[at] = not read.records or written != read.records
+        for number in part.sent[step].tolist():
+            if writes[number]:
+                log += part.inputs[number].records
+    yield from _first_in_runs(
+        part,
+        "MetadataRead",
+        wrong,
+        lambda o: f"broker {o.node} read metadata that nobody had written",
+    )
 
 
 def _gather(part: Part) -> Ints:
@@ -262,16 +307,11 @@ def ill_formed(part: Part) -> Mask:
         mine = part.step_constants == code
         rows = np.zeros(len(part.rows), dtype=np.bool_)
         for row in np.unique([part.before[mine], part.after[mine]]).tolist():
-            rows[row] = not _is_row_of(constants.voters, part.rows[row])
-        bad = rows[part.before] | rows[part.after] | ~np.isin(part.node, constants.voters)
-        ill |= mine & bad
+            kind = KINDS[part.row_kind[row]]
+            rows[row] = not kind.has_form(constants, part.rows[row])
+        strangers = ~np.isin(part.node, nodes_of(constants))
+        ill |= mine & (rows[part.before] | rows[part.after] | strangers)
     return ill
-
-
-def _is_row_of(voters: Sequence[int], row: Row) -> bool:
-    aligned = len(row.end_offsets) == len(row.connections) == len(voters)
-    sets = (row.granted, row.rejected, row.fetched_voters, row.unacked, row.parked)
-    return aligned and all(len(set(members)) == len(members) for members in sets)
 
 
 def well_formed(part: Part) -> Iterator[Finding]:
@@ -280,7 +320,9 @@ def well_formed(part: Part) -> Iterator[Finding]:
         part,
         "WellFormed",
         ill_formed(part)[part.taken],
-        lambda o: f"{o.action} of node {o.node}: no voter, or a row that is none of its voters",
+        lambda o: (
+            f"{o.action} of node {o.node}: a stranger, or a row that is none of its cluster's"
+        ),
     )
 
 
@@ -292,6 +334,7 @@ CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
     "Chained": chained,
     "StepsCounted": steps_counted,
     "Provenanced": provenanced,
+    "MetadataRead": metadata_read,
     "NothingWhenDown": nothing_when_down,
     "SentOnce": sent_once,
     "WellFormed": well_formed,

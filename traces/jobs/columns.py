@@ -13,26 +13,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from reference.core.messages import MESSAGES, Input, Message, decode_input
-from reference.core.types import Constants, Row, is_running
 from traces.jobs.canonical import Step
+from traces.jobs.protocols import (
+    KINDS,
+    MESSAGES,
+    AnyConstants,
+    decode_constants,
+    decode_input,
+    kind_of,
+)
 from traces.schema import PartTables, TraceError, digest
+
+__all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged", "decode_constants"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-T = TypeVar("T")
 
 NOT_A_MESSAGE = -1
 """The destination of an input that is no message."""
-
-_decode_row = msgspec.msgpack.Decoder(Row).decode
 
 
 @dataclass(frozen=True)
@@ -105,17 +110,35 @@ class Part:
         self.input_types: list[str] = self.tables["inputs"]["type"].to_pylist()
 
     @cached_property
-    def constants(self) -> list[Constants]:
+    def constants(self) -> list[AnyConstants]:
         """What the texts in `constants_texts` say."""
         return [decode_constants(text) for text in self.constants_texts]
 
     @cached_property
-    def rows(self) -> list[Row]:
-        return self._decoded("rows", _decode_row, self.row_bodies)
+    def step_kind(self) -> Ints:
+        """Per step: which of KINDS the node is."""
+        pairs = np.stack([self.step_constants, self.node], axis=1)
+        distinct, of = np.unique(pairs, axis=0, return_inverse=True)
+        kinds = [KINDS.index(kind_of(self.constants[c], n)) for c, n in distinct.tolist()]
+        return np.array(kinds, dtype=np.int64)[of.reshape(-1)]
 
     @cached_property
-    def inputs(self) -> list[Input]:
-        return self._decoded("inputs", decode_input, self.input_bodies)
+    def row_kind(self) -> Ints:
+        """Per row: which of KINDS the node is whose row it is."""
+        kinds = np.zeros(len(self.row_bodies), dtype=np.int64)
+        kinds[self.before] = kinds[self.after] = self.step_kind
+        return kinds
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        decoders = [kind.decode for kind in KINDS]
+        of = [decoders[kind] for kind in self.row_kind.tolist()]
+        return self._decoded("rows", of, self.row_bodies)
+
+    @cached_property
+    def inputs(self) -> list[Any]:
+        of = [decode_input] * len(self.input_bodies)
+        return self._decoded("inputs", of, self.input_bodies)
 
     @cached_property
     def row_names(self) -> list[bytes]:
@@ -134,7 +157,9 @@ class Part:
 
     @cached_property
     def row_running(self) -> Mask:
-        return np.array([is_running(row) for row in self.rows], dtype=np.bool_)
+        checks = [kind.is_running for kind in KINDS]
+        of = zip(self.row_kind.tolist(), self.rows, strict=True)
+        return np.array([checks[kind](row) for kind, row in of], dtype=np.bool_)
 
     @cached_property
     def input_destination(self) -> Ints:
@@ -171,7 +196,7 @@ class Part:
             node=int(self.node[step]),
             action=self.action[step],
             kind=type(self.inputs[self.input[step]]).__name__,
-            role=self.rows[self.before[step]].role,
+            role=KINDS[self.step_kind[step]].role(self.rows[self.before[step]]),
         )
 
     def step(self, number: int) -> Step:
@@ -190,7 +215,7 @@ class Part:
         """The step "Init" that puts a node into its first row."""
         return Step("Init", node, self.rows[row], None, self.rows[row], (), "")
 
-    def messages(self, numbers: Sequence[int] | Ints) -> tuple[Message, ...]:
+    def messages(self, numbers: Sequence[int] | Ints) -> tuple[Any, ...]:
         found = tuple([self.inputs[number] for number in numbers])
         for message in found:
             if not isinstance(message, MESSAGES):
@@ -198,13 +223,13 @@ class Part:
                     f"part {self.first_run}: {type(message).__name__} was recorded as sent, but "
                     "is no message"
                 )
-        return found  # type: ignore[return-value]
+        return found
 
     def _decoded(
-        self, table: str, decode: Callable[[bytes], T], bodies: Sequence[bytes]
-    ) -> list[T]:
+        self, table: str, decoders: Sequence[Callable[[bytes], Any]], bodies: Sequence[bytes]
+    ) -> list[Any]:
         values = []
-        for number, body in enumerate(bodies):
+        for number, (decode, body) in enumerate(zip(decoders, bodies, strict=True)):
             try:
                 values.append(decode(body))
             except msgspec.MsgspecError as error:
@@ -212,14 +237,6 @@ class Part:
                     f"part {self.first_run}: {table} {number} cannot be read: {error}"
                 ) from None
         return values
-
-
-def decode_constants(text: str) -> Constants:
-    """Raises TraceError for what names no constants."""
-    try:
-        return msgspec.json.decode(text, type=Constants)
-    except (msgspec.MsgspecError, AssertionError) as error:
-        raise TraceError(f"constants {text!r}: {error}") from None
 
 
 def _ints(column: Any) -> Ints:

@@ -33,6 +33,8 @@ from reference.core.types import Constants
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
+from traces.jobs.partition_canonical import PartitionCanonicaliser
+from traces.jobs.protocols import AnyConstants
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
 if TYPE_CHECKING:
@@ -174,9 +176,13 @@ class _Namer:
     It lives as long as the worker, since the parts of a campaign have most steps in common.
     """
 
-    def __init__(self, constants: Constants, text: str) -> None:
+    def __init__(self, constants: AnyConstants, text: str) -> None:
         self._text = text.encode()
-        self._canonicaliser = Canonicaliser(constants)
+        self._canonicaliser: Canonicaliser | PartitionCanonicaliser
+        if isinstance(constants, Constants):
+            self._canonicaliser = Canonicaliser(constants)
+        else:
+            self._canonicaliser = PartitionCanonicaliser(constants)
         self._known: dict[bytes, tuple[bytes, CanonicalStep]] = {}
 
     def name(self, recorded: bytes, step: Callable[[], Step]) -> tuple[bytes, CanonicalStep]:

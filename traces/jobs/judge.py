@@ -22,7 +22,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -31,19 +31,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.core.messages import decode_input, decode_message
-from reference.core.types import Constants, Row
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.overrides import find_module, read_module
-from traces.jobs.abstraction import Abstraction, cfg_constants
+from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
 from traces.jobs.canonical import Step
-from traces.jobs.columns import Part, decode_constants
+from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, INIT, PartFiles
+from traces.jobs.protocols import (
+    FRAMES,
+    AnyConstants,
+    decode_constants,
+    decode_input,
+    kind_of,
+    kind_of_frame,
+)
 from traces.schema import PartEntry, read_part
 
 SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
-FRAME: Final = "StepQuorum"
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
@@ -63,18 +68,30 @@ JUDGED = pa.schema(
 )
 """A class with its count, its witness, TLC's verdict, and why it is not accepted."""
 
-_decode_row = msgspec.msgpack.Decoder(Row).decode
+
+class Bench(NamedTuple):
+    """Where steps are judged: a frame of the spec, and constants as text (L8)."""
+
+    frame: str
+    text: str
 
 
-def step_frame(constants: Constants, specs: Path = SPECS) -> StepFrame:
+def step_frame(
+    constants: AnyConstants, specs: Path = SPECS, frame: str = "StepQuorum"
+) -> StepFrame:
     """The frame in which steps under these constants are judged."""
-    return StepFrame(FRAME, [specs, specs / "steps"], cfg_constants(constants))
+    return StepFrame(
+        frame,
+        [specs, specs / "steps"],
+        cfg_constants(constants),
+        definitions=constant_definitions(constants),
+    )
 
 
 def frame_digest(specs: Path = SPECS) -> str:
-    """sha256 over the frame and every module that it builds on: what steps were judged against."""
+    """sha256 over the frames and every module that they build on: what steps are judged against."""
     texts: dict[str, str] = {}
-    waiting = [FRAME]
+    waiting = list(FRAMES)
     while waiting:
         name = waiting.pop()
         path = find_module(name, [specs, specs / "steps"])
@@ -90,12 +107,12 @@ class Judgement:
     """TLC's verdicts on the merged classes, and what they cost.
 
     verdicts: one code for each row of the merged table. reasons, kinds: for those not accepted, why
-    and (constants, action). jvms: how often TLC ran; cpu_seconds of all of them together.
+    and (bench, action). jvms: how often TLC ran; cpu_seconds of all of them together.
     """
 
     verdicts: npt.NDArray[np.int8]
     reasons: dict[int, str] = field(default_factory=dict)
-    kinds: dict[int, tuple[str, str]] = field(default_factory=dict)
+    kinds: dict[int, tuple[Bench, str]] = field(default_factory=dict)
     jvms: int = 0
     cpu_seconds: float = 0.0
     peak_rss_mb: float = 0.0
@@ -121,8 +138,8 @@ def judge(
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        for text, block, report in _reports(blocks(files, merged, options.chunk), options, specs):
-            writer.write_table(_enter(judgement, text, block, report))
+        for bench, block, report in _reports(blocks(files, merged, options.chunk), options, specs):
+            writer.write_table(_enter(judgement, bench, block, report))
             done += len(block)
             if progress:
                 progress(done)
@@ -132,62 +149,74 @@ def judge(
     return judgement
 
 
-_Block: TypeAlias = tuple[str, pa.Table]
-"""Constants, and classes under them with their number in the merged table, count and witness."""
+_Block: TypeAlias = tuple[Bench, pa.Table]
+"""Classes to be judged together, with their number in the merged table, count and witness."""
 
 
 def blocks(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[_Block]:
     """All classes, in blocks of at most `size`; the order depends on the trace alone."""
     numbered = merged.append_column("number", pa.array(range(len(merged)), pa.int64()))
     runs = numbered["run"].to_numpy()
-    kept: dict[str, pa.Table] = {}
+    kept: dict[Bench, pa.Table] = {}
     for part in files:
         witnessed = (runs >= part.first_run) & (runs < part.first_run + part.runs)
         classes = _classes_of(part, numbered.filter(pa.array(witnessed)))
-        for text in pc.unique(classes["constants"]).to_pylist():
-            more = classes.filter(pc.equal(classes["constants"], text))
-            waiting = pa.concat_tables([kept[text], more]) if text in kept else more
+        for bench, more in _by_bench(classes):
+            waiting = pa.concat_tables([kept[bench], more]) if bench in kept else more
             while len(waiting) >= size:
-                yield text, waiting.slice(0, size)
+                yield bench, waiting.slice(0, size)
                 waiting = waiting.slice(size)
-            kept[text] = waiting
-    for text in sorted(kept):
-        if len(kept[text]):
-            yield text, kept[text]
+            kept[bench] = waiting
+    for bench in sorted(kept):
+        if len(kept[bench]):
+            yield bench, kept[bench]
+
+
+def _by_bench(classes: pa.Table) -> Iterator[_Block]:
+    """The classes by where they are judged, in the order in which each bench first appears."""
+    texts, nodes = classes["constants"].to_pylist(), classes["node"].to_pylist()
+    decoded = {text: decode_constants(text) for text in dict.fromkeys(texts)}
+    rows: dict[Bench, list[int]] = {}
+    for number, (text, node) in enumerate(zip(texts, nodes, strict=True)):
+        bench = Bench(kind_of(decoded[text], node).frame, text)
+        rows.setdefault(bench, []).append(number)
+    for bench, numbers in rows.items():
+        yield bench, classes.take(pa.array(numbers))
 
 
 def _reports(
     blocks: Iterator[_Block], options: CheckOptions, specs: Path
-) -> Iterator[tuple[str, pa.Table, StepReport]]:
+) -> Iterator[tuple[Bench, pa.Table, StepReport]]:
     """The report on each block, in their order; as many JVMs at a time as the options allow, and
     few blocks ahead of them."""
     parallel = options.parallel or os.cpu_count() or 1
     alone = replace(options, parallel=1)
-    waiting: deque[tuple[str, pa.Table, Future[StepReport]]] = deque()
+    waiting: deque[tuple[Bench, pa.Table, Future[StepReport]]] = deque()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            for text, block in blocks:
-                waiting.append((text, block, pool.submit(_report, text, block, alone, specs)))
+            for bench, block in blocks:
+                waiting.append((bench, block, pool.submit(_report, bench, block, alone, specs)))
                 if len(waiting) > parallel:
-                    text, block, future = waiting.popleft()
-                    yield text, block, future.result()
+                    bench, block, future = waiting.popleft()
+                    yield bench, block, future.result()
             while waiting:
-                text, block, future = waiting.popleft()
-                yield text, block, future.result()
+                bench, block, future = waiting.popleft()
+                yield bench, block, future.result()
         finally:
             for _, _, future in waiting:
                 future.cancel()
 
 
-def _report(text: str, block: pa.Table, options: CheckOptions, specs: Path) -> StepReport:
-    constants = decode_constants(text)
-    report = check_steps(step_frame(constants, specs), step_table(block, constants), options)
+def _report(bench: Bench, block: pa.Table, options: CheckOptions, specs: Path) -> StepReport:
+    constants = decode_constants(bench.text)
+    frame = step_frame(constants, specs, bench.frame)
+    report = check_steps(frame, step_table(block, constants, bench.frame), options)
     if report.warnings:
         raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
     return report
 
 
-def _enter(judgement: Judgement, text: str, block: pa.Table, report: StepReport) -> pa.Table:
+def _enter(judgement: Judgement, bench: Bench, block: pa.Table, report: StepReport) -> pa.Table:
     """Enters a block's verdicts; the block with them."""
     judgement.jvms += report.runs
     judgement.cpu_seconds += report.cpu_seconds
@@ -197,7 +226,7 @@ def _enter(judgement: Judgement, text: str, block: pa.Table, report: StepReport)
         judgement.verdicts[number] = _CODES[verdict.verdict]
         if verdict.verdict != "accepted":
             judgement.reasons[number] = verdict.reason
-            judgement.kinds[number] = (text, action)
+            judgement.kinds[number] = (bench, action)
     judged = block.drop_columns(["number"])
     for name in ("verdict", "reason"):
         column = pa.array([getattr(verdict, name) for verdict in report.verdicts])
@@ -217,15 +246,16 @@ def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
     return found
 
 
-def step_table(block: pa.Table, constants: Constants) -> StepTable:
+def step_table(block: pa.Table, constants: AnyConstants, frame: str = "StepQuorum") -> StepTable:
     """The steps of a block as values of the spec, each distinct part converted once."""
     form = Abstraction(constants)
+    decode_row = kind_of_frame(frame).decode
     rows: dict[bytes, Value] = {}
     messages: dict[bytes, Value] = {}
 
     def row(body: bytes) -> Value:
         if body not in rows:
-            rows[body] = form.row(_decode_row(body))
+            rows[body] = form.row(decode_row(body))
         return rows[body]
 
     def taken(body: bytes) -> Value:
@@ -234,7 +264,7 @@ def step_table(block: pa.Table, constants: Constants) -> StepTable:
     def sent(bodies: tuple[bytes, ...]) -> Value:
         for body in bodies:
             if body not in messages:
-                messages[body] = form.input(decode_message(body))
+                messages[body] = form.input(decode_input(body))
         return frozenset([messages[body] for body in bodies])
 
     forms: dict[str, Callable[[Any], Value]] = {
@@ -280,15 +310,15 @@ def explain(
 ) -> dict[int, Explanation]:
     """For each (number of a rejected class, run, step of its witness) the explanation."""
     steps = _recorded_steps(directory, entries, judgement, witnesses)
-    by_constants: dict[str, list[int]] = defaultdict(list)
+    by_bench: dict[Bench, list[int]] = defaultdict(list)
     for number in steps:
-        by_constants[judgement.kinds[number][0]].append(number)
+        by_bench[judgement.kinds[number][0]].append(number)
     explained: dict[int, Explanation] = {}
-    for text, numbers in sorted(by_constants.items()):
-        constants = decode_constants(text)
+    for bench, numbers in sorted(by_bench.items()):
+        constants = decode_constants(bench.text)
         form = Abstraction(constants)
         asked = [as_columns(form, steps[number]) for number in numbers]
-        told = diagnose(step_frame(constants, specs), asked, options=options)
+        told = diagnose(step_frame(constants, specs, bench.frame), asked, options=options)
         for number, diagnosis in zip(numbers, told, strict=True):
             explained[number] = Explanation(
                 steps[number].node, len(diagnosis.outcomes), list(diagnosis.lines)

@@ -94,7 +94,7 @@ class Clients:
         """Appends a value with acks=all. The operation tells what became of it."""
         return self._probe.send()
 
-    def receive(self, message: Input) -> None:
+    def receive(self, message: object) -> None:
         """An answer has come."""
         if isinstance(message, ProduceResponse):
             client = message.request.client

@@ -34,7 +34,8 @@ from tla_utils.errors import ToolError
 from traces.jobs import canonical
 from traces.jobs.abstraction import BY_VOTER, SETS, Abstraction
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step, node_map, rename_step
-from traces.jobs.judge import _decode_row, as_columns, step_frame
+from traces.jobs.judge import as_columns, step_frame
+from traces.jobs.protocols import VOTER
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 FIVE = Constants(voters=(0, 1, 2, 3, 4), fetch_max_records=2)
@@ -67,9 +68,9 @@ def decoded(form: CanonicalStep) -> Step:
     return Step(
         form.action,
         form.node,
-        _decode_row(form.before),
+        VOTER.decode(form.before),
         decode_input(form.input) if form.input else None,
-        _decode_row(form.after),
+        VOTER.decode(form.after),
         tuple([decode_message(body) for body in form.sent]),
         form.ignored,
     )

@@ -1,0 +1,225 @@
+"""The canonical form of a partition's steps: the same law as canonical.py, for brokers and their
+controller.
+
+* values: numbered from 1 in the order of their first appearance in the log before, the input, the
+  log after, the messages sent. No handler inspects a value; a record that is gone or corrupt has a
+  value of its own, which stays.
+* brokers: one bijection of the brokers, applied to the whole step, for steps of brokers only. No
+  handler of a broker knows the order of assignment; those of the controller do (C9), so that its
+  steps keep their names. The acting broker becomes the first one; the others keep their order, or
+  take the other one if that gives the least encoding.
+
+Clients, producers, epochs and offsets are not renamed. Constants belong to the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import permutations
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from reference.core.partition_log import CORRUPT, GONE
+from reference.core.partition_messages import CONTROLLER, Member
+from reference.core.partition_types import PartitionConstants
+from tla_utils.errors import ToolError
+from traces.jobs.canonical import MEMO_LIMIT, UNNUMBERED, CanonicalStep, Step
+
+# What each field holds, by name; tests hold these to cover all fields of rows and inputs.
+NODE: Final = frozenset({"source", "destination", "leader", "last_known_leader"})
+BROKER_NAMED: Final = frozenset({"broker", "replica"})
+NODE_SET: Final = frozenset({"isr", "elr"})
+"""Of brokers; a proposed `isr` is one of members."""
+BY_NODE: Final = frozenset({"brokers", "remotes", "registrations", "contacts"})
+NESTED: Final = frozenset(
+    {"image", "partition", "request", "controller_request", "alter_request", "pending"}
+)
+IN_ORDER: Final = frozenset({"fetching", "parked"})
+"""Sorted sets of what is renamed."""
+RECORDS: Final = frozenset({"log", "records"})
+VALUES: Final = frozenset({"values"})
+
+FIXED: Final = frozenset({CORRUPT, GONE.value})
+"""Values that no client wrote."""
+MOST_BROKERS: Final = 5
+"""With more, the others keep their order: sound, but it may tell two renamings of a step apart."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+Names: TypeAlias = tuple[int, ...]
+"""Per broker, in their order, the name that it gets."""
+Numbers: TypeAlias = Mapping[int, int]
+
+
+class _Renaming:
+    """One bijection of the brokers and one of the values."""
+
+    def __init__(self, brokers: tuple[int, ...], names: Names, numbers: Numbers) -> None:
+        self._name = dict(zip(brokers, names, strict=True))
+        self._order = sorted(range(len(brokers)), key=lambda at: names[at])
+        self._numbers = numbers
+
+    def node(self, node: int) -> int:
+        return self._name.get(node, node)
+
+    def value(self, value: int) -> int:
+        return value if value in FIXED else self._numbers.get(value, UNNUMBERED)
+
+    def item(self, item: Any) -> Any:
+        """A struct with all that it contains."""
+        changed = {}
+        for name, renaming in _plan(type(item)):
+            old = getattr(item, name)
+            new = renaming(self, old)
+            if new is not old:
+                changed[name] = new
+        return replace(item, **changed) if changed else item
+
+    def node_set(self, members: tuple[Any, ...]) -> tuple[Any, ...]:
+        if members and isinstance(members[0], Member):
+            return tuple(sorted([self.item(each) for each in members], key=lambda m: m.broker))
+        return tuple(sorted([self.node(each) for each in members]))
+
+    def by_node(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([entries[at] for at in self._order])
+
+    def in_order(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(sorted([self.item(each) for each in items], key=_encode))
+
+    def records(self, records: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Of a log; or of the metadata log, which names brokers."""
+        if records and hasattr(records[0], "value"):
+            return tuple([replace(each, value=self.value(each.value)) for each in records])
+        return tuple([self.item(each) for each in records])
+
+    def values(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple([self.value(each) for each in values])
+
+
+_RENAMINGS: dict[str, Callable[[_Renaming, Any], Any]] = {
+    **dict.fromkeys(NODE | BROKER_NAMED, _Renaming.node),
+    **dict.fromkeys(NODE_SET, _Renaming.node_set),
+    **dict.fromkeys(BY_NODE, _Renaming.by_node),
+    **dict.fromkeys(NESTED, _Renaming.item),
+    **dict.fromkeys(IN_ORDER, _Renaming.in_order),
+    **dict.fromkeys(RECORDS, _Renaming.records),
+    **dict.fromkeys(VALUES, _Renaming.values),
+}
+
+_plans: dict[type, tuple[tuple[str, Callable[[_Renaming, Any], Any]], ...]] = {}
+
+
+def _plan(struct: Any) -> tuple[tuple[str, Callable[[_Renaming, Any], Any]], ...]:
+    """The fields of a type that are renamed, and how."""
+    plan = _plans.get(struct)
+    if plan is None:
+        fields = struct.__struct_fields__
+        plan = tuple([(name, _RENAMINGS[name]) for name in fields if name in _RENAMINGS])
+        _plans[struct] = plan
+    return plan
+
+
+def values_of(item: Any) -> tuple[int, ...]:
+    """The client values in an item, each once, in the order of first appearance."""
+    found: list[int] = []
+    _collect(item, found)
+    return tuple(dict.fromkeys([value for value in found if value not in FIXED]))
+
+
+def _collect(item: Any, found: list[int]) -> None:
+    for name in getattr(item, "__struct_fields__", ()):
+        if name in RECORDS:
+            found += [each.value for each in getattr(item, name) if hasattr(each, "value")]
+        elif name in VALUES:
+            found += getattr(item, name)
+        elif name == "request":
+            _collect(getattr(item, name), found)
+        elif name == "parked":
+            for each in getattr(item, name):
+                _collect(each, found)
+
+
+class PartitionCanonicaliser:
+    """Finds canonical forms under one set of constants, and remembers what it has renamed.
+
+    What it remembers changes no result; it is forgotten when there is much of it.
+    """
+
+    def __init__(self, constants: PartitionConstants) -> None:
+        self.constants = constants
+        self._brokers = constants.brokers
+        self._encoded: dict[tuple[Any, Names, tuple[int, ...]], bytes] = {}
+        self._values: dict[Any, tuple[int, ...]] = {}
+
+    def canonical(self, step: Step) -> CanonicalStep:
+        """The representative of the step's class.
+
+        Raises ToolError for a node that is none of the partition's, and for rows of another one.
+        """
+        if len(self._encoded) > MEMO_LIMIT:
+            self._encoded.clear()
+            self._values.clear()
+        numbers = self._numbered(step)
+        try:
+            forms = [self._form(step, names, numbers) for names in self._bijections(step.node)]
+        except (ValueError, IndexError) as error:
+            raise ToolError(
+                f"{step.action} was recorded with a row that is not one of the brokers "
+                f"{self._brokers}: {error}"
+            ) from error
+        before, taken, after, sent = min(forms)
+        node = CONTROLLER if step.node == CONTROLLER else self._brokers[0]
+        return CanonicalStep(step.action, node, before, taken, after, sent, step.ignored)
+
+    def _bijections(self, node: int) -> Iterable[Names]:
+        brokers = self._brokers
+        if node == CONTROLLER:
+            return (brokers,)
+        if node not in brokers:
+            raise ToolError(f"a step was recorded for {node}, which is no broker")
+        others = [b for b in brokers if b != node]
+        free = brokers[1:]
+        orders = permutations(free) if len(brokers) <= MOST_BROKERS else [free]
+        found = []
+        for order in orders:
+            name = {node: brokers[0], **dict(zip(others, order, strict=True))}
+            found.append(tuple([name[b] for b in brokers]))
+        return found
+
+    def _form(
+        self, step: Step, names: Names, numbers: Numbers
+    ) -> tuple[bytes, bytes, bytes, tuple[bytes, ...]]:
+        encode = self._encode
+        return (
+            encode(step.before, names, numbers),
+            b"" if step.input is None else encode(step.input, names, numbers),
+            encode(step.after, names, numbers),
+            tuple(sorted([encode(m, names, numbers) for m in step.sent])),
+        )
+
+    def _encode(self, item: Any, names: Names, numbers: Numbers) -> bytes:
+        values = self._values_of(item)
+        key = (item, names, tuple([numbers.get(value, UNNUMBERED) for value in values]))
+        known = self._encoded.get(key)
+        if known is None:
+            renaming = _Renaming(self._brokers, names, numbers)
+            known = self._encoded[key] = _encode(renaming.item(item))
+        return known
+
+    def _values_of(self, item: Any) -> tuple[int, ...]:
+        known = self._values.get(item)
+        if known is None:
+            known = self._values[item] = values_of(item)
+        return known
+
+    def _numbered(self, step: Step) -> dict[int, int]:
+        """Value -> number, in the order of first appearance; those in `sent` come last."""
+        numbers: dict[int, int] = {}
+        items = [step.before, step.input, step.after, *sorted(step.sent, key=_encode)]
+        for item in items:
+            if item is not None:
+                for value in self._values_of(item):
+                    numbers.setdefault(value, len(numbers) + 1)
+        return numbers
