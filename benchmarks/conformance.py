@@ -119,7 +119,8 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     entries = read_manifest(campaign.folder).parts
     files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
     costs = []
-    for text, block in blocks(files, wanted, CHUNK):
+    for bench, block in blocks(files, wanted, CHUNK):
+        text = bench.text
         begin = time.process_time()
         table = step_table(block, decode_constants(text))
         converted = time.process_time() - begin
@@ -178,8 +179,8 @@ def main(arguments: list[str] | None = None) -> None:
         warm_up = campaign.merged.slice(0, 10)
         entries = read_manifest(campaign.folder).parts
         files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
-        for text, block in islice(blocks(files, warm_up, CHUNK), 1):
-            judge(step_table(block, decode_constants(text)), text)
+        for bench, block in islice(blocks(files, warm_up, CHUNK), 1):
+            judge(step_table(block, decode_constants(bench.text)), bench.text)
         for size in sizes:
             compare(campaign, size)
 

@@ -36,14 +36,21 @@ _DEFINITION = re.compile(
 )
 # A name that is no field of a record: not behind a point, not in front of an arrow.
 _WORD = re.compile(r"(?<![\w.!])[A-Za-z_]\w*(?!\w|\s*\|->)")
+# And one that is; it is taken as a whole unless another point follows.
+_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\|->")
+_WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One top-level definition: how many parameters it takes and the names in its body."""
+    """One top-level definition: how many parameters it takes, the names in its body, those of
+    fields of records there, and which of these are not only a way to a field within (a.b in a.b.c).
+    """
 
     arity: int
     words: frozenset[str]
+    fields: frozenset[str] = frozenset()
+    whole_fields: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +228,15 @@ def _definitions(bare: str) -> dict[str, Definition]:
         match.group(2): Definition(
             arity=_arity(match.group(3) or ""),
             words=frozenset(_WORD.findall(bare[match.end() : end])),
+            fields=_fields(_FIELD, bare[match.end() : end]),
+            whole_fields=_fields(_WHOLE_FIELD, bare[match.end() : end]),
         )
         for match, end in zip(top, ends, strict=True)
     }
+
+
+def _fields(pattern: re.Pattern[str], body: str) -> frozenset[str]:
+    return frozenset(behind or in_front for behind, in_front in pattern.findall(body))
 
 
 def _arity(parameters: str) -> int:

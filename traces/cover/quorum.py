@@ -156,7 +156,7 @@ class QuorumComposition:
         return self._abstraction.sent(sent)
 
     def frame(self) -> StepFrame:
-        from traces.jobs.judge import SPECS
+        from traces.jobs.protocols import SPECS
 
         libraries = [SPECS, SPECS / "steps", SPECS / "cover"]
         return StepFrame("RefuseQuorum", libraries, cfg_constants(self.constants))

@@ -184,6 +184,11 @@ def _forms(constants: AnyConstants) -> _Forms:
 INIT_INPUT: Final = Record(type="Init")
 
 
+def spec_names(constants: AnyConstants) -> Mapping[str, str]:
+    """The name of each field in the spec of the protocol that has these constants."""
+    return _forms(constants).fields
+
+
 class Abstraction:
     """The abstraction under one set of constants, which say whom the tuples by voter belong to."""
 

@@ -36,13 +36,13 @@ from traces.jobs.joined import JOINED, join_part
 from traces.jobs.judge import (
     CHUNK,
     REJECTED,
-    SPECS,
     UNKNOWN,
     Explanation,
     Judgement,
     explain,
     judge,
 )
+from traces.jobs.protocols import SPECS
 from traces.jobs.summary import Evidence, summarise
 from traces.schema import Manifest, PartEntry, TraceError, read_manifest
 
@@ -157,7 +157,8 @@ class _Conform:
             raise TraceError(f"{error.filename or self.out}: {error.strerror}") from None
 
     def _distinct(self) -> pa.Table:
-        task = partial(examine_part, self.directory.absolute(), self.out, self.entries)
+        specs = self.options.specs.absolute()
+        task = partial(examine_part, self.directory.absolute(), self.out, self.entries, specs)
         backend, parts = self.options.backend, len(self.entries)
 
         def done(number: int) -> None:

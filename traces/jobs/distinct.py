@@ -34,7 +34,8 @@ from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
 from traces.jobs.partition_canonical import PartitionCanonicaliser
-from traces.jobs.protocols import AnyConstants
+from traces.jobs.protocols import SPECS, AnyConstants
+from traces.jobs.relevance import Relevance
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
 if TYPE_CHECKING:
@@ -150,19 +151,21 @@ class PartFiles(NamedTuple):
 # --- In a worker ---
 
 
-def examine_part(directory: Path, out: Path, entries: Sequence[PartEntry], number: int) -> pa.Table:
+def examine_part(
+    directory: Path, out: Path, entries: Sequence[PartEntry], specs: Path, number: int
+) -> pa.Table:
     """Checks the runs of a part and finds its classes; the slim rows, and the three files.
 
     Raises TraceError for a part that cannot be read.
     """
     entry = entries[number]
-    return examine(read_part(directory, entry), PartFiles.of(out, entry))
+    return examine(read_part(directory, entry), PartFiles.of(out, entry), specs)
 
 
-def examine(tables: PartTables, files: PartFiles) -> pa.Table:
+def examine(tables: PartTables, files: PartFiles, specs: Path = SPECS) -> pa.Table:
     part = Part(tables)
     findings = check_runs(part)
-    classes = Classes(part)
+    classes = Classes(part, specs)
     files.out.mkdir(parents=True, exist_ok=True)
     pq.write_table(classes.table(), files.classes, compression="zstd")
     pq.write_table(classes.keys_table(), files.keys, compression="zstd")
@@ -176,8 +179,9 @@ class _Namer:
     It lives as long as the worker, since the parts of a campaign have most steps in common.
     """
 
-    def __init__(self, constants: AnyConstants, text: str) -> None:
+    def __init__(self, constants: AnyConstants, text: str, specs: Path) -> None:
         self._text = text.encode()
+        self._relevance = Relevance(constants, specs)
         self._canonicaliser: Canonicaliser | PartitionCanonicaliser
         if isinstance(constants, Constants):
             self._canonicaliser = Canonicaliser(constants)
@@ -190,12 +194,12 @@ class _Namer:
         if known is None:
             if len(self._known) >= MEMO_LIMIT:
                 self._known.clear()
-            form = self._canonicaliser.canonical(step())
+            form = self._canonicaliser.canonical(self._relevance.of(step()))
             known = self._known[recorded] = (form.digest(self._text), form)
         return known
 
 
-_namers: dict[str, _Namer] = {}
+_namers: dict[tuple[str, Path], _Namer] = {}
 
 
 class _Class:
@@ -220,8 +224,9 @@ class Classes:
     Steps that have no form in the spec are left out; `ill_formed` is a finding of its own.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, specs: Path = SPECS) -> None:
         self._part = part
+        self._specs = specs
         self._classes: dict[bytes, _Class] = {}
         self._keys: list[tuple[int, int, int, str, bytes, bytes]] = []
         self.first_rows = 0
@@ -237,14 +242,16 @@ class Classes:
     def _enter(self, code: int, step: int, node: int = 0, row: int = 0) -> _Class:
         part = self._part
         text = part.constants_texts[code]
-        if text not in _namers:
-            _namers[text] = _Namer(part.constants[code], text)
+        namer = _namers.get((text, self._specs))
+        if namer is None:
+            namer = _Namer(part.constants[code], text, self._specs)
+            _namers[text, self._specs] = namer
         if step == FIRST_ROW:
             recorded = _hash(text, INIT, node, part.row_names[row])
-            key, form = _namers[text].name(recorded, lambda: part.first_step(node, row))
+            key, form = namer.name(recorded, lambda: part.first_step(node, row))
         else:
             recorded = _recorded_name(part, step)
-            key, form = _namers[text].name(recorded, lambda: part.step(step))
+            key, form = namer.name(recorded, lambda: part.step(step))
         self._keys.append((step, node, row, text, recorded, key))
         if key not in self._classes:
             self._classes[key] = _Class(text, form)

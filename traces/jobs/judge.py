@@ -40,6 +40,7 @@ from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, INIT, PartFiles
 from traces.jobs.protocols import (
     FRAMES,
+    SPECS,
     AnyConstants,
     decode_constants,
     decode_input,
@@ -48,7 +49,6 @@ from traces.jobs.protocols import (
 )
 from traces.schema import PartEntry, read_part
 
-SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""

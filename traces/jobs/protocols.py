@@ -12,6 +12,7 @@ constants of a run name its protocol (L8), so a part may hold runs of several.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -26,6 +27,9 @@ from traces.schema import TraceError
 
 AnyConstants: TypeAlias = Constants | partition.PartitionConstants
 AnyInput: TypeAlias = quorum_messages.Input | partition_messages.Input | partition_messages.Message
+
+SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
+"""Where the specifications lie."""
 
 MESSAGES: Final = (*quorum_messages.MESSAGES, *partition_messages.MESSAGES)
 """All types of messages."""

@@ -21,21 +21,21 @@ from reference.sim.options import Palette
 class Paces(msgspec.Struct, frozen=True, kw_only=True):
     """How often brokers and the controller act by themselves, milliseconds of virtual time."""
 
-    heartbeat: int = 1000
+    heartbeat: int = 1500
     heartbeat_starting: int = 60
     """While a broker starts or stops, it does not wait for the next turn."""
-    session: int = 2600
+    session: int = 3600
     """broker.session.timeout.ms."""
-    registration: int = 150
+    registration: int = 700
     controller_request: int = 700
     """A request to the controller is given up."""
     alter_partition: int = 4
     """From a proposal to its request, and to the next one after a failure."""
     fetch: int = 2
     """From an answer to the next fetch, if there is something to fetch."""
-    fetch_max_wait: int = 900
+    fetch_max_wait: int = 2500
     """And if there is nothing (replica.fetch.wait.max.ms, which the leader would have waited)."""
-    fetch_backoff: int = 150
+    fetch_backoff: int = 500
     fetch_timeout: int = 500
     lag: int = 1100
     """replica.lag.time.max.ms."""
@@ -51,10 +51,10 @@ class PartitionLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     producers: int = 2
     consumers: int = 2
-    appends: int = 5
+    appends: int = 4
     """How many values each producer sends."""
-    think_ms: tuple[int, ...] = (150, 500, 1000)
-    read_ms: tuple[int, ...] = (700, 1500, 2500)
+    think_ms: tuple[int, ...] = (200, 800)
+    read_ms: tuple[int, ...] = (900, 2500)
     linger_ms: int = 5
     request_ms: int = 1600
     """A client gives up on an answer."""
@@ -81,9 +81,9 @@ PARTITION = PartitionScenario(
     name="partition",
     sentence="a partition is replicated, its leader and ISR change, brokers crash and recover",
     palettes={
-        "replicas": ((14, 3), (1, 2), (1, 4)),
-        "min_insync_replicas": ((6, 2), (1, 1)),
-        "elr": ((2, True), (1, False)),
+        "replicas": ((28, 3), (1, 2), (1, 4)),
+        "min_insync_replicas": ((12, 2), (1, 1)),
+        "elr": ((3, True), (1, False)),
         "unclean": ((3, False), (1, True)),
         "acks": ((3, "all"), (1, "1"), (1, "0")),
         "idempotence": ((1, False),),
@@ -100,9 +100,9 @@ PARTITION = PartitionScenario(
             *((1, "AlterPartitionRequest"), (1, "AlterPartitionResponse")),
         ),
         "hold_ms": ((1, 100), (1, 800), (1, 2000)),
-        "latency_ms": ((1, 7), (1, 22)),
+        "latency_ms": ((1, 7),),
         "slow_node": ((1, 10),),
-        "metadata_ms": ((1, 60), (1, 400)),
+        "metadata_ms": ((1, 200),),
         "partitions": ((1, 2), (1, 4)),
         "crashes": ((1, 3), (1, 5)),
         "racks": ((1, 0), (1, 1)),
@@ -116,12 +116,12 @@ PARTITION = PartitionScenario(
         "lossy": ((1, 1000), (1, 500)),
         "corrupt": ((1, 0), (1, 500)),
         "reckless": ((3, False), (1, True)),
-        "flush_ms": ((1, 60), (1, 800)),
-        "calm_ms": ((2, 1200), (1, 700), (1, 2000)),
+        "flush_ms": ((1, 200),),
+        "calm_ms": ((2, 1400), (1, 900)),
     },
     paces=Paces(),
     load=PartitionLoad(),
-    faulty_ms=(5000, 6500, 8000),
+    faulty_ms=(4500, 6000),
     healed_ms=40_000,
     max_events=20_000,
 )

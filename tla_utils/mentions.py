@@ -1,0 +1,55 @@
+"""Which operators and which fields of records a definition mentions, with all that it builds on.
+
+Law of this file: it reads names, not meanings, so that it only ever finds too much. What is not
+found is not there: a field whose name stands nowhere in a definition, nor in any that it reaches,
+is neither read nor changed by it, except as part of a whole record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tla_utils.errors import ToolError
+from tla_utils.overrides import ModuleSource
+
+
+class Mentions(NamedTuple):
+    """operators: by name, the one that was asked about among them. fields: of any record. whole:
+    those of them that are read, or written, other than as a way to a field within.
+    """
+
+    operators: frozenset[str]
+    fields: frozenset[str]
+    whole: frozenset[str]
+
+
+def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
+    """What the operator mentions, in modules that build on each other by EXTENDS only.
+
+    Raises ToolError: no module defines it; or one of them has an INSTANCE, whose operators are
+    reached in ways that are not followed here.
+    """
+    instanced = sorted(name for name, module in modules.items() if module.instances)
+    if instanced:
+        raise ToolError(f"the module {instanced[0]} has an INSTANCE, which is not followed")
+    definitions = {
+        name: definition
+        for module in modules.values()
+        for name, definition in module.definitions.items()
+    }
+    if operator not in definitions:
+        raise ToolError(f"no module defines {operator}")
+    found: set[str] = set()
+    fields: set[str] = set()
+    whole: set[str] = set()
+    waiting = [operator]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in definitions:
+            continue
+        found.add(name)
+        fields |= definitions[name].fields
+        whole |= definitions[name].whole_fields
+        waiting += definitions[name].words
+    return Mentions(frozenset(found), frozenset(fields), frozenset(whole))

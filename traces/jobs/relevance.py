@@ -1,0 +1,92 @@
+"""What a step is judged on: the fields that its handler's definition mentions.
+
+Most handlers look at a few fields of the row and leave the others alone. So a heartbeat is the same
+step whatever the log holds, and is judged once. In the form that is judged, a field that the
+specification of the action does not mention, and that the step left as it was, has the value of the
+first row, before and after.
+
+Why that is sound. Let f be a field that no definition mentions which the handler of the spec is
+built from (tla_utils/mentions.py reads the modules). Rows are made from rows with EXCEPT, so an
+outcome of the spec has in f what was there before, and is otherwise a function of the other fields.
+A step that left f alone is therefore allowed with one value of f iff it is allowed with any other.
+A step that changed f keeps what it had, and TLC refuses it. A handler that builds rows in another
+way, by mentioning the first row, is judged on all fields. A record within a row (the image of
+metadata) is treated alike where it was left as it was, and where the definitions mention it only on
+the way to fields of its own: then it is nowhere read or replaced as a whole.
+
+Two definitions of one name cannot be told apart here; TLA+ has none in modules that extend each
+other. The tests judge recorded steps and damaged ones in both forms.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from tla_utils.mentions import Mentions, mentions
+from tla_utils.overrides import ModuleSource, read_modules
+from traces.jobs.abstraction import spec_names
+from traces.jobs.canonical import Step
+from traces.jobs.protocols import AnyConstants, kind_of
+
+FIRST_ROWS: Final = frozenset({"InitialRow", "InitialController"})
+"""Operators that make a row from nothing."""
+
+
+@lru_cache(maxsize=8)
+def _modules(frame: str, specs: Path) -> dict[str, ModuleSource]:
+    return read_modules([frame], [specs, specs / "steps"])
+
+
+@lru_cache(maxsize=1024)
+def mentions_of(frame: str, action: str, specs: Path) -> Mentions | None:
+    """What matters to an action; None if all fields may.
+
+    Raises ToolError: the frame has no such action.
+    """
+    found = mentions(f"Step_{action}", _modules(frame, specs))
+    return None if found.operators & FIRST_ROWS else found
+
+
+class Relevance:
+    """Takes from steps what does not matter, under one set of constants and for one spec."""
+
+    def __init__(self, constants: AnyConstants, specs: Path) -> None:
+        self._constants = constants
+        self._specs = specs
+        self._names = spec_names(constants)
+        self._initial: dict[str, Any] = {}
+
+    def of(self, step: Step) -> Step:
+        """The step as it is judged."""
+        kind = kind_of(self._constants, step.node)
+        mentioned = mentions_of(kind.frame, step.action, self._specs)
+        if mentioned is None:
+            return step
+        initial = self._initial.get(kind.name)
+        if initial is None:
+            initial = self._initial[kind.name] = kind.initial(self._constants)
+        before, after = self._reduced(step.before, step.after, initial, mentioned)
+        return step._replace(before=before, after=after)
+
+    def _reduced(
+        self, before: Any, after: Any, initial: Any, mentioned: Mentions
+    ) -> tuple[Any, Any]:
+        of_before: dict[str, Any] = {}
+        of_after: dict[str, Any] = {}
+        for name in initial.__struct_fields__:
+            old, new, first = getattr(before, name), getattr(after, name), getattr(initial, name)
+            if old != new:
+                continue
+            field = self._names[name]
+            if field not in mentioned.fields:
+                of_before[name] = of_after[name] = first
+            elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
+                # Only ways to fields within lead through it.
+                within = self._reduced(old, new, first, mentioned)
+                of_before[name], of_after[name] = within
+        return replace(before, **of_before), replace(after, **of_after)
