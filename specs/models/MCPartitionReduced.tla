@@ -22,7 +22,8 @@
 (*     the high watermark is as good as unknown.                            *)
 (*                                                                          *)
 (* A state is normal when it is the representative of all that differ in    *)
-(* what no handler can notice.                                              *)
+(* what no handler can notice.  TLCEval(f) is f: TLC would otherwise        *)
+(* evaluate a function anew for each of its uses within a step.             *)
 (***************************************************************************)
 EXTENDS PartitionProperties, TLC
 
@@ -84,9 +85,9 @@ Noticed(n, image) ==
   ELSE FollowerImage(image.partition)
 
 ImageOf(c) ==
-  [brokers |-> [b \in Brokers |-> [epoch |-> c.registrations[b].epoch,
-                                   fenced |-> c.registrations[b].fenced,
-                                   stopping |-> c.registrations[b].stopping]],
+  [brokers |-> TLCEval([b \in Brokers |-> [epoch |-> c.registrations[b].epoch,
+                                           fenced |-> c.registrations[b].fenced,
+                                           stopping |-> c.registrations[b].stopping]]),
    partition |-> c.partition]
 
 AppendedImage(n, queue, image) ==
@@ -123,7 +124,7 @@ NormalRow(n, row) ==
        [] row.role = "Leader" ->
             [common EXCEPT
                !.image.partition = Noticed(n, row.image).partition,
-               !.remotes = [b \in Brokers |-> NormalRemote(row, @[b])]]
+               !.remotes = TLCEval([b \in Brokers |-> NormalRemote(row, @[b])])]
        [] OTHER ->
             [common EXCEPT
                !.partitionEpoch = Undefined, !.image.brokers = Initially,
@@ -204,10 +205,10 @@ Stays(s, m) ==
 NormalController(c) ==
   [c EXCEPT
      !.offset = InitialOffset,
-     !.contacts = [b \in Brokers |->
+     !.contacts = TLCEval([b \in Brokers |->
         [live |-> ~c.registrations[b].fenced, metadataOffset |-> InitialOffset,
-         shutdownOffset |-> InitialOffset]],
-     !.registrations = [b \in Brokers |-> [@[b] EXCEPT !.recordOffset = 0]]]
+         shutdownOffset |-> InitialOffset]]),
+     !.registrations = TLCEval([b \in Brokers |-> [@[b] EXCEPT !.recordOffset = 0]])]
 
 (* A proposal that will be refused for good might as well have been.        *)
 WithRefusal(n, row, c) ==
@@ -233,21 +234,30 @@ Ranked(s) ==
           [] m.type = "AlterPartitionResponse" ->
                [m EXCEPT !.partitionEpoch = rank(@), !.request.partitionEpoch = rank(@)]
           [] OTHER -> m
-  IN [s EXCEPT
+  IN IF \A e \in epochs : e < Cardinality(epochs) THEN s
+     ELSE [s EXCEPT
         !.controller.partition.partitionEpoch = rank(@),
-        !.rows = [n \in Brokers |-> row(@[n])],
-        !.unread = [n \in Brokers |->
-           [i \in 1..Len(@[n]) |-> [@[n][i] EXCEPT !.partition.partitionEpoch = rank(@)]]],
+        !.rows = TLCEval([n \in Brokers |-> row(@[n])]),
+        !.unread = TLCEval([n \in Brokers |->
+           [i \in 1..Len(@[n]) |-> [@[n][i] EXCEPT !.partition.partitionEpoch = rank(@)]]]),
         !.network = {message(m) : m \in @}]
 
-Normal(s) ==
+(* `same`: the brokers for which s is normal already.                       *)
+NormalExcept(s, same) ==
   LET c == NormalController(s.controller)
       row(n) == WithRefusal(n, NormalRow(n, s.rows[n]), c)
-      caught == [n \in Brokers |-> Caught(n, row(n), Compacted(row(n), s.unread[n]))]
+      caught == TLCEval([n \in Brokers |->
+        IF n \in same THEN [row |-> s.rows[n], queue |-> s.unread[n]]
+        ELSE Caught(n, row(n), Compacted(row(n), s.unread[n]))])
       settled == [s EXCEPT !.controller = c,
-                           !.rows = [n \in Brokers |-> caught[n].row],
-                           !.unread = [n \in Brokers |-> caught[n].queue]]
+                           !.rows = TLCEval([n \in Brokers |-> caught[n].row]),
+                           !.unread = TLCEval([n \in Brokers |-> caught[n].queue])]
   IN Ranked([settled EXCEPT !.network = {m \in @ : Stays(settled, m)}])
+
+(* States follow normal states: whom a step leaves alone is normal still.   *)
+Normal(s) ==
+  NormalExcept(s, IF s.controller # controller THEN {}
+                  ELSE {n \in Brokers : s.rows[n] = rows[n] /\ s.unread[n] = metadata[n]})
 
 -----------------------------------------------------------------------------
 (* Steps, as the sets of states that they may lead to.                      *)
@@ -272,9 +282,9 @@ AfterMoving(n, outcomes) ==
 WithController(s, c) ==
   [s EXCEPT
      !.controller = c,
-     !.unread = [n \in Brokers |->
+     !.unread = TLCEval([n \in Brokers |->
         IF ImageOf(c) = ImageOf(s.controller) \/ s.rows[n].brokerEpoch = Undefined
-        THEN @[n] ELSE AppendedImage(n, @[n], ImageOf(c))]]
+        THEN @[n] ELSE AppendedImage(n, @[n], ImageOf(c))])]
 
 AfterController(outcomes) == {WithController(Now, o.row) : o \in outcomes}
 
@@ -500,8 +510,8 @@ Beginnings ==
                     o \in Step_HandleElectLeaders(Controller, InitialController,
                                                  [election |-> "ONLINE"])}
       told(s, n) == CHOOSE o \in Reads(n, s.rows[n], s.unread[n][1]) : TRUE
-  IN {Normal([s EXCEPT !.rows = [n \in Brokers |-> told(s, n).row],
-                       !.unread = [n \in Brokers |-> <<>>]]) : s \in elected}
+  IN {NormalExcept([s EXCEPT !.rows = [n \in Brokers |-> told(s, n).row],
+                             !.unread = [n \in Brokers |-> <<>>]], {}) : s \in elected}
 
 MCInit ==
   /\ \E s \in Beginnings :
