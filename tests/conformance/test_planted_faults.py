@@ -343,7 +343,8 @@ def test_a_fault_is_reported_by_its_check_and_by_no_other(
 def test_every_check_has_a_fault_that_it_reported(judged: Conformance) -> None:
     by_check = judged.summary["findings"]["by_check"]
     assert set(by_check) == set(CHECKS)
-    assert all(by_check.values()), by_check
+    # Voters read no metadata: tests/conformance/test_partition_faults.py.
+    assert [check for check, found in by_check.items() if not found] == ["MetadataRead"]
     assert judged.verdict == "violated"
 
 

@@ -39,7 +39,6 @@ from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, INIT, PartFiles
 from traces.jobs.protocols import (
-    FRAMES,
     SPECS,
     AnyConstants,
     decode_constants,
@@ -88,10 +87,10 @@ def step_frame(
     )
 
 
-def frame_digest(specs: Path = SPECS) -> str:
+def frame_digest(specs: Path = SPECS, frames: Sequence[str] = ("StepQuorum",)) -> str:
     """sha256 over the frames and every module that they build on: what steps are judged against."""
     texts: dict[str, str] = {}
-    waiting = list(FRAMES)
+    waiting = list(frames)
     while waiting:
         name = waiting.pop()
         path = find_module(name, [specs, specs / "steps"])

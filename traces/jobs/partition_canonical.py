@@ -56,16 +56,18 @@ Numbers: TypeAlias = Mapping[int, int]
 class _Renaming:
     """One bijection of the brokers and one of the values."""
 
-    def __init__(self, brokers: tuple[int, ...], names: Names, numbers: Numbers) -> None:
+    def __init__(
+        self, brokers: tuple[int, ...], names: Names, number: Callable[[int], int]
+    ) -> None:
         self._name = dict(zip(brokers, names, strict=True))
         self._order = sorted(range(len(brokers)), key=lambda at: names[at])
-        self._numbers = numbers
+        self._number = number
 
     def node(self, node: int) -> int:
         return self._name.get(node, node)
 
     def value(self, value: int) -> int:
-        return value if value in FIXED else self._numbers.get(value, UNNUMBERED)
+        return value if value in FIXED else self._number(value)
 
     def item(self, item: Any) -> Any:
         """A struct with all that it contains."""
@@ -141,6 +143,26 @@ def _collect(item: Any, found: list[int]) -> None:
                 _collect(each, found)
 
 
+def rename_step(
+    constants: PartitionConstants,
+    step: Step,
+    nodes: Mapping[int, int],
+    number: Callable[[int], int],
+) -> Step:
+    """The whole step under one bijection of brokers and one of values."""
+    names = tuple([nodes[b] for b in constants.brokers])
+    renaming = _Renaming(constants.brokers, names, number)
+    return Step(
+        action=step.action,
+        node=renaming.node(step.node),
+        before=renaming.item(step.before),
+        input=None if step.input is None else renaming.item(step.input),
+        after=renaming.item(step.after),
+        sent=tuple(sorted([renaming.item(m) for m in step.sent], key=_encode)),
+        ignored=step.ignored,
+    )
+
+
 class PartitionCanonicaliser:
     """Finds canonical forms under one set of constants, and remembers what it has renamed.
 
@@ -204,7 +226,7 @@ class PartitionCanonicaliser:
         key = (item, names, tuple([numbers.get(value, UNNUMBERED) for value in values]))
         known = self._encoded.get(key)
         if known is None:
-            renaming = _Renaming(self._brokers, names, numbers)
+            renaming = _Renaming(self._brokers, names, lambda v: numbers.get(v, UNNUMBERED))
             known = self._encoded[key] = _encode(renaming.item(item))
         return known
 

@@ -27,6 +27,7 @@ from traces.jobs.checks import CHECKS, Finding
 from traces.jobs.columns import Ints
 from traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
 from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement, frame_digest
+from traces.jobs.protocols import FRAMES, decode_constants, kind_of, nodes_of
 from traces.schema import ACTIONS, PROGRESSED, STOPPED, Manifest, version
 
 SUMMARY_VERSION: Final = 1
@@ -190,13 +191,13 @@ def _rejections(evidence: Evidence, code: int) -> list[dict[str, Any]]:
     found = []
     for number in judgement.numbers(code):
         row = {name: merged[name][number].as_py() for name in merged.column_names}
-        constants, action = judgement.kinds[number]
+        bench, action = judgement.kinds[number]
         entry = {
             "action": action,
             "run": row["run"],
             "step": row["step"],
             "key": row["key"].hex(),
-            "constants": constants,
+            "constants": bench.text,
             "count": row["count"],
             "runs": taken_by[row["key"]],
             "reason": judgement.reasons[number],
@@ -309,13 +310,21 @@ def _tlc(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def _frames(evidence: Evidence) -> list[str]:
+    """The frames of the spec that the runs' nodes are judged in."""
+    texts = sorted({text for fact in evidence.facts for text in fact.constants})
+    constants = [decode_constants(text) for text in texts]
+    found = {kind_of(each, node).frame for each in constants for node in nodes_of(each)}
+    return [frame for frame in FRAMES if frame in found]
+
+
 def _versions(evidence: Evidence) -> dict[str, str]:
     java, jar = find_java(), find_jar()
     return {
         "kraftcheck": version(),
         "recorded with": evidence.manifest.kraftcheck_version,
         "schema": str(evidence.manifest.schema_version),
-        "specs (sha256)": frame_digest(evidence.specs),
+        "specs (sha256)": frame_digest(evidence.specs, _frames(evidence)),
         "TLC": jar.version,
         "Java": str(java.version),
         "Python": platform.python_version(),

@@ -186,7 +186,7 @@ def test_different_rows_have_different_abstractions() -> None:
     ("change", "complaint"),
     [
         ({"granted": (1, 1)}, "stands twice"),
-        ({"end_offsets": (0,)}, "1 entries for the voters"),
+        ({"end_offsets": (0,)}, "1 entries for"),
         ({"log": (3.5,)}, "type float has no form"),
         ({"log": (BeginQuorumEpochResponse,)}, "has no form"),
     ],

@@ -327,7 +327,12 @@ def test_an_out_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
         ("rows", "body", b"\xc1", "rows 0 cannot be read"),
         ("inputs", "body", b"\xc1", "inputs 0 cannot be read"),
         ("runs", "constants", "{}", "constants '{}'"),
-        ("runs", "constants", '{"voters":[],"fetch_max_records":1}', "a quorum has voters"),
+        (
+            "runs",
+            "constants",
+            '{"protocol":"quorum","voters":[],"fetch_max_records":1}',
+            "a quorum has voters",
+        ),
     ],
 )
 def test_what_cannot_be_decoded_is_one_line(

@@ -1,0 +1,162 @@
+"""A step may be judged on what its action mentions: TLC says the same of it as of the whole step."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from reference.core.partition_messages import CONTROLLER
+from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.sim.run import simulate_part
+from tla_utils import CheckOptions, check_steps
+from tla_utils.errors import ToolError
+from tla_utils.mentions import mentions
+from tla_utils.overrides import read_module, read_modules
+from traces.jobs.abstraction import Abstraction
+from traces.jobs.canonical import Step
+from traces.jobs.columns import Part
+from traces.jobs.judge import as_columns, step_frame
+from traces.jobs.partition_canonical import PartitionCanonicaliser, rename_step
+from traces.jobs.protocols import SPECS, kind_of
+from traces.jobs.relevance import Relevance, mentions_of
+
+CONSTANTS = PartitionConstants((0, 1, 2), 2)
+OPTIONS = {
+    "replicas": 3,
+    "min_insync_replicas": 2,
+    "elr": True,
+    "unclean": False,
+    "fetch_max_records": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[Step]:
+    """Some hundreds of recorded steps, of all actions that occur."""
+    part = Part(simulate_part("partition", 3, 0, 6, options=OPTIONS))
+    found: list[Step] = []
+    seen: Counter[str] = Counter()
+    for number in range(len(part.node)):
+        step = part.step(number)
+        seen[step.action] += 1
+        if seen[step.action] <= 20:
+            found.append(step)
+    assert len(seen) >= 20
+    return found
+
+
+def damaged(steps: list[Step]) -> list[Step]:
+    """Each step with one field of its outcome changed, a different one each time."""
+    chance = random.Random(1)
+    found = []
+    for step in steps:
+        names = [n for n in step.after.__struct_fields__ if isinstance(getattr(step.after, n), int)]
+        name = chance.choice(names)
+        after = replace(step.after, **{name: getattr(step.after, name) + 1})
+        found.append(step._replace(after=after))
+    return found
+
+
+def verdicts(steps: list[Step]) -> list[str]:
+    """What TLC says of each."""
+    form = Abstraction(CONSTANTS)
+    answers = [""] * len(steps)
+    for frame in ("StepPartition", "StepPartitionController"):
+        mine = [at for at, s in enumerate(steps) if kind_of(CONSTANTS, s.node).frame == frame]
+        if not mine:
+            continue
+        columns = [as_columns(form, steps[at]) for at in mine]
+        report = check_steps(step_frame(CONSTANTS, SPECS, frame), columns, CheckOptions(parallel=1))
+        for at, verdict in zip(mine, report.verdicts, strict=True):
+            answers[at] = verdict.verdict
+    return answers
+
+
+@pytest.mark.tlc
+def test_tlc_says_the_same_of_both_forms(steps: list[Step]) -> None:
+    relevance = Relevance(CONSTANTS, SPECS)
+    listed = [*steps, *damaged(steps)]
+    reduced = [relevance.of(step) for step in listed]
+    assert sum(a != b for a, b in zip(listed, reduced, strict=True)) > len(listed) // 2
+    whole, parts = verdicts(listed), verdicts(reduced)
+    assert whole == parts
+    assert set(whole[: len(steps)]) == {"accepted"}
+    assert set(whole[len(steps) :]) == {"rejected"}
+
+
+@pytest.mark.tlc
+def test_renamed_steps_are_judged_alike(steps: list[Step]) -> None:
+    """The bijections of the canonical form: brokers' steps under all names, all under values."""
+    names = {0: 2, 1: 0, 2: 1}
+    of_brokers = [step for step in steps if step.node != CONTROLLER]
+    listed = [*of_brokers, *damaged(of_brokers)]
+    renamed = [rename_step(CONSTANTS, step, names, lambda value: value + 50) for step in listed]
+    assert sum(a != b for a, b in zip(listed, renamed, strict=True)) > len(listed) * 9 // 10
+    assert verdicts(listed) == verdicts(renamed)
+
+
+def test_renamings_of_a_step_have_one_form(steps: list[Step]) -> None:
+    canonicaliser = PartitionCanonicaliser(CONSTANTS)
+    for step in steps:
+        if step.node == CONTROLLER:
+            continue
+        form = canonicaliser.canonical(step)
+        for names in ({0: 2, 1: 0, 2: 1}, {0: 1, 1: 0, 2: 2}):
+            other = rename_step(CONSTANTS, step, names, lambda value: 7 * value)
+            assert canonicaliser.canonical(other) == form
+
+
+def test_what_a_heartbeat_does_not_mention_is_set_back(steps: list[Step]) -> None:
+    relevance = Relevance(CONSTANTS, SPECS)
+    kind = kind_of(CONSTANTS, 0)
+    initial: BrokerRow = kind.initial(CONSTANTS)
+    beats = [step for step in steps if step.action == "HandleSendHeartbeat"]
+    for step in beats:
+        reduced = relevance.of(step)
+        assert reduced.before.log == reduced.after.log == initial.log
+        assert reduced.before.status == step.before.status
+        assert reduced.before.image.offset == step.before.image.offset
+        assert reduced.sent == step.sent
+    changed = beats[0]._replace(after=replace(beats[0].after, incarnation=77))
+    assert relevance.of(changed).after.incarnation == 77
+
+
+def test_handlers_that_make_rows_from_nothing_are_judged_on_all_fields() -> None:
+    assert mentions_of("StepPartition", "HandleBrokerCrash", SPECS) is None
+    found = mentions_of("StepPartition", "HandleSendHeartbeat", SPECS)
+    assert found is not None
+    assert "brokerEpoch" in found.fields and "log" not in found.fields
+    with pytest.raises(ToolError, match="no module defines Step_HandleNothing"):
+        mentions_of("StepPartition", "HandleNothing", SPECS)
+
+
+MODULE = """\
+---- MODULE Few ----
+Reads(row) == row.a.b + (* row.comment *) Deeper(row)
+Deeper(row) == LET x == row.c IN [row EXCEPT !.d = x, !.e.f = 1]
+Makes(row) == [g |-> row]
+Apart(row) == row.h
+====
+"""
+
+
+def test_mentions_follow_what_definitions_build_on() -> None:
+    modules: dict[str, Any] = {"Few": read_module(MODULE)}
+    found = mentions("Reads", modules)
+    assert found.operators >= {"Reads", "Deeper"} and "Apart" not in found.operators
+    assert found.fields == {"a", "b", "c", "d", "e", "f"}
+    assert found.whole == {"b", "c", "d", "f"}
+    assert mentions("Makes", modules).whole == {"g"}
+
+
+def test_an_instance_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "Other.tla").write_text("---- MODULE Other ----\nO(x) == x\n====\n")
+    text = "---- MODULE With ----\nM == INSTANCE Other\nA(x) == M!O(x)\n====\n"
+    (tmp_path / "With.tla").write_text(text)
+    with pytest.raises(ToolError, match="the module With has an INSTANCE"):
+        mentions("A", read_modules(["With"], [tmp_path]))
