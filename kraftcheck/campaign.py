@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -17,7 +17,8 @@ import reference
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
-from reference.bugs.catalog import OutOfScope, bug
+from reference.bugs.catalog import Bug, OutOfScope, UnknownBug, bug
+from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from reference.sim.scenario import scenario as scenario_of
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
@@ -57,7 +58,7 @@ def simulate(
 ) -> int:
     """Record runs of the reference, or those of them that are still missing in the folder."""
     campaign = Campaign(
-        scenario=_known_scenario(scenario), seed=seed, runs=runs, bug=_known_bug(bug_id)
+        scenario=_known_scenario(scenario), seed=seed, runs=runs, bug=_known_bug(bug_id, scenario)
     )
     check_place(backend, master)
     before = _parts(artifacts.claim(out))
@@ -86,12 +87,25 @@ def _known_scenario(name: str) -> str:
         raise BadInput(str(error)) from None
 
 
-def _known_bug(id: str | None) -> str | None:
-    """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had."""
+def _known_bug(id: str | None, scenario: str) -> str | None:
+    """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
+    nobody asks in this scenario.
+    """
     if id is None:
         return None
-    found = bug(id)
-    if not found.in_scope:
+    found: Bug | PartitionBug
+    of_partition = scenario == "partition"
+    try:
+        found = partition_bug(id) if of_partition else bug(id)
+    except UnknownBug:
+        with suppress(UnknownBug):
+            found = bug(id) if of_partition else partition_bug(id)
+            elsewhere = "quorum" if of_partition else "partition"
+            raise OutOfScope(
+                f"{found.id} is never met in scenario {scenario}; try --scenario {elsewhere}"
+            ) from None
+        raise
+    if found.scope:
         raise OutOfScope(f"{found.id} cannot be simulated: it {found.scope}")
     return found.id
 

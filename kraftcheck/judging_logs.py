@@ -17,10 +17,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from reference.core.promises import Level, level_named
+from reference.sim.partition.options import promise_of
 from traces.checkers import certificates, log
 from traces.checkers.columns import from_history
 from traces.checkers.levels import Levels, levels_of, staleness
@@ -157,22 +159,25 @@ def judge_trace(
     Raises HistoryError: the trace is damaged, or has no such run. BadInput: no such level.
     """
     begin = perf_counter()
+    key = trace.partition_of(directory)
     promised = promised_level(options, PROMISED_OF_TRACES)
-    options = options._replace(level=name_of(promised))
-    if options.run is not None:
-        judged = _one(trace.history(directory, options.run), options, writer)
+    run = options.run
+    if run is not None:
+        options = _with_promise(directory, options, promised)
+        judged = _one(trace.history(directory, run), options, writer)
         return (msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4)),), ()
     whole = _Whole()
     bad: list[Judged] = []
     for table in trace.tables(directory):
-        for run, recorded in _suspects(directory, table, options, promised, whole):
-            judged = _one(trace.history_of(directory, run, recorded), options, None)
+        for number, recorded, level in _suspects(directory, table, options, promised, whole):
+            own = options._replace(level=name_of(level))
+            judged = _one(trace.history_of(directory, number, recorded, key), own, None)
             if judged.verdict == HOLDS:
                 continue
             bad.append(judged)
             if writer is not None and len(bad) <= PAGES_MAX:
-                _one(trace.history(directory, run), options, writer)
-    found = _summary(directory, whole, bad, promised)
+                _one(trace.history(directory, number), own, writer)
+    found = _summary(directory, whole, bad, _promised_words(directory, options, promised))
     left = len(bad) - PAGES_MAX
     notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
     return (msgspec.structs.replace(found, seconds=round(perf_counter() - begin, 4)), *bad), notes
@@ -193,20 +198,26 @@ class _Whole:
     operations: int = 0
     held: Level = Level.LINEARIZABLE
     exact: bool = True
+    unpromised: int = 0
+    """Runs to which nothing was promised."""
 
 
 def _suspects(
     directory: Path, table: pa.Table, options: Options, promised: Level, whole: _Whole
-) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """(run, its recorded operations) of the runs that one look at all of a part does not clear."""
+) -> Iterator[tuple[int, list[dict[str, Any]], Level]]:
+    """(run, its recorded operations, the level it promises) of the runs that one look at all of a
+    part does not clear.
+    """
     if not table.num_rows:
         return
     try:
         batch = from_arrow(table["history"])
     except ValueError as error:
         raise HistoryError(str(directory), 0, str(error)) from None
-    found = log.judge(batch, at_least_once=_at_least_once(options), gaps=True)
+    gaps = _has_control_records(directory)
+    found = log.judge(batch, at_least_once=_at_least_once(options), gaps=gaps)
     levels = levels_of(found)
+    each = _levels_promised(directory, table, options, promised)
     # A run in which nobody asked anything promises nothing.
     asked = batch.operations > 0
     whole.runs += batch.segments
@@ -214,12 +225,50 @@ def _suspects(
     whole.exact = whole.exact and bool(levels.exact[asked].all())
     held = int(levels.held[asked].min(initial=int(Level.LINEARIZABLE)))
     whole.held = min(whole.held, Level(held))
-    clear = ~asked | ((levels.held >= int(promised)) & levels.exact)
+    clear = ~asked | (each == Level.DIVERGENT) | ((levels.held >= each) & levels.exact)
+    whole.unpromised += int((each == Level.DIVERGENT).sum())
     for row in np.flatnonzero(~clear).tolist():
-        yield table["run"][row].as_py(), table["history"][row].as_py()
+        yield table["run"][row].as_py(), table["history"][row].as_py(), Level(int(each[row]))
 
 
-def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], promised: Level) -> Judged:
+def _has_control_records(directory: Path) -> bool:
+    """Whether the log itself writes records, which no client knows of."""
+    return trace.scenario_of(directory) == "quorum"
+
+
+def _levels_promised(
+    directory: Path, table: pa.Table, options: Options, otherwise: Level
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Per run: the level asked for, or what its configuration and its faults promise."""
+    if options.level is not None or trace.scenario_of(directory) != "partition":
+        return np.full(table.num_rows, int(otherwise), np.int64)
+    recorded = zip(table["options"].to_pylist(), table["statistics"].to_pylist(), strict=True)
+    return np.array([int(promise_of(*each).level) for each in recorded], np.int64)
+
+
+def _with_promise(directory: Path, options: Options, otherwise: Level) -> Options:
+    """The options for one run, with the level that it promises."""
+    for table in trace.tables(directory):
+        found = table.filter(pc.equal(table["run"], options.run))
+        if found.num_rows:
+            level = Level(int(_levels_promised(directory, found, options, otherwise)[0]))
+            return options._replace(level=name_of(level))
+    return options
+
+
+def _because(directory: Path, whole: _Whole) -> str:
+    if _has_control_records(directory):
+        return "clients ask any node of the quorum, each of which may lag behind"
+    return f"nothing was promised to {whole.unpromised:,} runs, which lost more than they bear"
+
+
+def _promised_words(directory: Path, options: Options, promised: Level) -> str:
+    if options.level is None and trace.scenario_of(directory) == "partition":
+        return "to each run what its configuration and faults allow"
+    return name_of(promised)
+
+
+def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], promised: str) -> Judged:
     verdicts = {each.verdict for each in bad}
     verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
     first = next((each for each in bad if each.verdict == verdict), None)
@@ -232,8 +281,8 @@ def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], promised: Le
         model=trace.MODEL,
         verdict=verdict,
         level=name_of(whole.held) if whole.exact else None,
-        promised=name_of(promised),
-        because="clients ask any node of the quorum, each of which may lag behind",
+        promised=promised,
+        because=_because(directory, whole),
         reason=reason,
         operations=whole.operations,
         runs=whole.runs,

@@ -21,8 +21,10 @@ import pyarrow.compute as pc
 from traces.checkers.columns import (
     CODES,
     DID,
+    EARLIEST,
     FAILED,
     FETCH,
+    LATEST,
     MAY,
     NEVER,
     UNKNOWN,
@@ -32,9 +34,14 @@ from traces.checkers.columns import (
     LogBatch,
     Reads,
 )
+from traces.schema import OPERATIONS
 
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""
+
+FETCH_OP: Final = 1
+_KINDS: Final = np.array([-1, FETCH, LATEST, EARLIEST], np.int8)
+"""By the place of the operation in OPERATIONS, the kind of read that it is."""
 
 
 def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
@@ -52,7 +59,8 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
     flat = lists.flatten()
     run = np.repeat(np.arange(len(lists)), counts)
     index = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
-    fetch = _codes(flat.field("op"), ("append", "fetch")) == 1
+    op = _codes(flat.field("op"), OPERATIONS)
+    append, fetch = op == 0, op == FETCH_OP
     outcome = _codes(flat.field("outcome"), tuple(CODES))
     offset = _ints(flat.field("offset"), UNKNOWN)
     process = _ints(flat.field("process"), 0)
@@ -63,10 +71,16 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
     lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False).astype(np.int64)
     told = _ints(values.flatten(), 0)
     begin = np.cumsum(lengths) - lengths
-    _check(fetch, outcome, offset, lengths)
+    _check(append, outcome, offset, lengths)
     columns = (run, process, invoked, completed, offset, outcome, index)
-    appends = _appends(columns, ~fetch, lengths, begin, told)
-    reads = _reads(columns, fetch & (outcome == DID), lengths, begin, told)
+    appends = _appends(columns, append, lengths, begin, told)
+    seen = _ints(flat.field("end"), UNKNOWN)
+    judged = ~append & (outcome == DID)
+    kind = _KINDS[op]
+    end = np.where(fetch, np.where(seen == UNKNOWN, offset + lengths, seen), offset)
+    reads = _reads(
+        columns, judged, kind, np.where(fetch, offset, UNKNOWN), end, lengths, begin, told
+    )
     return LogBatch(len(lists), counts, appends, reads)
 
 
@@ -84,12 +98,12 @@ def _ints(column: pa.Array, missing: int) -> Ints:
     return np.array(filled.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _check(fetch: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
-    if (~fetch & (lengths > 1)).any():
+def _check(append: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
+    if (append & (lengths > 1)).any():
         raise ValueError("an append of several values")
-    if (~fetch & (lengths == 0) & (outcome == DID)).any():
+    if (append & (lengths == 0) & (outcome == DID)).any():
         raise ValueError("an acknowledged append of no value")
-    if (fetch & (outcome == DID) & (offset < 0)).any():
+    if (~append & (outcome == DID) & (offset < 0)).any():
         raise ValueError("a fetch from nowhere")
 
 
@@ -107,7 +121,14 @@ def _appends(
 
 
 def _reads(
-    columns: tuple[Any, ...], judged: Flags, lengths: Ints, begin: Ints, told: Ints
+    columns: tuple[Any, ...],
+    judged: Flags,
+    kind: Any,
+    start: Ints,
+    end: Ints,
+    lengths: Ints,
+    begin: Ints,
+    told: Ints,
 ) -> Reads:
     run, process, invoked, completed, offset, outcome, index = (each[judged] for each in columns)
     counts, first = lengths[judged], begin[judged]
@@ -119,8 +140,7 @@ def _reads(
     kept = np.concatenate(([0], np.cumsum(written)))
     splits = kept[np.concatenate(([0], np.cumsum(counts)))]
     session = run * (int(process.max()) + 1 if len(process) else 1) + process
-    kind = np.full(len(run), FETCH, np.int8)
     return Reads(
-        *(run, process, session, invoked, completed, kind, offset, offset + counts),
+        *(run, process, session, invoked, completed, kind[judged], start[judged], end[judged]),
         *(outcome, index, index, splits, offsets[written], values[written]),
     )

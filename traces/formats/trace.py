@@ -1,8 +1,8 @@
 """Our own traces: the client history of each recorded run (column `history` of table `runs`).
 
-A trace is a folder (traces/schema.py) of many runs. Its quorum keeps one log, the metadata log,
-which is the partition here; records of value 0 are its LeaderChange records, which no client wrote:
-they take an offset and are no part of what a fetch returns.
+A trace is a folder (traces/schema.py) of many runs of one partition: the metadata log of a quorum,
+or that of the scenario `partition`. Records of value 0 are the quorum's LeaderChange records, which
+no client wrote: they take an offset and are no part of what a fetch returns.
 
 What a client was never told is not believed: an append without an answer has no offset here, though
 the simulator knew one; and one that had not arrived when its run ended had no effect in it.
@@ -31,7 +31,10 @@ from traces.history import (
 
 NAME: Final = "trace"
 MODEL: Final = "partition-log"
-PARTITION: Final = "__cluster_metadata-0"
+PARTITIONS: Final = {"quorum": "__cluster_metadata-0", "partition": "events-0"}
+"""By scenario, the name of the log that clients use."""
+DOWN: Final = ("HandleCrash", "HandleBrokerCrash")
+UP: Final = ("HandleRestart", "HandleBrokerRestart")
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""
 
@@ -59,21 +62,37 @@ def _place(error: schema.TraceError) -> tuple[str, int, str]:
     return (path, 0, reason) if colon else ("trace", 0, path)
 
 
+def scenario_of(directory: Path) -> str:
+    """The scenario that was simulated. Raises HistoryError."""
+    try:
+        return schema.read_manifest(directory).campaign.scenario
+    except schema.TraceError as error:
+        raise HistoryError(*_place(error)) from None
+
+
+def partition_of(directory: Path) -> str:
+    """The topic-partition that the trace's clients use. Raises HistoryError."""
+    scenario = scenario_of(directory)
+    return PARTITIONS.get(scenario, scenario)
+
+
 def histories(directory: Path) -> Iterator[tuple[int, History]]:
     """(run, its history) of every run in order. Raises HistoryError."""
+    key = partition_of(directory)
     for table in tables(directory):
         runs = table["run"].to_pylist()
         for run, operations in zip(runs, table["history"], strict=True):
-            yield run, history_of(directory, run, operations.as_py())
+            yield run, history_of(directory, run, operations.as_py(), key)
 
 
 def history(directory: Path, run: int) -> History:
     """One run's, with its crashes and leaders. Raises HistoryError: damaged, or no such run."""
+    key = partition_of(directory)
     for table in tables(directory):
         found = table.filter(pc.equal(table["run"], run))
         if found.num_rows:
-            read = history_of(directory, run, found["history"][0].as_py())
-            known = tuple(what_happened(steps(directory, run)))
+            read = history_of(directory, run, found["history"][0].as_py(), key)
+            known = tuple(what_happened(steps(directory, run), key))
             return msgspec.structs.replace(read, annotations=known)
     raise HistoryError(str(directory), 0, f"has no run {run}")
 
@@ -135,32 +154,33 @@ def _steps(part: schema.PartTables, run: int) -> Iterator[Step]:
         )
 
 
-def what_happened(run: Iterator[Step]) -> Iterator[Annotation]:
+def what_happened(run: Iterator[Step], key: str) -> Iterator[Annotation]:
     """Crashes, from each to its restart, and the leader epochs as they began."""
     down: dict[int, int] = {}
     end = 0
     for step in run:
         end = step.time
-        if step.action == "HandleCrash":
+        if step.action in DOWN:
             down[step.node] = step.time
-        elif step.action == "HandleRestart" and step.node in down:
+        elif step.action in UP and step.node in down:
             label = f"node {step.node} is down"
             yield Annotation(at=down.pop(step.node), until=end, kind="fault", label=label)
         if step.row.get("role") == "Leader" and step.before.get("role") != "Leader":
-            label = f"epoch {step.row['epoch']}: node {step.node} leads"
-            yield Annotation(at=end, kind="leader epoch", label=label, key=PARTITION)
+            epoch = step.row.get("epoch", step.row.get("leader_epoch"))
+            label = f"epoch {epoch}: node {step.node} leads"
+            yield Annotation(at=end, kind="leader epoch", label=label, key=key)
     for node, since in down.items():
         yield Annotation(at=since, until=end, kind="fault", label=f"node {node} is down")
 
 
-def history_of(directory: Path, run: int, recorded: list[dict[str, Any]]) -> History:
-    """A run's history from the rows of its column."""
+def history_of(directory: Path, run: int, recorded: list[dict[str, Any]], key: str) -> History:
+    """A run's history from the rows of its column; `key` names its partition."""
     source = f"{directory}#{run}"
-    operations = tuple(_operation(source, at, row) for at, row in enumerate(recorded))
+    operations = tuple(_operation(source, at, row, key) for at, row in enumerate(recorded))
     return History(source=source, format=NAME, time_unit="us", operations=operations, model=MODEL)
 
 
-def _operation(source: str, index: int, row: dict[str, Any]) -> Operation:
+def _operation(source: str, index: int, row: dict[str, Any], key: str) -> Operation:
     offset, values, outcome = row["offset"], row["values"], row["outcome"]
     argument: Any
     result: Any
@@ -172,6 +192,8 @@ def _operation(source: str, index: int, row: dict[str, Any]) -> Operation:
         result = offset if outcome == OK else None
         if argument is None and outcome == INDETERMINATE:
             outcome, error = FAIL, "had not arrived when the run ended"
+    elif row["op"] in ("latest", "earliest"):
+        argument, result = None, offset if outcome == OK else None
     else:
         argument, result = offset, None
         if outcome == OK:
@@ -179,12 +201,12 @@ def _operation(source: str, index: int, row: dict[str, Any]) -> Operation:
                 raise HistoryError(source, 0, f"operation {index} fetches from nowhere")
             read = enumerate(values, offset)
             result = tuple((at, value) for at, value in read if value != CONTROL)
-            end = offset + len(values)
+            end = offset + len(values) if row["end"] is None else row["end"]
     return Operation(
         index=index,
         process=row["process"],
         f=row["op"],
-        key=PARTITION,
+        key=key,
         argument=argument,
         result=result,
         end=end,

@@ -178,9 +178,8 @@ class Machine:
             wants.append(ControllerRequestTimeout(row.alter_request))
         if row.role == "Leader":
             wants += self._wanted_of_leader(node, row)
-        elif row.role == "Follower" and row.leader != NOBODY:
-            if not any(m.destination == row.leader for m in row.fetching):
-                wants.append(SendReplicaFetch())
+        elif _may_fetch(row):
+            wants.append(SendReplicaFetch())
         wants += [ReplicaFetchTimeout(request) for request in row.fetching]
         if row.flushed < len(row.log):
             wants.append(BrokerFlush())
@@ -211,6 +210,11 @@ class Machine:
                 state.steps.clear()
             states.clear()
         self._steps.clear()
+
+
+def _may_fetch(row: BrokerRow) -> bool:
+    follows = row.role == "Follower" and row.leader != NOBODY
+    return follows and not any(m.destination == row.leader for m in row.fetching)
 
 
 def notable(before: BrokerRow, after: BrokerRow, sent: Any) -> int:

@@ -13,7 +13,7 @@ import msgspec
 
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_types import PartitionConstants
-from reference.core.promises import Configuration
+from reference.core.promises import Configuration, Envelope, Promise, promised
 from reference.sim.choices import Stream, pick
 from reference.sim.faults import Partition
 from reference.sim.options import OptionSet
@@ -180,9 +180,28 @@ def configuration_of(options: PartitionOptions) -> Configuration:
         replication_factor=options.replicas,
         elr=options.elr,
         unclean_election=options.unclean,
-        reads_from="follower" if options.follower_reads else "leader",
+        # Such a consumer asks the leader for the log's end, and goes back when it reads on.
+        reads_from="any" if options.follower_reads else "leader",
         one_client=False,
     )
+
+
+_decode_options = msgspec.json.Decoder(PartitionOptions).decode
+
+
+def promise_of(options: str, statistics: Mapping[str, int]) -> Promise:
+    """What a recorded run promises to its clients, by its options and by what happened in it.
+
+    options, statistics: as table `runs` of a trace holds them. Raises msgspec.MsgspecError.
+    """
+    envelope = Envelope(
+        leader_moves=statistics["leader_moves"],
+        unclean_moves=statistics["unclean_moves"],
+        lossy=statistics["lossy_replicas"],
+        network_partitions=statistics["partitions"],
+        zombie=bool(statistics["zombies"]),
+    )
+    return promised(configuration_of(_decode_options(options)), envelope)
 
 
 # --- Episodes ---

@@ -1,4 +1,4 @@
-"""A step may be judged on what its action mentions: TLC says the same of it as of the whole step."""
+"""A step may be judged on what its action mentions: TLC says the same of it as of the whole."""
 
 from __future__ import annotations
 
