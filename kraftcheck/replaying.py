@@ -18,15 +18,13 @@ import pyarrow.parquet as pq
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from reference.core.messages import encode
-from reference.core.types import Row
 from reference.sim.narrate import narrate
 from reference.sim.run import Run, simulate_run
 from traces.jobs.conform import FOLDER, JOINED_RUNS
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 
 Notes = dict[int, list[str]]
-_encode_row = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def replay(folder: Path, number: int, screen: Screen) -> int:
@@ -83,7 +81,7 @@ def recorded_steps(folder: Path, entry: PartEntry, number: int) -> list[Content]
 def first_difference(run: Run, recorded: list[Content]) -> int | None:
     """The first step that is not as recorded, or None."""
     taken = [
-        (step.time, step.action, digest(encode(step.input)), _digest_of(step.after))
+        (step.time, step.action, _digest_of(step.input), _digest_of(step.after))
         for step in run.steps
     ]
     for number, (now, then) in enumerate(zip_longest(taken, recorded)):
@@ -92,8 +90,8 @@ def first_difference(run: Run, recorded: list[Content]) -> int | None:
     return None
 
 
-def _digest_of(row: Row) -> bytes:
-    return digest(_encode_row(row))
+def _digest_of(value: object) -> bytes:
+    return digest(_encode(value))
 
 
 def rejected_steps(folder: Path, number: int) -> Notes:

@@ -6,16 +6,37 @@ stands in front of it. Everything is taken from recorded values; nothing is work
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
+from reference.core import partition_messages
 from reference.core.log import EpochEnd, Log
-from reference.core.messages import MESSAGES, NO_DIVERGENCE, Input
+from reference.core.messages import MESSAGES, NO_DIVERGENCE
+from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
+from reference.core.partition_types import BrokerRow, ControllerRow
 from reference.core.types import NOBODY, Row
-from reference.sim.faults import OFF, Options
+from reference.sim import faults
 from reference.sim.operations import Operation
+from reference.sim.partition import options as partition_options
 from reference.sim.run import Run, Taken
+
+ALL_MESSAGES = (*MESSAGES, *partition_messages.MESSAGES)
+
+
+class Manner(NamedTuple):
+    """How the steps of a protocol are told: what the columns are, their heads, their content.
+
+    off: the options of a run without faults; the one called `always` is told anyway.
+    """
+
+    legend: str
+    header: str
+    columns: Callable[[Taken], str]
+    off: msgspec.Struct
+    always: str
+
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations
@@ -32,18 +53,33 @@ input   what the step consumed; `0>1` is from node 0 to node 1; then what it sen
         ignored; values that say nothing (no error, no leader, no records) are left out
 """
 
-_HEADER = f"{'step':>5} {'time':>10} {'n':>2} {'role':<4} {'epoch':>5} {'ldr':>3} {'vote':>4} "
-_HEADER += f"{'log':<8} {'hw':>3}  input"
+PARTITION_LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run
+n       the node that takes the step: a broker, or C, the controller
+role    L leader, F follower, N neither, S starting, X stopping, D down; C the controller;
+        `F>L` when the step changed it
+epoch   leader epoch and partition epoch
+ldr     the leader that the node knows, - for none
+log     end offset, and the epoch of the last record; `5~3` when only 3 are on disk; of the
+        controller, a mark for each broker: f fenced, s about to stop
+hw      high watermark
+isr     of a leader, with what it proposes behind `>` (! refused for good); of the controller,
+        with the eligible leader replicas behind `+`
+input   what the step consumed; `0>1` is from node 0 to node 1, C the controller, K clients, M the
+        metadata log; then what it sent, or why it was ignored; values that say nothing are left out
+"""
 
 
 def narrate(run: Run) -> Iterator[str]:
     """The run, line by line: what was drawn, each step, what went wrong, how it ended."""
     result = run.result
+    manner = _manner_of(result.options)
     yield f"run {result.run} seed {result.seed}: {render_options(result.options)}"
     yield ""
-    yield from LEGEND.splitlines()
+    yield from manner.legend.splitlines()
     yield ""
-    yield _HEADER
+    yield f"{'step':>5} {'time':>10} {'n':>2} {manner.header}  input"
     violated = {violation.step: violation for violation in result.violations}
     for index, step in enumerate(run.steps):
         yield render_step(index, step)
@@ -56,41 +92,95 @@ def narrate(run: Run) -> Iterator[str]:
     yield f"{len(run.steps)} steps, {result.statistics['duration'] / 1e6:.3f} s: {result.verdict}"
 
 
-def render_options(options: Options) -> str:
+def _manner_of(options: Any) -> Manner:
+    return PARTITION if isinstance(options, partition_options.PartitionOptions) else QUORUM
+
+
+def render_options(options: Any) -> str:
     """The options that are not as in a run without faults."""
+    manner = _manner_of(options)
     shown = []
-    for name in Options.__struct_fields__:
+    for name in options.__struct_fields__:
         value = getattr(options, name)
-        if value != getattr(OFF, name) or name == "voters":
+        if value != getattr(manner.off, name) or name == manner.always:
             shown.append(f"{name}={value}")
     return " ".join(shown)
 
 
 def render_step(index: int, step: Taken) -> str:
-    before, after = step.before, step.after
-    role = after.role[0]
-    if after.role != before.role:
-        role = f"{before.role[0]}>{role}"
-    line = f"{index:>5} {step.time / 1e6:>10.6f} {step.node:>2} {role:<4} {after.epoch:>5} "
-    line += f"{_who(after.leader):>3} {_who(after.voted):>4} {_log(after):<8} "
-    line += f"{_who(after.high_watermark):>3}  {render_input(step.input)}"
+    manner = QUORUM if isinstance(step.after, Row) else PARTITION
+    line = f"{index:>5} {step.time / 1e6:>10.6f} {_name(step.node):>2} {manner.columns(step)}"
+    line += f"  {render_input(step.input)}"
     if step.ignored:
         return f"{line}  ignored: {step.ignored}"
     sent = "; ".join(render_input(message) for message in step.sent)
     return f"{line}  => {sent}" if sent else line
 
 
-def render_input(value: Input) -> str:
+def _quorum_columns(step: Taken) -> str:
+    before, after = step.before, step.after
+    role = after.role[0]
+    if after.role != before.role:
+        role = f"{before.role[0]}>{role}"
+    return (
+        f"{role:<4} {after.epoch:>5} {_who(after.leader):>3} {_who(after.voted):>4} "
+        f"{_log(after):<8} {_who(after.high_watermark):>3}"
+    )
+
+
+def _partition_columns(step: Taken) -> str:
+    before, after = step.before, step.after
+    if isinstance(after, ControllerRow):
+        partition = after.partition
+        isr = _members(partition.isr) + (f"+{_members(partition.elr)}" if partition.elr else "")
+        fenced = "".join(_flags(each) for each in after.registrations)
+        epochs = f"{partition.leader_epoch}.{partition.partition_epoch}"
+        return f"{'C':<4} {epochs:>5} {_who(partition.leader):>3} {fenced:<8} {'':>3} {isr:<8}"
+    assert isinstance(after, BrokerRow)
+    role = _role(after)
+    if role != _role(before):
+        role = f"{_role(before)}>{role}"
+    epochs = f"{_who(after.leader_epoch)}.{_who(after.partition_epoch)}"
+    end = (
+        f"{len(after.log)}"
+        if after.flushed == len(after.log)
+        else (f"{len(after.log)}~{after.flushed}")
+    )
+    if after.epoch_cache:
+        end += f"@{after.epoch_cache[-1].epoch}"
+    isr = _members(after.isr)
+    if after.pending.kind != "None":
+        proposed = _members(tuple(member.broker for member in after.pending.isr))
+        isr += f">{proposed}{'!' if after.pending.refused else ''}"
+    return (
+        f"{role:<4} {epochs:>5} {_who(after.leader):>3} {end:<8} {after.high_watermark:>3} {isr:<8}"
+    )
+
+
+def _role(row: BrokerRow) -> str:
+    short = {"Starting": "S", "ShuttingDown": "X", "Down": "D"}
+    return short.get(row.status, row.role[0])
+
+
+def _members(brokers: tuple[int, ...]) -> str:
+    return "".join(str(broker) for broker in brokers)
+
+
+def _flags(registration: Any) -> str:
+    return "f" if registration.fenced else "s" if registration.stopping else "."
+
+
+def render_input(value: Any) -> str:
     """An input in brief."""
     words = [type(value).__name__]
     shown = value.__struct_fields__
-    if isinstance(value, MESSAGES):
-        words.append(f"{value.source}>{value.destination}")
+    if isinstance(value, ALL_MESSAGES):
+        words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
     for name in shown:
         content = getattr(value, name)
-        if isinstance(content, MESSAGES):
+        if isinstance(content, ALL_MESSAGES):
             words.append(f"({render_input(content)})")
         elif not _says_nothing(content):
             words.append(name if content is True else f"{name}={_brief(content)}")
@@ -111,6 +201,13 @@ def _brief(content: object) -> str:
     return str(content)
 
 
+_NAMES = {CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"}
+
+
+def _name(node: int) -> str:
+    return _NAMES.get(node, str(node))
+
+
 def _who(node: int) -> str:
     return "-" if node == NOBODY else str(node)
 
@@ -129,3 +226,19 @@ def render_operation(operation: Operation) -> str:
     values = ",".join(str(value) for value in operation.values)
     when = f"{operation.invoked / 1e6:.6f} to {until}"
     return f"client {operation.process:>3} {when:<24} {what}{where}: [{values}] {operation.outcome}"
+
+
+QUORUM = Manner(
+    LEGEND,
+    f"{'role':<4} {'epoch':>5} {'ldr':>3} {'vote':>4} {'log':<8} {'hw':>3}",
+    _quorum_columns,
+    faults.OFF,
+    "voters",
+)
+PARTITION = Manner(
+    PARTITION_LEGEND,
+    f"{'role':<4} {'epoch':>5} {'ldr':>3} {'log':<8} {'hw':>3} {'isr':<8}",
+    _partition_columns,
+    partition_options.OPTIONS.off,
+    "replicas",
+)
