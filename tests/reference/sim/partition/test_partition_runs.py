@@ -1,0 +1,216 @@
+"""Runs of a partition: the same bytes everywhere, worth being judged, and as safe as promised."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from reference.core.broker import BROKER_HANDLERS
+from reference.core.controller import CONTROLLER_HANDLERS
+from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
+from reference.core.promises import Level
+from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
+from reference.sim.narrate import narrate
+from reference.sim.partition.options import KINDS, OPTIONS, PartitionOptions, promise_of
+from reference.sim.partition.scenario import PARTITION
+from reference.sim.partition.scheduler import UNPROMISED
+from reference.sim.run import simulate_part, simulate_run
+from tests.reference.sim.contents import contents
+from traces.checkers import log
+from traces.checkers.levels import levels_of
+from traces.checkers.recorded import from_arrow
+from traces.schema import PARTITION_ACTIONS, PROGRESSED, STOPPED, PartTables
+
+RUNS = 250
+
+
+@pytest.fixture(scope="module")
+def many() -> PartTables:
+    return simulate_part("partition", 1, 0, RUNS)
+
+
+def column(part: PartTables, name: str) -> list[Any]:
+    found: list[Any] = part.tables["runs"][name].to_pylist()
+    return found
+
+
+# --- Determinism
+
+DIGESTS = """
+from reference.sim.run import simulate_part
+print(sorted(simulate_part("partition", 2, 5, 8).digests().items()))
+"""
+
+
+def test_the_same_bytes_in_every_process(repo_root: Path) -> None:
+    """Whatever the seed of Python's own hashes."""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            cwd=repo_root,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert printed == {f"{sorted(simulate_part('partition', 2, 5, 8).digests().items())}\n"}
+
+
+def test_the_same_bytes_with_the_memo_off() -> None:
+    remembered = simulate_part("partition", 5, 0, 12)
+    assert remembered.digests() == simulate_part("partition", 5, 0, 12, memo=False).digests()
+
+
+def test_how_a_campaign_is_cut_into_parts_does_not_matter() -> None:
+    whole = contents(simulate_part("partition", 2, 0, 12))
+    first, second = simulate_part("partition", 2, 0, 5), simulate_part("partition", 2, 5, 7)
+    assert contents(first) | contents(second) == whole
+
+
+@pytest.mark.parametrize("run", range(3))
+def test_a_run_is_its_choices(run: int) -> None:
+    recording = RecordingChooser(SeededChooser(run_seed(2, run)))
+    recorded = simulate_run("partition", 2, run, chooser=recording)
+    replaying = ReplayChooser(recording.choices)
+    replayed = simulate_run("partition", 2, run, chooser=replaying)
+    assert replayed.steps == recorded.steps == simulate_run("partition", 2, run).steps
+    assert replaying.missing == replaying.misfits == 0
+
+
+# --- Safety, and what is promised
+
+
+def test_the_correct_rules_violate_nothing_and_progress(many: PartTables) -> None:
+    assert Counter(column(many, "verdict")) == {PROGRESSED: RUNS}
+    assert not any(column(many, "violations"))
+
+
+def test_clients_are_shown_what_each_run_promises(many: PartTables) -> None:
+    runs = many.tables["runs"]
+    levels = levels_of(log.judge(from_arrow(runs["history"]), at_least_once=False, gaps=False))
+    recorded = zip(column(many, "options"), column(many, "statistics"), strict=True)
+    promises = [promise_of(*each) for each in recorded]
+    for run, promise in enumerate(promises):
+        if promise.level > Level.DIVERGENT:
+            assert levels.exact[run] and levels.held[run] >= promise.level, run
+    assert len({promise.level for promise in promises}) >= 4
+
+
+def test_runs_that_lose_more_than_they_bear_are_counted_apart(many: PartTables) -> None:
+    """Only the reckless ones, and those in which a replica from outside of the ISR leads."""
+    found = 0
+    for options, statistics in zip(
+        column(many, "options"), column(many, "statistics"), strict=True
+    ):
+        assert promise_of(options, statistics).nothing == bool(statistics["unpromised"])
+        found += statistics["unpromised"]
+    assert 0 < found < RUNS // 4
+    assert set(PARTITION_INVARIANT_NAMES) > UNPROMISED
+
+
+@pytest.mark.parametrize(
+    ("bug", "invariants"),
+    [
+        ("Z23", {"NoCommittedRecordLost", "WeakIsr", "StrongIsr", "LeaderCandidateCompleteness"}),
+        ("Z34", {"WeakIsr", "StrongIsr", "LeaderCandidateCompleteness"}),
+    ],
+)
+def test_a_bug_violates_and_ends_its_runs(bug: str, invariants: set[str]) -> None:
+    part = simulate_part("partition", 1, 0, 120, bug=bug)
+    violated = [each for each in column(part, "violations") if each]
+    assert violated and {v["invariant"] for each in violated for v in each} <= invariants
+    assert column(part, "verdict").count(STOPPED) == len(violated)
+
+
+# --- Quality: issue by issue, the floors of scenario `partition`
+
+
+def test_runs_are_worth_being_judged(many: PartTables) -> None:
+    statistics = column(many, "statistics")
+
+    def share(name: str) -> float:
+        return sum(int(run[name] > 0) for run in statistics) / RUNS
+
+    assert share("leader_changes") >= 0.5
+    assert share("truncations") >= 0.2
+    assert sum(run["shrinks"] > 0 < run["expansions"] for run in statistics) / RUNS >= 0.3
+    assert median(run["acked"] for run in statistics) >= 5
+    ignored = sum(run["ignored"] for run in statistics)
+    assert ignored <= 0.3 * sum(column(many, "handler_calls"))
+    assert share("lossy_crashes") >= 0.05 and share("zombies") >= 0.02
+    assert share("shutdowns") >= 0.05 and share("partitions") >= 0.1
+
+
+def test_every_action_is_taken(many: PartTables) -> None:
+    taken = set(many.tables["steps"]["action"].to_pylist())
+    assert taken == set(PARTITION_ACTIONS)
+
+
+def test_the_contract_names_every_action() -> None:
+    handlers = [*CONTROLLER_HANDLERS.values(), *BROKER_HANDLERS.values()]
+    assert sorted(PARTITION_ACTIONS) == sorted(handlers)
+
+
+# --- Options
+
+
+def test_every_fault_option_belongs_to_a_kind() -> None:
+    """Except what is no fault, what every run has, and what only shapes others."""
+    of_kinds = {name for names in KINDS.values() for name in names}
+    rest = set(PartitionOptions.__struct_fields__) - of_kinds
+    assert rest == {
+        *("replicas", "min_insync_replicas", "fetch_max_records", "hold_ms", "calm_ms"),
+        *("crashes", "slow"),
+    }
+
+
+def test_every_palette_is_of_an_option() -> None:
+    assert set(PARTITION.palettes) <= set(PartitionOptions.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"min_insync_replicas": 4}, "INVALID_CONFIG: min.insync.replicas 4 is above"),
+        ({"acks": "1", "idempotence": True}, "INVALID_CONFIG: idempotence needs acks=all"),
+        ({"acks": "2"}, "option refused: Invalid enum value '2'"),
+        ({"replicas": 0}, "replicas is 0, not from 1"),
+        ({"replicas": 8}, "8 replicas are more than 7"),
+        ({"lossy": 1001}, "lossy is 1001, not from 0 to 1000"),
+        ({"crash": 1}, "no option 'crash'; did you mean crashes"),
+        ({"loss": 900, "reordering": 200}, "add up to over 1000"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        OPTIONS.draw(SeededChooser(1).stream("faults"), {}, options)
+
+
+def test_what_is_requested_is_had() -> None:
+    wanted = {"replicas": 1, "acks": "1", "crashes": 0}
+    for seed in range(20):
+        stream = SeededChooser(seed).stream("faults")
+        options = OPTIONS.draw(stream, PARTITION.palettes, wanted)
+        assert (options.replicas, options.acks, options.crashes) == (1, "1", 0)
+        assert options.min_insync_replicas == 1 and not options.idempotence
+
+
+# --- Telling
+
+
+def test_a_run_can_be_told() -> None:
+    run = simulate_run("partition", 1, 0)
+    lines = list(narrate(run))
+    assert lines[0].startswith("run 0 seed ") and "replicas=" in lines[0]
+    told = [line for line in lines if line[:5].strip().isdigit()]
+    assert len(told) == len(run.steps)
+    assert "ElectLeaders" in told[0] and " C " in told[0]
+    assert lines[-1].endswith(f"s: {PROGRESSED}")
