@@ -4,7 +4,8 @@ Each size is a campaign of its own, simulated and judged from nothing by the poo
 TLC must judge grows with the distinct steps; the last column says how many recorded steps there are
 for each of those. CPU-seconds are those of all processes, JVMs included.
 
-    python -m benchmarks.growth [RUNS ...]     default 1000 3000, a few minutes on two cores
+    python -m benchmarks.growth [SCENARIO] [RUNS ...]     default quorum 1000 3000, minutes on two
+                                                          cores
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class Spent(NamedTuple):
         return f"{self.wall - before.wall:,.0f} s, {self.cpu - before.cpu:,.0f} CPU-s"
 
 
-def measure(folder: Path, runs: int) -> str:
+def measure(folder: Path, scenario: str, runs: int) -> str:
     """One campaign: its line of the table."""
     begin = Spent.now()
-    simulate(folder, Campaign(scenario="quorum", seed=1, runs=runs), backend=Pool())
+    simulate(folder, Campaign(scenario=scenario, seed=1, runs=runs), backend=Pool())
     simulated = Spent.now()
     on_disk = sum(path.stat().st_size for path in folder.iterdir())
     result = conform(folder, ConformOptions(backend=Pool()))
@@ -63,11 +64,13 @@ def measure(folder: Path, runs: int) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    sizes = [int(size) for size in arguments or SIZES]
-    print(HEADER, flush=True)
+    words = list(arguments or ())
+    scenario = words.pop(0) if words and not words[0].isdigit() else "quorum"
+    sizes = [int(size) for size in words or SIZES]
+    print(f"scenario {scenario}\n{HEADER}", flush=True)
     for runs in sizes:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            print(measure(Path(folder) / "trace", runs), flush=True)
+            print(measure(Path(folder) / "trace", scenario, runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from reference.sim.run import known_steps, simulate_part
+from reference.sim.run import forget, known_steps, simulate_part
+from reference.sim.scenario import SCENARIOS
 from traces.schema import PartTables
 
 RUNS = 1000
@@ -41,12 +42,12 @@ class Measured(NamedTuple):
         return f"{what:<28}{self.rate:>9,.0f} steps/s{100 * looked_up:>7.0f} % looked up"
 
 
-def measure(first_run: int, runs: int, memo: bool = True) -> Measured:
-    known = known_steps("quorum")
+def measure(scenario: str, first_run: int, runs: int, memo: bool = True) -> Measured:
+    known = known_steps(scenario)
     start = time.process_time()
-    part = simulate_part("quorum", 1, first_run, runs, memo=memo)
+    part = simulate_part(scenario, 1, first_run, runs, memo=memo)
     seconds = time.process_time() - start
-    worked_out = known_steps("quorum") - known if memo else 0
+    worked_out = known_steps(scenario) - known if memo else 0
     found = Measured(part, seconds, worked_out)
     return found if memo else found._replace(worked_out=found.taken)
 
@@ -62,7 +63,7 @@ def qualities(part: PartTables) -> list[str]:
 
     ignored = sum(s["ignored"] for s in statistics) / sum(lengths)
     tenth = len(lengths) // 10
-    return [
+    found = [
         f"steps a run: median {lengths[len(lengths) // 2]}, "
         f"a tenth below {lengths[tenth]}, a tenth above {lengths[-tenth]}",
         f"runs in which the leader changes: {share('leader_changes')}",
@@ -73,18 +74,35 @@ def qualities(part: PartTables) -> list[str]:
         f"distinct steps: {part.tables['steps'].num_rows:,} of {sum(lengths):,}",
         f"verdicts: {dict(Counter(run['verdict'] for run in runs))}",
     ]
+    if any(s["shrinks"] for s in statistics):
+        both = sum(s["shrinks"] > 0 < s["expansions"] for s in statistics)
+        acked = sorted(s["acked"] for s in statistics)
+        found += [
+            f"runs in which the ISR shrinks and grows again: {100 * both / len(runs):.0f} %",
+            f"acknowledged records a run: median {acked[len(acked) // 2]}",
+            f"runs to which nothing is promised: {share('unpromised')}",
+        ]
+    return found
+
+
+def of_scenario(scenario: str) -> None:
+    print(f"scenario {scenario}")
+    first = measure(scenario, 0, RUNS)
+    print(first.line(f"first part of {RUNS} runs"))
+    for part in range(1, LATER_PARTS + 1):
+        print(measure(scenario, part * RUNS, RUNS).line(f"part {part + 1}"))
+    again = measure(scenario, 0, RUNS)
+    print(again.line("the first part again"))
+    print(measure(scenario, 0, WITHOUT_MEMO, memo=False).line("memo off"))
+    print()
+    print("\n".join(qualities(first.part)))
+    print()
 
 
 def main() -> None:
-    first = measure(0, RUNS)
-    print(first.line(f"first part of {RUNS} runs"))
-    for part in range(1, LATER_PARTS + 1):
-        print(measure(part * RUNS, RUNS).line(f"part {part + 1}"))
-    again = measure(0, RUNS)
-    print(again.line("the first part again"))
-    print(measure(0, WITHOUT_MEMO, memo=False).line("memo off"))
-    print()
-    print("\n".join(qualities(first.part)))
+    for scenario in SCENARIOS:
+        forget()
+        of_scenario(scenario)
 
 
 if __name__ == "__main__":

@@ -188,14 +188,24 @@ class _Namer:
         else:
             self._canonicaliser = PartitionCanonicaliser(constants)
         self._known: dict[bytes, tuple[bytes, CanonicalStep]] = {}
+        self._judged: dict[Step, tuple[bytes, CanonicalStep]] = {}
+        """The same by what a step is judged on: many recorded steps have that in common."""
 
     def name(self, recorded: bytes, step: Callable[[], Step]) -> tuple[bytes, CanonicalStep]:
         known = self._known.get(recorded)
         if known is None:
             if len(self._known) >= MEMO_LIMIT:
                 self._known.clear()
-            form = self._canonicaliser.canonical(self._relevance.of(step()))
-            known = self._known[recorded] = (form.digest(self._text), form)
+            known = self._known[recorded] = self._named(self._relevance.of(step()))
+        return known
+
+    def _named(self, step: Step) -> tuple[bytes, CanonicalStep]:
+        known = self._judged.get(step)
+        if known is None:
+            if len(self._judged) >= MEMO_LIMIT:
+                self._judged.clear()
+            form = self._canonicaliser.canonical(step)
+            known = self._judged[step] = (form.digest(self._text), form)
         return known
 
 

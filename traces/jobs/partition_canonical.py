@@ -15,7 +15,8 @@ Clients, producers, epochs and offsets are not renamed. Constants belong to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import permutations
+from itertools import permutations, product
+from math import factorial, prod
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -43,8 +44,8 @@ VALUES: Final = frozenset({"values"})
 
 FIXED: Final = frozenset({CORRUPT, GONE.value})
 """Values that no client wrote."""
-MOST_BROKERS: Final = 5
-"""With more, the others keep their order: sound, but it may tell two renamings of a step apart."""
+MOST_ORDERS: Final = 24
+"""With more to try, signatures alone decide: sound, but it may tell two renamings apart."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -163,6 +164,24 @@ def rename_step(
     )
 
 
+def _signature(step: Step, broker: int, at: int) -> tuple[object, ...]:
+    """What a broker's step says of another one (whose place is `at`), in terms that no renaming
+    changes. A signature need not tell everything.
+    """
+    row = step.before
+    remote, known, partition = row.remotes[at], row.image.brokers[at], row.image.partition
+    told: list[object] = [
+        *(row.leader == broker, broker in row.isr, partition.leader == broker),
+        *(broker in partition.isr, broker in partition.elr, partition.last_known_leader == broker),
+        *(remote.end_offset, remote.broker_epoch, remote.caught_up),
+        *(known.epoch, known.fenced, known.stopping),
+        *(any(request.destination == broker for request in row.fetching),),
+    ]
+    for name in ("source", "destination", "replica"):
+        told.append(getattr(step.input, name, None) == broker)
+    return tuple(told)
+
+
 class PartitionCanonicaliser:
     """Finds canonical forms under one set of constants, and remembers what it has renamed.
 
@@ -185,7 +204,7 @@ class PartitionCanonicaliser:
             self._values.clear()
         numbers = self._numbered(step)
         try:
-            forms = [self._form(step, names, numbers) for names in self._bijections(step.node)]
+            forms = [self._form(step, names, numbers) for names in self._bijections(step)]
         except (ValueError, IndexError) as error:
             raise ToolError(
                 f"{step.action} was recorded with a row that is not one of the brokers "
@@ -195,18 +214,30 @@ class PartitionCanonicaliser:
         node = CONTROLLER if step.node == CONTROLLER else self._brokers[0]
         return CanonicalStep(step.action, node, before, taken, after, sent, step.ignored)
 
-    def _bijections(self, node: int) -> Iterable[Names]:
-        brokers = self._brokers
+    def _bijections(self, step: Step) -> Iterable[Names]:
+        """Names for the brokers: the acting one is the first, the rest as they are signed; what
+        signatures leave open is tried in every order.
+        """
+        brokers, node = self._brokers, step.node
         if node == CONTROLLER:
             return (brokers,)
         if node not in brokers:
             raise ToolError(f"a step was recorded for {node}, which is no broker")
-        others = [b for b in brokers if b != node]
-        free = brokers[1:]
-        orders = permutations(free) if len(brokers) <= MOST_BROKERS else [free]
+        signed: dict[tuple[object, ...], list[int]] = {}
+        for at, broker in enumerate(brokers):
+            if broker != node:
+                signed.setdefault(_signature(step, broker, at), []).append(broker)
+        groups = [signed[each] for each in sorted(signed)]
+        if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
+            orders = [[broker for group in groups for broker in group]]
+        else:
+            orders = [
+                [broker for part in parts for broker in part]
+                for parts in product(*[permutations(group) for group in groups])
+            ]
         found = []
         for order in orders:
-            name = {node: brokers[0], **dict(zip(others, order, strict=True))}
+            name = dict(zip((node, *order), brokers, strict=True))
             found.append(tuple([name[b] for b in brokers]))
         return found
 

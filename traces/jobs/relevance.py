@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +52,14 @@ def mentions_of(frame: str, action: str, specs: Path) -> Mentions | None:
     return None if found.operators & FIRST_ROWS else found
 
 
+class _Plan(NamedTuple):
+    """Of a record: the fields that do not matter, with their values in the first row; and those of
+    which only fields within may matter."""
+
+    unmentioned: tuple[tuple[str, Any], ...]
+    within: tuple[tuple[str, _Plan], ...]
+
+
 class Relevance:
     """Takes from steps what does not matter, under one set of constants and for one spec."""
 
@@ -59,34 +67,44 @@ class Relevance:
         self._constants = constants
         self._specs = specs
         self._names = spec_names(constants)
-        self._initial: dict[str, Any] = {}
+        self._plans: dict[tuple[str, str], _Plan | None] = {}
 
     def of(self, step: Step) -> Step:
         """The step as it is judged."""
         kind = kind_of(self._constants, step.node)
-        mentioned = mentions_of(kind.frame, step.action, self._specs)
-        if mentioned is None:
+        key = (kind.frame, step.action)
+        if key not in self._plans:
+            found = mentions_of(*key, self._specs)
+            initial = kind.initial(self._constants)
+            self._plans[key] = None if found is None else self._plan(initial, found)
+        plan = self._plans[key]
+        if plan is None:
             return step
-        initial = self._initial.get(kind.name)
-        if initial is None:
-            initial = self._initial[kind.name] = kind.initial(self._constants)
-        before, after = self._reduced(step.before, step.after, initial, mentioned)
+        before, after = _reduced(step.before, step.after, plan)
         return step._replace(before=before, after=after)
 
-    def _reduced(
-        self, before: Any, after: Any, initial: Any, mentioned: Mentions
-    ) -> tuple[Any, Any]:
-        of_before: dict[str, Any] = {}
-        of_after: dict[str, Any] = {}
+    def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
+        unmentioned, within = [], []
         for name in initial.__struct_fields__:
-            old, new, first = getattr(before, name), getattr(after, name), getattr(initial, name)
-            if old != new:
-                continue
-            field = self._names[name]
+            first, field = getattr(initial, name), self._names[name]
             if field not in mentioned.fields:
-                of_before[name] = of_after[name] = first
+                unmentioned.append((name, first))
             elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
                 # Only ways to fields within lead through it.
-                within = self._reduced(old, new, first, mentioned)
-                of_before[name], of_after[name] = within
-        return replace(before, **of_before), replace(after, **of_after)
+                within.append((name, self._plan(first, mentioned)))
+        return _Plan(tuple(unmentioned), tuple(within))
+
+
+def _reduced(before: Any, after: Any, plan: _Plan) -> tuple[Any, Any]:
+    of_both: dict[str, Any] = {}
+    for name, first in plan.unmentioned:
+        old, new = getattr(before, name), getattr(after, name)
+        if old is new or old == new:
+            of_both[name] = first
+    for name, inner in plan.within:
+        old = getattr(before, name)
+        if old == getattr(after, name):
+            of_both[name] = _reduced(old, old, inner)[0]
+    if not of_both:
+        return before, after
+    return replace(before, **of_both), replace(after, **of_both)

@@ -246,7 +246,7 @@ class _Producing:
     def _expect(self, request: ProduceRequest) -> None:
         def give_up(_: int) -> None:
             self._complete(self._producer.on_timeout(ONE, request, self._clients.now_ms))
-            self._poll_later()
+            self._poll(0)
 
         self._clients.call(self._load.request_ms, give_up, 0)
 
@@ -256,7 +256,8 @@ class _Producing:
         at = self._producer.next_time(clients.now_ms)
         if at is None:
             return
-        if self._leader == NOBODY:
+        if self._leader == NOBODY or at <= clients.now_ms + 1:
+            # What could go now, and did not, waits for an answer, which will say so by itself.
             at = max(at, clients.now_ms + self._load.retry_ms)
         if not clients.now_ms < self._polls_at <= at:
             self._polls_at = at
@@ -272,7 +273,7 @@ class _Producing:
         if m.error == "NOT_LEADER_OR_FOLLOWER":
             self._leader = NOBODY
         self._complete(done)
-        self._poll_later()
+        self._poll(0)
 
     def _complete(self, done: list[Completion]) -> None:
         for each in done:

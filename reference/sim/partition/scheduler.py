@@ -30,7 +30,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_properties import PartitionInvariant, PartitionState
 from reference.core.partition_types import INITIAL_OFFSET, BrokerRow, ControllerRow
-from reference.core.promises import promised
+from reference.core.promises import NOTHING, promised
 from reference.sim.choices import Chooser, chance, pick
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
 from reference.sim.interning import KnownInput
@@ -101,6 +101,7 @@ class PartitionSimulation:
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
         self._checker = PartitionChecker(self._machine.brokers)
         self._promised = True
+        self._envelope = NOTHING
         self._network = PartitionNetwork(
             self.brokers, options, chooser.stream("network"), self._queue
         )
