@@ -16,12 +16,14 @@ from tla_utils.overrides import ModuleSource
 
 class Mentions(NamedTuple):
     """operators: by name, the one that was asked about among them. fields: of any record. whole:
-    those of them that are read, or written, other than as a way to a field within.
+    those of them that are read, or written, other than as a way to a field within. paths: such
+    ways, from one field to the next.
     """
 
     operators: frozenset[str]
     fields: frozenset[str]
     whole: frozenset[str]
+    paths: frozenset[tuple[str, str]]
 
 
 def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
@@ -43,6 +45,7 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
     found: set[str] = set()
     fields: set[str] = set()
     whole: set[str] = set()
+    paths: set[tuple[str, str]] = set()
     waiting = [operator]
     while waiting:
         name = waiting.pop()
@@ -51,5 +54,6 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
         found.add(name)
         fields |= definitions[name].fields
         whole |= definitions[name].whole_fields
+        paths |= definitions[name].paths
         waiting += definitions[name].words
-    return Mentions(frozenset(found), frozenset(fields), frozenset(whole))
+    return Mentions(frozenset(found), frozenset(fields), frozenset(whole), frozenset(paths))

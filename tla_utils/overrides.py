@@ -38,19 +38,22 @@ _DEFINITION = re.compile(
 _WORD = re.compile(r"(?<![\w.!])[A-Za-z_]\w*(?!\w|\s*\|->)")
 # And one that is; it is taken as a whole unless another point follows.
 _FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\|->")
+_PATH = re.compile(r"\.\s*([A-Za-z_]\w*)(?=\s*\.\s*([A-Za-z_]\w*))")
 _WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
     """One top-level definition: how many parameters it takes, the names in its body, those of
-    fields of records there, and which of these are not only a way to a field within (a.b in a.b.c).
+    fields of records there, which of these are not only a way to a field within, and the ways:
+    (b, c) in a.b.c.
     """
 
     arity: int
     words: frozenset[str]
     fields: frozenset[str] = frozenset()
     whole_fields: frozenset[str] = frozenset()
+    paths: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +233,7 @@ def _definitions(bare: str) -> dict[str, Definition]:
             words=frozenset(_WORD.findall(bare[match.end() : end])),
             fields=_fields(_FIELD, bare[match.end() : end]),
             whole_fields=_fields(_WHOLE_FIELD, bare[match.end() : end]),
+            paths=frozenset(_PATH.findall(bare[match.end() : end])),
         )
         for match, end in zip(top, ends, strict=True)
     }

@@ -9,7 +9,13 @@ controller.
   steps keep their names. The acting broker becomes the first one; the others keep their order, or
   take the other one if that gives the least encoding.
 
-Clients, producers, epochs and offsets are not renamed. Constants belong to the key.
+* broker epochs, in the same steps: numbered in their order from 0 on. A broker's handlers compare
+  them and pass them on; -1, and 0 of the first registrations, stay.
+* offsets of the metadata log, in the steps named in SHIFTED: moved so that the least is the first
+  there is. These handlers compare them, pass them on and count from them.
+
+Clients, producers, leader epochs, and offsets of the partition are not renamed. Constants belong to
+the key.
 """
 
 from __future__ import annotations
@@ -17,14 +23,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import permutations, product
 from math import factorial, prod
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from reference.core.partition_log import CORRUPT, GONE
-from reference.core.partition_messages import CONTROLLER, Member
-from reference.core.partition_types import PartitionConstants
+from reference.core.partition_messages import CONTROLLER, BrokerState, Member, MetadataUpdate
+from reference.core.partition_types import (
+    INITIAL_OFFSET,
+    UNDEFINED,
+    Image,
+    PartitionConstants,
+)
 from tla_utils.errors import ToolError
 from traces.jobs.canonical import MEMO_LIMIT, UNNUMBERED, CanonicalStep, Step
 
@@ -35,12 +46,24 @@ NODE_SET: Final = frozenset({"isr", "elr"})
 """Of brokers; a proposed `isr` is one of members."""
 BY_NODE: Final = frozenset({"brokers", "remotes", "registrations", "contacts"})
 NESTED: Final = frozenset(
-    {"image", "partition", "request", "controller_request", "alter_request", "pending"}
+    {
+        *("image", "partition", "request", "controller_request", "alter_request", "pending"),
+        "registration",
+    }
 )
 IN_ORDER: Final = frozenset({"fetching", "parked"})
 """Sorted sets of what is renamed."""
 RECORDS: Final = frozenset({"log", "records"})
 VALUES: Final = frozenset({"values"})
+
+EPOCH: Final = frozenset({"broker_epoch", "previous_epoch", "clean_shutdown"})
+"""Broker epochs; likewise `epoch` of a broker's state and of a member."""
+METADATA_OFFSET: Final = frozenset({"metadata_offset"})
+"""Likewise `offset` of an image and of a metadata update."""
+
+SHIFTED: Final = frozenset({"HandleMetadataUpdate", "HandleSendHeartbeat"})
+"""Of the others, most do not mention the image's offset; those that make rows from nothing begin
+with the first offset that there is."""
 
 FIXED: Final = frozenset({CORRUPT, GONE.value})
 """Values that no client wrote."""
@@ -54,12 +77,32 @@ Names: TypeAlias = tuple[int, ...]
 Numbers: TypeAlias = Mapping[int, int]
 
 
+class Renumbering(NamedTuple):
+    """How a step's numbers that are no values are renamed.
+
+    epochs: its broker epochs in ascending order, from 0 on; each becomes its place there. shift: by
+    how much offsets of the metadata log are lowered.
+    """
+
+    epochs: tuple[int, ...] = ()
+    shift: int = 0
+
+
+UNCHANGED: Final = Renumbering()
+
+
 class _Renaming:
-    """One bijection of the brokers and one of the values."""
+    """One bijection of the brokers, one of the values, one of broker epochs, and a shift."""
 
     def __init__(
-        self, brokers: tuple[int, ...], names: Names, number: Callable[[int], int]
+        self,
+        brokers: tuple[int, ...],
+        names: Names,
+        number: Callable[[int], int],
+        renumbering: Renumbering = UNCHANGED,
     ) -> None:
+        self._epochs = {epoch: at for at, epoch in enumerate(renumbering.epochs)}
+        self._shift = renumbering.shift
         self._name = dict(zip(brokers, names, strict=True))
         self._order = sorted(range(len(brokers)), key=lambda at: names[at])
         self._number = number
@@ -69,6 +112,12 @@ class _Renaming:
 
     def value(self, value: int) -> int:
         return value if value in FIXED else self._number(value)
+
+    def epoch(self, epoch: int) -> int:
+        return self._epochs.get(epoch, epoch)
+
+    def offset(self, offset: int) -> int:
+        return offset - self._shift
 
     def item(self, item: Any) -> Any:
         """A struct with all that it contains."""
@@ -86,7 +135,7 @@ class _Renaming:
         return tuple(sorted([self.node(each) for each in members]))
 
     def by_node(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([entries[at] for at in self._order])
+        return tuple([self.item(entries[at]) for at in self._order])
 
     def in_order(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(sorted([self.item(each) for each in items], key=_encode))
@@ -109,7 +158,16 @@ _RENAMINGS: dict[str, Callable[[_Renaming, Any], Any]] = {
     **dict.fromkeys(IN_ORDER, _Renaming.in_order),
     **dict.fromkeys(RECORDS, _Renaming.records),
     **dict.fromkeys(VALUES, _Renaming.values),
+    **dict.fromkeys(EPOCH, _Renaming.epoch),
+    **dict.fromkeys(METADATA_OFFSET, _Renaming.offset),
 }
+_RENAMINGS_OF_TYPE: dict[tuple[type, str], Callable[[_Renaming, Any], Any]] = {
+    (BrokerState, "epoch"): _Renaming.epoch,
+    (Member, "epoch"): _Renaming.epoch,
+    (Image, "offset"): _Renaming.offset,
+    (MetadataUpdate, "offset"): _Renaming.offset,
+}
+"""Names that mean different things in different places."""
 
 _plans: dict[type, tuple[tuple[str, Callable[[_Renaming, Any], Any]], ...]] = {}
 
@@ -119,29 +177,46 @@ def _plan(struct: Any) -> tuple[tuple[str, Callable[[_Renaming, Any], Any]], ...
     plan = _plans.get(struct)
     if plan is None:
         fields = struct.__struct_fields__
-        plan = tuple([(name, _RENAMINGS[name]) for name in fields if name in _RENAMINGS])
-        _plans[struct] = plan
+        known = [(n, _RENAMINGS_OF_TYPE.get((struct, n)) or _RENAMINGS.get(n)) for n in fields]
+        plan = _plans[struct] = tuple([(n, renaming) for n, renaming in known if renaming])
     return plan
 
 
-def values_of(item: Any) -> tuple[int, ...]:
-    """The client values in an item, each once, in the order of first appearance."""
-    found: list[int] = []
-    _collect(item, found)
-    return tuple(dict.fromkeys([value for value in found if value not in FIXED]))
+class Facts(NamedTuple):
+    """What of an item is to be renamed: its client values, each once, in the order of first
+    appearance; broker epochs; offsets of the metadata log.
+    """
+
+    values: tuple[int, ...]
+    epochs: frozenset[int]
+    offsets: tuple[int, ...]
 
 
-def _collect(item: Any, found: list[int]) -> None:
-    for name in getattr(item, "__struct_fields__", ()):
-        if name in RECORDS:
-            found += [each.value for each in getattr(item, name) if hasattr(each, "value")]
-        elif name in VALUES:
-            found += getattr(item, name)
-        elif name == "request":
-            _collect(getattr(item, name), found)
-        elif name == "parked":
-            for each in getattr(item, name):
-                _collect(each, found)
+def facts_of(item: Any) -> Facts:
+    values: list[int] = []
+    epochs: set[int] = set()
+    offsets: list[int] = []
+    _collect(item, values, epochs, offsets)
+    own = tuple(dict.fromkeys([value for value in values if value not in FIXED]))
+    return Facts(own, frozenset(epochs), tuple(offsets))
+
+
+def _collect(item: Any, values: list[int], epochs: set[int], offsets: list[int]) -> None:
+    for name, renaming in _plan(type(item)):
+        content = getattr(item, name)
+        if renaming is _Renaming.epoch:
+            epochs.add(content)
+        elif renaming is _Renaming.offset:
+            offsets.append(content)
+        elif renaming is _Renaming.values:
+            values += content
+        elif renaming is _Renaming.records and content and hasattr(content[0], "value"):
+            values += [each.value for each in content]
+        elif renaming is _Renaming.item:
+            _collect(content, values, epochs, offsets)
+        elif isinstance(content, tuple) and content and isinstance(content[0], msgspec.Struct):
+            for each in content:
+                _collect(each, values, epochs, offsets)
 
 
 def rename_step(
@@ -149,10 +224,11 @@ def rename_step(
     step: Step,
     nodes: Mapping[int, int],
     number: Callable[[int], int],
+    renumbering: Renumbering = UNCHANGED,
 ) -> Step:
-    """The whole step under one bijection of brokers and one of values."""
+    """The whole step under one bijection of brokers, one of values, and a renumbering."""
     names = tuple([nodes[b] for b in constants.brokers])
-    renaming = _Renaming(constants.brokers, names, number)
+    renaming = _Renaming(constants.brokers, names, number, renumbering)
     return Step(
         action=step.action,
         node=renaming.node(step.node),
@@ -191,8 +267,8 @@ class PartitionCanonicaliser:
     def __init__(self, constants: PartitionConstants) -> None:
         self.constants = constants
         self._brokers = constants.brokers
-        self._encoded: dict[tuple[Any, Names, tuple[int, ...]], bytes] = {}
-        self._values: dict[Any, tuple[int, ...]] = {}
+        self._encoded: dict[tuple[Any, Names, tuple[int, ...], Renumbering], bytes] = {}
+        self._facts: dict[Any, Facts] = {}
 
     def canonical(self, step: Step) -> CanonicalStep:
         """The representative of the step's class.
@@ -201,10 +277,12 @@ class PartitionCanonicaliser:
         """
         if len(self._encoded) > MEMO_LIMIT:
             self._encoded.clear()
-            self._values.clear()
-        numbers = self._numbered(step)
+            self._facts.clear()
+        numbers, renumbering = self._numbered(step)
         try:
-            forms = [self._form(step, names, numbers) for names in self._bijections(step)]
+            forms = [
+                self._form(step, names, numbers, renumbering) for names in self._bijections(step)
+            ]
         except (ValueError, IndexError) as error:
             raise ToolError(
                 f"{step.action} was recorded with a row that is not one of the brokers "
@@ -242,37 +320,56 @@ class PartitionCanonicaliser:
         return found
 
     def _form(
-        self, step: Step, names: Names, numbers: Numbers
+        self, step: Step, names: Names, numbers: Numbers, renumbering: Renumbering
     ) -> tuple[bytes, bytes, bytes, tuple[bytes, ...]]:
-        encode = self._encode
+        def encoded(item: Any) -> bytes:
+            return self._encode(item, names, numbers, renumbering)
+
         return (
-            encode(step.before, names, numbers),
-            b"" if step.input is None else encode(step.input, names, numbers),
-            encode(step.after, names, numbers),
-            tuple(sorted([encode(m, names, numbers) for m in step.sent])),
+            encoded(step.before),
+            b"" if step.input is None else encoded(step.input),
+            encoded(step.after),
+            tuple(sorted([encoded(m) for m in step.sent])),
         )
 
-    def _encode(self, item: Any, names: Names, numbers: Numbers) -> bytes:
-        values = self._values_of(item)
-        key = (item, names, tuple([numbers.get(value, UNNUMBERED) for value in values]))
+    def _encode(self, item: Any, names: Names, numbers: Numbers, renumbering: Renumbering) -> bytes:
+        values = self._facts_of(item).values
+        own = tuple([numbers.get(value, UNNUMBERED) for value in values])
+        key = (item, names, own, renumbering)
         known = self._encoded.get(key)
         if known is None:
-            renaming = _Renaming(self._brokers, names, lambda v: numbers.get(v, UNNUMBERED))
+            renaming = _Renaming(
+                self._brokers, names, lambda value: numbers.get(value, UNNUMBERED), renumbering
+            )
             known = self._encoded[key] = _encode(renaming.item(item))
         return known
 
-    def _values_of(self, item: Any) -> tuple[int, ...]:
-        known = self._values.get(item)
+    def _facts_of(self, item: Any) -> Facts:
+        known = self._facts.get(item)
         if known is None:
-            known = self._values[item] = values_of(item)
+            known = self._facts[item] = facts_of(item)
         return known
 
-    def _numbered(self, step: Step) -> dict[int, int]:
-        """Value -> number, in the order of first appearance; those in `sent` come last."""
+    def renumbering(self, step: Step) -> Renumbering:
+        """What becomes of the step's broker epochs and offsets."""
+        return self._numbered(step)[1]
+
+    def _numbered(self, step: Step) -> tuple[dict[int, int], Renumbering]:
+        """Value -> number, in the order of first appearance, those in `sent` last; and the rest."""
         numbers: dict[int, int] = {}
-        items = [step.before, step.input, step.after, *sorted(step.sent, key=_encode)]
+        epochs: set[int] = {0}
+        offsets: list[int] = []
+        items = [step.before, step.input, step.after]
+        items += step.sent if len(step.sent) < 2 else sorted(step.sent, key=_encode)
         for item in items:
             if item is not None:
-                for value in self._values_of(item):
+                facts = self._facts_of(item)
+                for value in facts.values:
                     numbers.setdefault(value, len(numbers) + 1)
-        return numbers
+                epochs |= facts.epochs
+                offsets += facts.offsets
+        if step.node == CONTROLLER:
+            return numbers, UNCHANGED
+        epochs.discard(UNDEFINED)
+        shift = min(offsets) - INITIAL_OFFSET if offsets and step.action in SHIFTED else 0
+        return numbers, Renumbering(tuple(sorted(epochs)), shift)

@@ -90,9 +90,14 @@ class Relevance:
             if field not in mentioned.fields:
                 unmentioned.append((name, first))
             elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
-                # Only ways to fields within lead through it.
-                within.append((name, self._plan(first, mentioned)))
+                within.append((name, self._plan_within(field, first, mentioned)))
         return _Plan(tuple(unmentioned), tuple(within))
+
+    def _plan_within(self, field: str, initial: Any, mentioned: Mentions) -> _Plan:
+        """Of a record that is only a way to fields within: those to which no way leads."""
+        ends = {end for way, end in mentioned.paths if way == field}
+        names = [name for name in initial.__struct_fields__ if self._names[name] not in ends]
+        return _Plan(tuple([(name, getattr(initial, name)) for name in names]), ())
 
 
 def _reduced(before: Any, after: Any, plan: _Plan) -> tuple[Any, Any]:

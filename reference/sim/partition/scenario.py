@@ -51,7 +51,7 @@ class PartitionLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     producers: int = 2
     consumers: int = 2
-    appends: int = 4
+    appends: int = 3
     """How many values each producer sends."""
     think_ms: tuple[int, ...] = (200, 800)
     read_ms: tuple[int, ...] = (900, 2500)

@@ -33,7 +33,8 @@ from traces.jobs.conform import (
     conform,
 )
 from traces.jobs.distinct import SLIM, merge, merge_with_spark
-from traces.jobs.judge import SPECS, frame_digest
+from traces.jobs.judge import frame_digest
+from traces.jobs.protocols import SPECS
 from traces.jobs.summary import verdict_of
 from traces.schema import (
     ACTIONS,

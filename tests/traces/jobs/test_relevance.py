@@ -100,6 +100,21 @@ def test_renamed_steps_are_judged_alike(steps: list[Step]) -> None:
     assert verdicts(listed) == verdicts(renamed)
 
 
+@pytest.mark.tlc
+def test_renumbered_steps_are_judged_alike(steps: list[Step]) -> None:
+    """Broker epochs by their order, offsets of metadata moved."""
+    of_brokers = [step for step in steps if step.node != CONTROLLER]
+    listed = [*of_brokers, *damaged(of_brokers)]
+    canonicaliser = PartitionCanonicaliser(CONSTANTS)
+    same = {broker: broker for broker in CONSTANTS.brokers}
+    renumbered = [
+        rename_step(CONSTANTS, step, same, lambda value: value, canonicaliser.renumbering(step))
+        for step in listed
+    ]
+    assert sum(a != b for a, b in zip(listed, renumbered, strict=True)) > len(listed) // 10
+    assert verdicts(listed) == verdicts(renumbered)
+
+
 def test_renamings_of_a_step_have_one_form(steps: list[Step]) -> None:
     canonicaliser = PartitionCanonicaliser(CONSTANTS)
     for step in steps:
@@ -151,6 +166,7 @@ def test_mentions_follow_what_definitions_build_on() -> None:
     assert found.operators >= {"Reads", "Deeper"} and "Apart" not in found.operators
     assert found.fields == {"a", "b", "c", "d", "e", "f"}
     assert found.whole == {"b", "c", "d", "f"}
+    assert found.paths == {("a", "b"), ("e", "f")}
     assert mentions("Makes", modules).whole == {"g"}
 
 
