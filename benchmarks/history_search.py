@@ -2,9 +2,10 @@
 
 Both read the same operations in one run of this benchmark: the etcd and key-value histories that
 are published with Porcupine (from its module, or from `--histories DIR`, a folder with a
-verdicts.json), and generated ones. Porcupine runs on one processor, as ours does; of times the best
-and the mean of all repeats are summed. Memory: what one check allocates at its peak (ours, by
-tracemalloc) or in total (Porcupine, by its runtime), and the resident peak of the process.
+verdicts.json), and generated ones. Porcupine runs on one processor, as ours does; of processor
+times the best and the mean of all repeats are summed. Memory: what one check allocates at its peak
+(ours, by tracemalloc) or in total (Porcupine, by its runtime), and the resident peak of the
+process.
 
 Where Go is absent, or Porcupine cannot be had, one line says so and only ours is measured; the
 published histories are then read from `--histories` alone.
@@ -19,7 +20,6 @@ import json
 import multiprocessing
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -33,15 +33,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from benchmarks._memory import peak_memory
 from benchmarks._objects import history_of
+from benchmarks._porcupine import build, module_folder
 from traces.checkers.models import model_named
 from traces.checkers.search import Limits, check
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.formats.detect import read
 from traces.history import INDETERMINATE, OK, History, Operation
 
-DRIVER: Final = Path(__file__).parent / "porcupine" / "search"
-MODULE: Final = "github.com/anishathalye/porcupine"
 VERDICTS: Final = {"Ok": HOLDS, "Illegal": VIOLATED, "Unknown": UNKNOWN}
 SLOWER_LISTED: Final = 40
 
@@ -125,9 +125,9 @@ def measure_ours(cases: Sequence[Case], repeats: int, seconds: float) -> Measure
 
 
 def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
-    before = _peak()
+    before = peak_memory()
     figures = [_one_of_ours(history, repeats, seconds) for history in histories]
-    after = _peak()
+    after = peak_memory()
     allocated = [_allocated(history, seconds) for history in histories]
     return Measured(
         [
@@ -139,27 +139,15 @@ def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
     )
 
 
-def _peak() -> int:
-    """KiB of resident memory at the peak of this process alone; 0 where there is no /proc.
-
-    What getrusage says begins with the peak of whoever started the process.
-    """
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return 0
-    found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="ascii", errors="replace"))
-    return int(found.group(1)) if found else 0
-
-
 def _one_of_ours(history: History, repeats: int, seconds: float) -> Figures:
     assert history.model is not None
     model, limits = model_named(history.model), Limits(seconds=seconds)
     times: list[float] = []
     verdict = UNKNOWN
     while len(times) < repeats and sum(times) < seconds:
-        begin = time.perf_counter()
+        begin = time.process_time()
         found = {each.verdict for each in check(history, model, limits)}
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
         verdict = next((each for each in (VIOLATED, UNKNOWN) if each in found), HOLDS)
     return Figures(verdict, min(times), statistics.fmean(times), 0)
 
@@ -175,33 +163,6 @@ def _allocated(history: History, seconds: float) -> int:
 
 
 # -- Porcupine's
-
-
-def module_folder() -> Path | None:
-    """Where Go keeps Porcupine's source; None, and a line that says why, where it does not."""
-    if shutil.which("go") is None:
-        print("Porcupine: skipped, there is no Go")
-        return None
-    ran = subprocess.run(
-        ["go", "mod", "download", "-json", MODULE], cwd=DRIVER, capture_output=True, text=True
-    )
-    if ran.returncode != 0:
-        reason = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
-        print(f"Porcupine: skipped, its module cannot be had: {' '.join(reason)[:200]}")
-        return None
-    return Path(json.loads(ran.stdout)["Dir"])
-
-
-def build(folder: Path) -> Path | None:
-    """The driver, compiled into `folder`; None, and a line that says why, if it does not."""
-    program = folder / "search"
-    ran = subprocess.run(
-        ["go", "build", "-o", str(program), "."], cwd=DRIVER, capture_output=True, text=True
-    )
-    if ran.returncode != 0:
-        print(f"Porcupine: skipped, its driver does not build: {ran.stderr.strip()[:200]}")
-        return None
-    return program
 
 
 def measure_porcupine(
@@ -344,7 +305,7 @@ def main(arguments: list[str] | None = None) -> None:
     elif module is not None:
         cases = [*in_module(module), *cases]
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        program = build(Path(folder)) if module is not None else None
+        program = build("search", Path(folder)) if module is not None else None
         good = True
         for name in dict.fromkeys(case.set for case in cases):
             good = compare([case for case in cases if case.set == name], program, options) and good

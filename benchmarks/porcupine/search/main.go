@@ -5,8 +5,9 @@
 // A file holds one JSON object a line: {"client", "key", "f", "a", "b", "said", "outcome", "call",
 // "return"}; values are strings, a missing one is null. An operation of unknown outcome returns
 // after all others. For each file one JSON object is printed: verdict, best and mean nanoseconds of
-// all repeats (stopped when they have taken the timeout), and bytes allocated by one of them; at
-// the end, the peak of the process' resident memory before the first check and after the last.
+// processor time of all repeats (stopped when they have taken the timeout), and bytes allocated by
+// one of them; at the end, the peak of the process' resident memory before the first check and
+// after the last.
 package main
 
 import (
@@ -16,10 +17,11 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"kraftcheck/benchmarks/porcupine/process"
 )
 
 type call struct {
@@ -42,15 +44,10 @@ type figures struct {
 	Allocated uint64 `json:"allocated"`
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "search:", err)
-	os.Exit(3)
-}
-
 func read(path string) []call {
 	file, err := os.Open(path)
 	if err != nil {
-		fail(err)
+		process.Fail(err)
 	}
 	defer file.Close()
 	scanner := bufio.NewScanner(file)
@@ -59,29 +56,14 @@ func read(path string) []call {
 	for scanner.Scan() {
 		var one call
 		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
-			fail(err)
+			process.Fail(err)
 		}
 		calls = append(calls, one)
 	}
 	if err := scanner.Err(); err != nil {
-		fail(err)
+		process.Fail(err)
 	}
 	return calls
-}
-
-// Of this process alone: what getrusage says begins with the peak of whoever started it.
-func peak() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for _, line := range strings.Split(string(status), "\n") {
-		if strings.HasPrefix(line, "VmHWM:") {
-			kilobytes, _ := strconv.ParseInt(strings.Fields(line)[1], 10, 64)
-			return kilobytes
-		}
-	}
-	return 0
 }
 
 func measure(path string, model porcupine.Model, history []porcupine.Operation,
@@ -93,9 +75,9 @@ func measure(path string, model porcupine.Model, history []porcupine.Operation,
 	for ran < repeats && total < timeout {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		begin := time.Now()
+		begin := process.CPU()
 		verdict := porcupine.CheckOperationsTimeout(model, history, timeout)
-		took := time.Since(begin)
+		took := process.CPU() - begin
 		runtime.ReadMemStats(&after)
 		found.Verdict = string(verdict)
 		found.Allocated = after.TotalAlloc - before.TotalAlloc
@@ -111,19 +93,19 @@ func measure(path string, model porcupine.Model, history []porcupine.Operation,
 
 func main() {
 	if len(os.Args) < 5 {
-		fail(fmt.Errorf("usage: search MODEL REPEATS TIMEOUT FILE..."))
+		process.Fail(fmt.Errorf("usage: search MODEL REPEATS TIMEOUT FILE..."))
 	}
 	model, history, err := modelNamed(os.Args[1])
 	if err != nil {
-		fail(err)
+		process.Fail(err)
 	}
 	repeats, err := strconv.Atoi(os.Args[2])
 	if err != nil {
-		fail(err)
+		process.Fail(err)
 	}
 	timeout, err := time.ParseDuration(os.Args[3])
 	if err != nil {
-		fail(err)
+		process.Fail(err)
 	}
 	out := json.NewEncoder(os.Stdout)
 	histories := make([][]porcupine.Operation, 0)
@@ -131,13 +113,13 @@ func main() {
 		histories = append(histories, history(read(path)))
 	}
 	runtime.GC()
-	start := peak()
+	start := process.Peak()
 	for i, path := range os.Args[4:] {
 		if err := out.Encode(measure(path, model, histories[i], repeats, timeout)); err != nil {
-			fail(err)
+			process.Fail(err)
 		}
 	}
-	if err := out.Encode(map[string]int64{"peak_before": start, "peak_after": peak()}); err != nil {
-		fail(err)
+	if err := out.Encode(map[string]int64{"peak_before": start, "peak_after": process.Peak()}); err != nil {
+		process.Fail(err)
 	}
 }

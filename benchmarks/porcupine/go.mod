@@ -1,4 +1,4 @@
-module kraftcheck/benchmarks/porcupine/search
+module kraftcheck/benchmarks/porcupine
 
 go 1.16
 
