@@ -40,7 +40,8 @@ def test_help_is_a_sentence_and_an_example(verb: tuple[str, ...]) -> None:
     text = " ".join(result.stdout.split())
     assert result.exit_code == 0
     assert f" Example: kraftcheck {' '.join(verb)}" in text
-    sentence = text.split(" Example:")[0].partition(" ")[2]
+    # The first paragraph is the usage, where `PATH...` would look like the end of a sentence.
+    sentence = " ".join(result.stdout.split("\n\n")[1].split())
     assert sentence.endswith(".") and sentence.count(". ") == 0
 
 
