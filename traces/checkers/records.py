@@ -385,7 +385,10 @@ class _Work:
         self.end[slot[known]] = np.where(itself, end[mine[known]], ENDLESS)
         single = known[itself]
         self.a_slot[one[mine[single]]] = slot[single]
-        self.matched[one[mine[known]]] = True
+        # Where more could have written a value than slots hold it, any of them may be left over.
+        sure = np.zeros(groups, bool)
+        sure[mine[known]] = (candidates <= wanted)[known]
+        self.matched[rows[sure[theirs]]] = True
         copies = slot[known[~itself]]
         self.copies = np.concatenate((self.copies, copies))
         if self.at_least_once:

@@ -51,9 +51,9 @@ class PartitionLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     producers: int = 2
     consumers: int = 2
-    appends: int = 3
+    appends: int = 4
     """How many values each producer sends."""
-    think_ms: tuple[int, ...] = (200, 800)
+    think_ms: tuple[int, ...] = (200, 700)
     read_ms: tuple[int, ...] = (900, 2500)
     linger_ms: int = 5
     request_ms: int = 1600
@@ -107,7 +107,7 @@ PARTITION = PartitionScenario(
         "crashes": ((1, 3), (1, 5)),
         "racks": ((1, 0), (1, 1)),
         "shutdowns": ((1, 2),),
-        "elections": ((1, 2), (1, 4)),
+        "elections": ((1, 3), (1, 5)),
         "slow": ((1, 3), (1, 5)),
         "stale": ((1, 2), (1, 4)),
         "silent": ((1, 2),),
@@ -117,7 +117,7 @@ PARTITION = PartitionScenario(
         "corrupt": ((1, 0), (1, 500)),
         "reckless": ((3, False), (1, True)),
         "flush_ms": ((1, 200),),
-        "calm_ms": ((2, 1400), (1, 900)),
+        "calm_ms": ((2, 1300), (1, 800)),
     },
     paces=Paces(),
     load=PartitionLoad(),
