@@ -30,6 +30,8 @@ STARTED = "Kafka Server started"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
 BROKER_PORT, CONTROLLER_PORT = 29090, 19090
 START_SECONDS = 60.0
+SESSION_MS = 9000
+"""Kafka's own broker.session.timeout.ms."""
 
 LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "combined": tuple((f"n{i}", ("broker", "controller")) for i in (1, 2, 3)),
@@ -150,6 +152,11 @@ class Cluster:
     @property
     def bootstrap(self) -> str:
         return ",".join(node.listener for node in self._state.nodes if "broker" in node.roles)
+
+    @property
+    def session_ms(self) -> int:
+        """After so long without a heartbeat a broker is fenced."""
+        return int(self._state.settings.get("broker.session.timeout.ms", SESSION_MS))
 
     def node(self, name: str) -> Node:
         for node in self._state.nodes:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+
+import msgspec
 
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 
 KINDS = ("kill", "pause", "partition")
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What was done to a node, and for how long: the machine's clock, ms."""
+
+    kind: str
+    node: int
+    begin: int
+    end: int
 
 
 def disturb(
@@ -19,21 +31,31 @@ def disturb(
     kinds: Sequence[str],
     seed: int,
     done: threading.Event,
-    interval: float = 8.0,
-) -> None:
-    """One fault after the other until `done`: each lasts about half an interval.
+    session: float,
+) -> list[Fault]:
+    """One fault after the other until `done`.
 
-    Victims are drawn among all nodes. The cluster is whole again when this returns.
+    session: seconds after which a broker is fenced that is not heard of; so some faults are shorter
+    than that, and most are longer. Victims are drawn among all nodes. The cluster is whole again
+    when this returns.
     """
+    faults = []
     draw = random.Random(seed)
     names = [node.name for node in cluster.state.nodes]
-    while not done.wait(interval * draw.uniform(0.3, 0.7)):
+    while not done.wait(draw.uniform(2.0, 6.0)):
         kind = draw.choice(kinds)
         victim = draw.choice(names)
         begin, end = _fault(cluster, kind, victim, [n for n in names if n != victim])
+        began = _now()
         _told(journal, f"start-{kind}", victim, begin)
-        done.wait(interval * draw.uniform(0.3, 0.7))
+        done.wait(session * draw.uniform(0.4, 2.0))
         _told(journal, f"stop-{kind}", victim, end)
+        faults.append(Fault(kind, cluster.node(victim).number, began, _now()))
+    return faults
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _fault(

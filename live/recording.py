@@ -3,7 +3,8 @@
 Writes into a folder
 
     history.jsonl    what the clients asked and were told, with faults and leader epochs
-    recording.json   how it was made, and whether it is complete
+    metadata.jsonl   the metadata log, where the cluster is ours
+    recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
 what needs completeness (`unseen`, lost writes at the tail) is then unknown.
@@ -13,8 +14,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from live import facts, metadata
 from live.clients import ROLES, SILENT, Setting, read_all
-from live.cluster import Cluster
-from live.faults import disturb
+from live.cluster import Cluster, ClusterError
+from live.faults import Fault, disturb
 from live.journal import Journal
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
@@ -69,6 +71,13 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     lines: int
     seconds: float
+    configuration: dict[str, Any]
+    """What promises depend on: fields of `Configuration` in reference/core/promises.py."""
+    envelope: dict[str, Any]
+    """What went wrong: fields of `Envelope` there."""
+    envelope_is: str
+    """Where the envelope is from: the metadata log, or assumed."""
+    faults: tuple[Fault, ...]
 
 
 def record(
@@ -88,9 +97,10 @@ def record(
     began = time.monotonic()
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, bootstrap, plan.topic, plan.partitions)
-        _work(setting, plan, cluster)
+        faults = _work(setting, plan, cluster)
         complete = read_all(setting, {})
         lines = journal.lines
+    records = _metadata(cluster, folder)
     recording = Recording(
         plan=plan,
         bootstrap=bootstrap,
@@ -99,25 +109,73 @@ def record(
         complete=complete,
         lines=lines,
         seconds=round(time.monotonic() - began, 3),
+        configuration=_configuration(plan, records),
+        envelope=_envelope(plan, records, faults, cluster),
+        envelope_is="read from the metadata log" if records else "assumed",
+        faults=tuple(faults),
     )
     data = msgspec.json.format(msgspec.json.encode(recording), indent=1)
     (folder / RECORDING).write_bytes(data + b"\n")
     return recording
 
 
-def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> None:
+def _metadata(cluster: Cluster | None, folder: Path) -> list[metadata.Record]:
+    """The metadata log, also as a file; empty where it cannot be had."""
+    if cluster is None:
+        return []
+    try:
+        records = metadata.dump(cluster)
+    except ClusterError:  # the history is worth keeping without
+        return []
+    metadata.write(records, folder / metadata.METADATA)
+    return records
+
+
+def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, Any]:
+    return {
+        "log": "partition",
+        "acks": plan.acks,
+        "idempotence": plan.idempotent,
+        "retries": True,
+        "transactions": False,
+        "min_insync_replicas": plan.min_insync_replicas,
+        "replication_factor": plan.replication_factor,
+        "elr": facts.eligible_leaders(records),
+        "unclean_election": plan.unclean_election,
+        "isolation": "read_committed",
+        "reads_from": "leader",
+        "consumers": "assign",
+        "one_client": False,
+    }
+
+
+def _envelope(
+    plan: Plan,
+    records: Sequence[metadata.Record],
+    faults: Sequence[Fault],
+    cluster: Cluster | None,
+) -> dict[str, Any]:
+    if cluster is None or not records:
+        return dict(facts.ASSUMED)
+    outages = [facts.Outage(f.node, f.begin, f.end) for f in faults if f.kind == "kill"]
+    moves = facts.moves_of(plan.topic, records)
+    return facts.envelope(moves, [f.kind for f in faults], outages, cluster.session_ms)
+
+
+def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
     crew = [
         *(("producer", at, _producer_options(plan)) for at in range(plan.producers)),
         *(("consumer", at, {}) for at in range(plan.consumers)),
         *(("offsets", at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
+    faults: Future[list[Fault]] | None = None
     with ThreadPoolExecutor(len(crew) + 1) as pool:
         work = [pool.submit(ROLES[role], setting, at, options) for role, at, options in crew]
         if cluster is not None and plan.faults:
-            work.append(
-                pool.submit(disturb, cluster, setting.journal, plan.faults, plan.seed, calm)
-            )
+            session = cluster.session_ms / 1000
+            hurt = (plan.faults, plan.seed, calm, session)
+            faults = pool.submit(disturb, cluster, setting.journal, *hurt)
         try:
             time.sleep(plan.seconds)
         finally:
@@ -125,6 +183,7 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> None:
             setting.done.set()
         for each in work:
             each.result()
+    return faults.result() if faults else []
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:
