@@ -99,11 +99,12 @@ def _numbered(chance: Any, table: _Table, vanished: Any) -> _Table:
 
 def _columns(table: _Table, lost: Any, vanished: Any) -> LogBatch:
     runs, operations = table.append.shape
-    # Named in order of invocation, as histories are.
-    by_begin = np.argsort(table.invoked, axis=1, kind="stable")
-    index = np.empty_like(by_begin)
-    np.put_along_axis(index, by_begin, np.broadcast_to(np.arange(operations), index.shape), 1)
-    run = np.broadcast_to(np.arange(runs)[:, None], index.shape)
+    # Rows stand in order of invocation, as in histories.
+    order = np.argsort(table.invoked, axis=1, kind="stable")
+    lost, vanished, *columns = (np.take_along_axis(e, order, 1) for e in (lost, vanished, *table))
+    table = _Table(*columns)
+    index = np.broadcast_to(np.arange(operations), order.shape)
+    run = np.broadcast_to(np.arange(runs)[:, None], order.shape)
     # A value is its append's offset; those that vanished have values that no other has.
     value = np.where(vanished, operations + index, table.place)
     a, r = table.append, ~table.append
