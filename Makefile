@@ -13,8 +13,8 @@ BIN := .venv/bin
 CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools live experiments)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test spec spec-medium chaos bugs bench lint format docs lock clean
-.PHONY: distclean
+.PHONY: help setup verify test spec spec-medium chaos bugs kafka bench lint format docs lock
+.PHONY: clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ chaos: setup ## the long form of the stateful tests: thousands of examples
 
 bugs: setup ## check that TLC finds each known bug, by the property that it breaks
 	@$(BIN)/kraftcheck spec check --tier bugs $(ARGS)
+
+kafka: setup ## fetch Apache Kafka for runs on a real cluster, and check its hashes (needs Maven)
+	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
 bench: setup ## run every benchmark (ARGS="name ..." for some)
 	@$(BIN)/python -m benchmarks $(ARGS)

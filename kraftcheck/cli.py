@@ -428,6 +428,19 @@ CLUSTER_OPTION = click.option(
 )
 
 
+@cluster.command("fetch")
+@shown
+def cluster_fetch(**options: Any) -> int:
+    """Fetch Apache Kafka once, and check every jar against its known hash.
+
+    \b
+    Example: kraftcheck cluster fetch
+    """
+    from kraftcheck import clusters as work
+
+    return work.fetch(**options)
+
+
 @cluster.command("up")
 @CLUSTER_OPTION
 @click.option(

@@ -9,7 +9,7 @@ from typing import Any
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from live.artifacts import ArtifactError
+from live.artifacts import ArtifactError, check, libraries, version
 from live.cluster import LAYOUTS, Cluster, ClusterError, Node
 from live.faults import KINDS
 from live.islands import IslandError
@@ -17,6 +17,16 @@ from live.islands import IslandError
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
 DEFAULT = Path("runs/cluster")
+
+
+def fetch(screen: Screen) -> int:
+    """Makes sure that Kafka's jars are there, and are those that are known."""
+    folder = _tried(libraries)
+    _tried(lambda: check(folder))
+    jars = len(list(folder.glob("*.jar")))
+    screen.line(f"Apache Kafka {version()}: {jars} jars, {folder}")
+    screen.document({"version": version(), "folder": str(folder), "jars": jars})
+    return exits.HOLDS
 
 
 def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], screen: Screen) -> int:

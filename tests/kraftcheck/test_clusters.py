@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
+from kraftcheck import clusters
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
 from live.clients import SILENT
@@ -57,3 +58,14 @@ def test_a_mock_cluster_is_recorded(tmp_path: Path) -> None:
     assert told["complete"] is True
     lines = Path(told["history"]).read_text(encoding="utf-8").splitlines()
     assert len(lines) == told["lines"] > 10
+
+
+def test_jars_that_are_not_the_known_ones_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stranger.jar").write_bytes(b"")
+    monkeypatch.setattr(clusters, "libraries", lambda: tmp_path)
+    result = run("cluster", "fetch")
+    assert result.exit_code == BAD_INPUT
+    assert str(tmp_path) in result.output and "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) == 1
