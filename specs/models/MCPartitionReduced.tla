@@ -45,7 +45,8 @@ CONSTANTS
   KeepCaughtUp,        \* FALSE: a replica is caught up only where it is at the end
   KeepParked,          \* the purgatory, and with it who was acked
   KeepOld              \* what may arrive late: "Fetch", "FetchResponse", "Alter" (a
-                       \* proposal that metadata overtook), "AlterAgain" (and answered ones)
+                       \* proposal that metadata overtook), "AlterAgain" (and answered ones);
+                       \* "Apart": records of one change of metadata may be read apart
 
 VARIABLE spent
 
@@ -279,14 +280,23 @@ AfterMoving(n, outcomes) ==
   {[s EXCEPT !.network = @ \cup Asked(n, rows[n])] : s \in After(n, outcomes)}
 
 (* The controller commits: every broker that is registered will hear of it. *)
-WithController(s, c) ==
-  [s EXCEPT
-     !.controller = c,
-     !.unread = TLCEval([n \in Brokers |->
-        IF ImageOf(c) = ImageOf(s.controller) \/ s.rows[n].brokerEpoch = Undefined
-        THEN @[n] ELSE AppendedImage(n, @[n], ImageOf(c))])]
+(* A change of both a broker and the partition is two records.              *)
+Between(old, new, records) ==
+  IF "Apart" \notin KeepOld \/ Len(records) < 2 THEN new
+  ELSE IF records[1].kind = "Partition" THEN [old EXCEPT !.partition = new.partition]
+  ELSE [old EXCEPT !.brokers = new.brokers]
 
-AfterController(outcomes) == {WithController(Now, o.row) : o \in outcomes}
+WithController(s, o) ==
+  LET old == ImageOf(s.controller)
+      new == ImageOf(o.row)
+      between == Between(old, new, AppendedTo(<<>>, o.sent))
+  IN [s EXCEPT
+        !.controller = o.row,
+        !.unread = TLCEval([n \in Brokers |->
+           IF new = old \/ s.rows[n].brokerEpoch = Undefined THEN @[n]
+           ELSE AppendedImage(n, AppendedImage(n, @[n], between), new)])]
+
+AfterController(outcomes) == {WithController(Now, o) : o \in outcomes}
 
 (* Fetches.                                                                 *)
 RepliesIn(o, type) == {m \in o.sent : m.type = type}
@@ -327,7 +337,7 @@ AlterServed(m) == Step_HandleAlterPartitionRequest(Controller, controller, m)
 AfterAlter(n) ==
   LET m == AlterOf(n, rows[n]) IN
   IF ~IsLeader(rows[n]) \/ ~MaySendAlterPartition(rows[n]) THEN {}
-  ELSE {[WithController(Now, o.row) EXCEPT
+  ELSE {[WithController(Now, o) EXCEPT
            !.network = Replaced(@, "AlterPartitionResponse", n,
                                 RepliesIn(o, "AlterPartitionResponse"))] : o \in AlterServed(m)}
 
@@ -381,7 +391,7 @@ Heartbeats(b) ==
 AfterHeartbeat(b) ==
   CASE ~IsUp(rows[b]) \/ ~IsRegistered(b) -> {}
     [] rows[b].status = "ShuttingDown" ->
-         UNION {LET s == WithController(Now, o.row) IN
+         UNION {LET s == WithController(Now, o) IN
                 {s} \cup {[s EXCEPT !.rows[b] = used.row,
                                      !.unread[b] = IF IsUp(used.row) THEN @ ELSE <<>>,
                                      !.network = @ \cup Asked(b, rows[b])] :
@@ -429,7 +439,7 @@ Restarted(n) ==
 
 AfterJoining(n) ==
   IF IsRegistered(n) THEN {}
-  ELSE UNION {UNION {UNION {{[WithController(Now, o.row) EXCEPT !.rows[n] = started.row] :
+  ELSE UNION {UNION {UNION {{[WithController(Now, o) EXCEPT !.rows[n] = started.row] :
                                started \in Started(n, registered.row, ImageOf(o.row))} :
                             registered \in Registered(n, row, o)} :
                      o \in Registering(n, row)} :
@@ -506,7 +516,7 @@ MCNext ==
 Beginnings ==
   LET first == [rows |-> [n \in Brokers |-> InitialRow(n)], controller |-> InitialController,
                 unread |-> [n \in Brokers |-> <<>>], network |-> {}, acked |-> {}]
-      elected == {WithController(first, o.row) :
+      elected == {WithController(first, o) :
                     o \in Step_HandleElectLeaders(Controller, InitialController,
                                                  [election |-> "ONLINE"])}
       told(s, n) == CHOOSE o \in Reads(n, s.rows[n], s.unread[n][1]) : TRUE
