@@ -37,29 +37,6 @@ def case_of(operations: int, clients: int, kind: str) -> Case:
     return Case(operations, clients, kind, VIOLATED if kind in FAULTS else HOLDS, batch)
 
 
-def single(batch: LogBatch, segment: int) -> LogBatch:
-    """One of the logs of a batch, by itself."""
-    a, r = batch.appends, batch.reads
-    low, high = np.searchsorted(a.segment, [segment, segment + 1])
-    first, last = np.searchsorted(r.segment, [segment, segment + 1])
-    begin, end = r.splits[first], r.splits[last]
-    appends = a._make(column[low:high].copy() for column in a)
-    reads = r._make(
-        [
-            *(column[first:last].copy() for column in r[:11]),
-            r.splits[first : last + 1] - begin,
-            *(r.offsets[begin:end].copy(), r.values[begin:end].copy()),
-        ]
-    )
-    zero = np.zeros
-    return LogBatch(
-        1,
-        batch.operations[segment : segment + 1].copy(),
-        appends._replace(segment=zero(high - low, np.int64)),
-        reads._replace(segment=zero(last - first, np.int64)),
-    )
-
-
 def rows_of(log: LogBatch) -> Ints:
     """A log's operations as the driver reads them; reads are of one record."""
     a, r = log.appends, log.reads

@@ -17,9 +17,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks._log_cases import Case, rows_of, single
+from benchmarks._log_cases import Case, rows_of
 from benchmarks._memory import peak_memory
-from traces.checkers.columns import LogBatch
+from traces.checkers.columns import LogBatch, part
 from traces.checkers.log import BROKEN, HELD, judge
 from traces.checkers.synthetic import logs
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
@@ -66,7 +66,7 @@ def ours(case: Case) -> Ours:
         verdict = HOLDS
     elif (verdicts == BROKEN).all():
         verdict = VIOLATED
-    runs = [single(batch, segment) for segment in range(batch.segments)]
+    runs = [part(batch, segment, segment + 1) for segment in range(batch.segments)]
 
     def each() -> None:
         for run in runs:
@@ -118,7 +118,7 @@ def porcupine(program: Path, case: Case, folder: Path, seconds: float, gigabytes
     names = []
     for segment in range(case.batch.segments):
         names.append(folder / f"{segment}.log")
-        rows_of(single(case.batch, segment)).tofile(names[-1])
+        rows_of(part(case.batch, segment, segment + 1)).tofile(names[-1])
     used = _children()
     ran = subprocess.run(
         [str(program), str(REPEATS), f"{seconds / len(names)}s", *map(str, names)],

@@ -124,6 +124,33 @@ def check_batch(batch: LogBatch) -> None:
         raise ValueError("splits go back, or offsets and values differ in number")
 
 
+def indices(flags: Flags) -> Ints:
+    """Where flags are set, as np.flatnonzero, whose overhead counts in small batches."""
+    return flags.nonzero()[0]
+
+
+# -- Parts
+
+
+def part(batch: LogBatch, first: int, last: int) -> LogBatch:
+    """The segments from `first` to before `last`, numbered from 0; other columns are views."""
+    a, r = batch.appends, batch.reads
+    low, high = np.searchsorted(a.segment, (first, last))
+    since, until = np.searchsorted(r.segment, (first, last))
+    begin, end = r.splits[since], r.splits[until]
+    told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
+    reads: list[Any] = [column[since:until] for column in r[1:11]]
+    appends: list[Any] = [column[low:high] for column in a[1:]]
+    return LogBatch(
+        last - first,
+        batch.operations[first:last],
+        Appends._make([a.segment[low:high] - first, *appends]),
+        Reads._make([r.segment[since:until] - first, *reads, *told]),
+        batch.labels[first:last],
+        batch.values,
+    )
+
+
 # -- From operations
 
 

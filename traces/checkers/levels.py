@@ -144,7 +144,9 @@ def _timeless(records: Records) -> Scan:
     segment = records.segment_of(np.arange(records.slots + 1))
     ends = _ends(records)
     free[:] = ends[np.minimum(segment, records.batch.segments - 1)]
-    return Scan(free, free, np.zeros(0, np.int64))
+    found = Scan(records, free, reads_end=False)
+    found.latest = free
+    return found
 
 
 def _ends(records: Records) -> Ints:

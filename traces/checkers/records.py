@@ -32,12 +32,15 @@ from traces.checkers.columns import (
     LogBatch,
     Reads,
     check_batch,
+    indices,
 )
 
 ENDLESS: Final = np.int64(NEVER)
 """Later than every time, after shifting too."""
 BEFORE: Final = np.int64(-1)
 """Earlier than every time."""
+_ZERO: Final = np.zeros(1, np.int64)
+_NONE: Final = np.zeros(0, np.int64)
 
 
 class Clash(NamedTuple):
@@ -123,35 +126,31 @@ def records_of(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = Fal
 
 def _times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
     appends, reads = batch.appends, batch.reads
-    columns = (appends.invoked, appends.completed, reads.invoked, reads.completed)
-    ends = [each[each < NEVER] for each in columns]
-    finite = [each for each in ends if len(each)]
-    first = min((int(each.min()) for each in finite), default=0)
-    last = max((int(each.max()) for each in finite), default=0)
+    times = np.concatenate((appends.invoked, reads.invoked, appends.completed, reads.completed))
+    count, half = len(appends.invoked), len(times) // 2
+    first, last = (int(times.min()), int(times.max())) if half else (0, 0)
+    endless = indices(times >= NEVER) if last >= NEVER else _NONE
+    if len(endless):
+        # Without its highest bit, what never returned is 0.
+        last = max(first, int((times & (NEVER - 1)).max()))
     width = 2 * (last - first + 2)
-    if width * batch.segments >= NEVER:
-        return _ranks(batch)
-    shift_a = appends.segment * width - 2 * first if batch.segments > 1 else -2 * first
-    shift_r = reads.segment * width - 2 * first if batch.segments > 1 else -2 * first
-    return (
-        2 * appends.invoked + shift_a,
-        _returned(2 * appends.completed + shift_a + 1, appends.completed),
-        2 * reads.invoked + shift_r,
-        _returned(2 * reads.completed + shift_r + 1, reads.completed),
-    )
+    if width * batch.segments < NEVER:
+        times <<= 1
+        if batch.segments > 1:
+            shift = np.concatenate((appends.segment, reads.segment)) * width
+            times[:half] += shift
+            times[half:] += shift
+        times -= 2 * first
+    else:
+        times = _ranks(times, np.concatenate((appends.segment, reads.segment)))
+    times[half:] += 1
+    times[endless] = ENDLESS
+    return times[:count], times[half : half + count], times[count:half], times[half + count :]
 
 
-def _returned(times: Ints, raw: Ints) -> Ints:
-    times[raw >= NEVER] = ENDLESS
-    return times
-
-
-def _ranks(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
-    """Times as ranks within their segment, for clocks whose numbers are too large to shift."""
-    appends, reads = batch.appends, batch.reads
-    columns = (appends.invoked, appends.completed, reads.invoked, reads.completed)
-    places = (appends.segment, appends.segment, reads.segment, reads.segment)
-    times, segments = np.concatenate(columns), np.concatenate(places)
+def _ranks(times: Ints, segment: Ints) -> Ints:
+    """Twice the ranks in their segment of times whose numbers are too large to shift."""
+    segments = np.concatenate((segment, segment))
     order = np.lexsort((times, segments))
     new = np.ones(len(order), bool)
     new[1:] = (times[order][1:] != times[order][:-1]) | (
@@ -159,9 +158,7 @@ def _ranks(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
     )
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(new)
-    cuts = np.cumsum([len(each) for each in columns])[:-1]
-    a, b, c, d = np.split(2 * ranks, cuts)
-    return a, _returned(b + 1, appends.completed), c, _returned(d + 1, reads.completed)
+    return 2 * ranks
 
 
 # -- The work
@@ -179,56 +176,74 @@ class _Work:
         self.a_begin, self.a_end, self.r_begin, self.r_end = times
         self.judged: Flags = self.r.outcome == DID
         self.live: Flags = self.a.outcome != FAILED
-        self.counts = np.diff(self.r.splits)
-        self.e_read = _rows(self.counts)
-        self.e_offset, self.e_value = self.r.offsets, self.r.values
-        if not self.judged.all():
-            seen = self.judged[self.e_read]
-            self.e_read = self.e_read[seen]
+        self.of_appends = _Spread(self.a.segment, batch.segments)
+        self.of_reads = _Spread(self.r.segment, batch.segments)
+        self._told_records()
+        self.ambiguous = np.zeros(batch.segments, bool)
+        self.copies = _NONE
+        self.clashes: list[Clash] = []
+
+    def _told_records(self) -> None:
+        """The records that judged reads returned, one after the other: all or some of the batch."""
+        r = self.r
+        self.counts = r.splits[1:] - r.splits[:-1]
+        self.e_offset, self.e_value = r.offsets, r.values
+        if np.count_nonzero(self.judged) < len(self.judged):
+            every = _rows(self.counts, indices(self.counts > 0))
+            seen = indices(self.judged[every])
             self.e_offset, self.e_value = self.e_offset[seen], self.e_value[seen]
             self.counts = np.where(self.judged, self.counts, 0)
-        self.e_segment = self.r.segment[self.e_read]
-        self.ambiguous = np.zeros(batch.segments, bool)
-        self.copies = np.zeros(0, np.int64)
-        self.clashes: list[Clash] = []
+        self.some: Flags = self.counts > 0
+        self.full = indices(self.some)
+        self.e_read = _rows(self.counts, self.full)
+        single = self.batch.segments == 1
+        self.e_segment: Ints = (
+            np.zeros(len(self.e_read), np.int64) if single else r.segment.take(self.e_read)
+        )
+        self.of_records = _Spread(self.e_segment, self.batch.segments)
 
     # -- Slots
 
     def place(self) -> None:
         """A slot for each offset: every one of them where they are dense, else those mentioned."""
         batch, a, r = self.batch, self.a, self.r
-        told = self.judged & (r.end >= 0)
-        tops = [(a.segment, a.offset + 1), (self.e_segment, self.e_offset + 1)]
-        tops.append((r.segment[told], r.end[told]))
+        told = indices(self.judged & (r.end >= 0))
         span = np.zeros(batch.segments, np.int64)
-        for segment, top in tops:
-            _segment_max(segment, top, span)
-        acked = a.offset >= 0
-        rows = np.bincount(a.segment[self.live], minlength=batch.segments)
+        self.of_appends.top(a.offset, span)
+        self.of_records.top(self.e_offset, span)
+        if len(told):
+            np.maximum.at(span, r.segment[told], r.end[told])
+        rows = self.of_appends.counts
+        if np.count_nonzero(self.live) < len(self.live):
+            rows = np.bincount(a.segment[self.live], minlength=batch.segments)
         # An offset has an append, or somebody read there, or it is a hole for a spare append.
-        room = rows + np.bincount(self.e_segment, minlength=batch.segments)
+        room = rows + self.of_records.counts
         self.sparse: Flags = span > (4 * room + 64 if self.gaps else room)
+        self.any_sparse = np.count_nonzero(self.sparse) > 0
         self.overfull = np.zeros(batch.segments, bool)
         if not self.gaps:
             # At least once, copies that nobody read may stand there, too many to be weighed.
             (self.ambiguous if self.at_least_once else self.overfull)[:] = self.sparse
-        self.keys = np.zeros(0, np.int64)
-        if self.sparse.any():
+        if self.any_sparse:
             self._gather_keys(span, told)
-        self.base = np.concatenate(([0], np.cumsum(span)))
+        self.base = np.concatenate((_ZERO, span.cumsum()))
         self.span = span
-        self.a_slot = np.full(len(a.segment), -1, np.int64)
-        self.acked = np.flatnonzero(acked)
-        self.a_slot[self.acked] = self.slot(a.segment[self.acked], a.offset[self.acked])
-        self.e_slot = self.slot(self.e_segment, self.e_offset)
-        self.offsets = np.arange(self.base[-1] + 1) - np.repeat(
-            self.base, np.concatenate((span, [1]))
-        )
-        if self.sparse.any():
-            inside = np.repeat(np.concatenate((self.sparse, [False])), np.append(span, 1))
+        self.offsets = np.arange(self.base[-1] + 1)
+        if batch.segments > 1:
+            self.offsets -= np.repeat(self.base, np.append(span, 1))
+        if self.any_sparse:
+            inside = np.repeat(np.append(self.sparse, False), np.append(span, 1))
             self.offsets[inside] = self.kept[:, 1]
+        self.a_slot = self._slots_of(a.segment, a.offset, self.of_appends)
+        self.e_slot = self._slots_of(self.e_segment, self.e_offset, self.of_records)
 
-    def _gather_keys(self, span: Ints, told: Flags) -> None:
+    def _slots_of(self, segment: Ints, offset: Ints, rows: _Spread) -> Ints:
+        """The slots of offsets of all rows of a table; of an unknown offset, some slot."""
+        if self.any_sparse:
+            return self.slot(segment, offset)
+        return offset + rows.spread(self.base)
+
+    def _gather_keys(self, span: Ints, told: Ints) -> None:
         """Sparse segments: the offsets that anything mentions, in order."""
         a, r = self.a, self.r
         begun = self.judged & (r.start >= 0)
@@ -251,13 +266,13 @@ class _Work:
         self.keys = self.kept[:, 0] * (len(self.distinct) + 1) + rank.reshape(-1)
         counts = np.bincount(self.kept[:, 0], minlength=self.batch.segments)
         span[self.sparse] = counts[self.sparse]
-        self.key_base = np.concatenate(([0], np.cumsum(counts)))
+        self.key_base = np.concatenate((_ZERO, np.cumsum(counts)))
 
     def slot(self, segment: Ints, offset: Ints) -> Ints:
         """The slot of an offset; of one beyond the log, the slot that would come next."""
         found: Ints = self.base[segment] + np.minimum(offset, self.span[segment])
-        if len(self.keys):
-            some = np.flatnonzero(self.sparse[segment])
+        if self.any_sparse:
+            some = indices(self.sparse[segment])
             at = segment[some]
             rank = np.searchsorted(self.distinct, offset[some])
             place = np.searchsorted(self.keys, at * (len(self.distinct) + 1) + rank)
@@ -269,25 +284,31 @@ class _Work:
     def own(self) -> None:
         """Acknowledged appends own their slots; whoever read something else there is in error."""
         slots = int(self.base[-1])
+        unknown = indices(self.a.offset < 0)
+        # Rows without an offset write to the slot after all others, which is no record's.
+        self.a_slot[unknown] = slots
         self.owner = np.full(slots + 1, -1, np.int64)
-        mine = self.a_slot[self.acked]
-        self.owner[mine] = self.acked
-        twice = self.acked[self.owner[mine] != self.acked]
-        if len(twice):
-            self._acked_twice(twice)
-        owner = self.owner[self.e_slot]
+        self.owner[self.a_slot] = np.arange(len(self.a_slot))
+        self.begin = np.full(slots + 1, BEFORE)
+        self.end = np.full(slots + 1, ENDLESS)
+        self.begin[self.a_slot] = self.a_begin
+        self.end[self.a_slot] = self.a_end
+        self.owner[slots], self.begin[slots], self.end[slots] = -1, BEFORE, ENDLESS
+        self.a_slot[unknown] = -1
+        acked = len(self.a_slot) - len(unknown)
+        if np.count_nonzero(self.owner >= 0) < acked:
+            rows = indices(self.a_slot >= 0)
+            self._acked_twice(rows[self.owner[self.a_slot[rows]] != rows])
+        self.unknown = unknown
+        owner = self.owner.take(self.e_slot)
         self.orphan = owner < 0
         if len(self.a.value):
-            wrong = (self.a.value[owner] != self.e_value) & ~self.orphan
-            if wrong.any():
-                at = np.flatnonzero(wrong)
+            at = indices(self.a.value.take(owner, mode="wrap") != self.e_value)
+            if len(at):
+                at = at[~self.orphan[at]]
                 self._clash(
                     "inconsistent-offsets", 0, "append", owner[at], "read", self.e_read[at], at=at
                 )
-        self.begin = np.full(slots + 1, BEFORE)
-        self.end = np.full(slots + 1, ENDLESS)
-        self.begin[mine] = self.a_begin[self.acked]
-        self.end[mine] = self.a_end[self.acked]
 
     def _acked_twice(self, twice: Ints) -> None:
         other = self.owner[self.a_slot[twice]]
@@ -311,7 +332,7 @@ class _Work:
 
     def adopt(self) -> None:
         """Records that were read where nobody was acknowledged: find the append by the value."""
-        at = np.flatnonzero(self.orphan)
+        at = indices(self.orphan)
         self.matched = np.zeros(len(self.a.value), bool)
         if not len(at):
             return
@@ -338,18 +359,18 @@ class _Work:
         slot, segment, value = self.e_slot[at], self.e_segment[at], self.e_value[at]
         # At least once, a record may be a copy of an acknowledged append as well.
         could = self.live if self.at_least_once else self.live & (self.a.offset < 0)
-        rows = np.flatnonzero(could)
+        rows = indices(could)
         mine, theirs, groups = _join(segment, value, self.a.segment[rows], self.a.value[rows])
         candidates = np.bincount(theirs, minlength=groups)[mine]
         wanted = np.bincount(mine, minlength=groups)[mine]
-        known = np.flatnonzero(candidates > 0)
+        known = indices(candidates > 0)
         if len(known):
             self._take(known, slot, segment, mine, theirs, rows, groups, candidates, wanted)
-        lost = np.flatnonzero(candidates == 0)
+        lost = indices(candidates == 0)
         if len(lost):
             self._disown(at[lost])
         if not self.at_least_once:
-            more = np.flatnonzero((wanted > candidates) & (candidates > 0))
+            more = indices((wanted > candidates) & (candidates > 0))
             owner = self.owner[slot[more]]
             self._clash("duplicate", 6, "append", owner, "read", self.e_read[at[more]], at=at[more])
 
@@ -405,8 +426,8 @@ class _Work:
         segment, value = self.e_segment[at], self.e_value[at]
         mine, theirs, groups = _join(segment, value, self.a.segment, self.a.value)
         live, dead = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
-        live[theirs[self.live]] = np.flatnonzero(self.live)
-        dead[theirs[~self.live]] = np.flatnonzero(~self.live)
+        live[theirs[self.live]] = indices(self.live)
+        dead[theirs[~self.live]] = indices(~self.live)
         copy, aborted = live[mine], dead[mine]
         for kind, level, some, first in (
             ("duplicate", 6, copy >= 0, copy),
@@ -415,7 +436,7 @@ class _Work:
         ):
             rows = at[some]
             self._clash(kind, level, "append", first[some], "read", self.e_read[rows], at=rows)
-        copied = np.flatnonzero(copy >= 0)
+        copied = indices(copy >= 0)
         slots = self.e_slot[at[copied]]
         self.owner[slots] = copy[copied]
         self.begin[slots] = self.a_begin[copy[copied]]
@@ -432,8 +453,8 @@ class _Work:
         if known.all():
             self.rank: Ints | None = None
             return
-        rank = np.concatenate(([0], np.cumsum(known)))
-        keep = np.append(np.flatnonzero(known), len(known))
+        rank = np.concatenate((_ZERO, np.cumsum(known)))
+        keep = np.append(indices(known), len(known))
         self.rank = rank
         self.owner, self.begin, self.end = self.owner[keep], self.begin[keep], self.end[keep]
         self.offsets = self.offsets[keep]
@@ -455,64 +476,67 @@ class _Work:
     # -- P2, P3: reads
 
     def look_into_fetches(self) -> None:
-        r, slots = self.r, int(self.base[-1])
-        base = self.base[r.segment]
-        self.low = base.copy()
-        self.high = np.full(len(base), slots, np.int64)
-        some = self.counts > 0
-        # Of the judged reads with records, where theirs begin and end among all of them.
-        full = np.flatnonzero(some)
-        until = np.cumsum(self.counts)[full]
-        since = until - self.counts[full]
-        self.low[full] = self.e_slot[until - 1] + 1
-        if len(self.e_slot) > len(full):
+        r, slots, full = self.r, int(self.base[-1]), self.full
+        base = self.of_reads.spread(self.base)
+        self.low = np.full(len(r.segment), base)
+        self.high = np.full(len(r.segment), slots, np.int64)
+        # Of the reads with records, where theirs begin and end among all of them.
+        single = len(full) == len(self.e_slot)
+        self.until = np.arange(1, len(full) + 1) if single else np.cumsum(self.counts.take(full))
+        self.since = self.until - 1 if single else self.until - self.counts.take(full)
+        self.low[full] = (self.e_slot if single else self.e_slot.take(self.until - 1)) + 1
+        if not single:
             self._inside()
-        asked = np.flatnonzero(self.judged & (r.start >= 0) & (r.kind == FETCH))
-        if len(asked):
-            self._asked(asked, some, full, since)
-        told = np.flatnonzero(self.judged & (r.end >= 0))
+        self._begins(single)
+        asked = self.judged & (r.kind == FETCH) & ~self.some
+        empty = indices(asked & (r.start >= 0))
+        if len(empty):
+            self.high[empty] = self.near(r.segment.take(empty), r.start.take(empty))
+        told = indices(self.judged & (r.end >= 0))
         if len(told):
-            self._told(told, base)
+            self._told(told)
 
     def _inside(self) -> None:
         """Within a fetch, record follows record."""
         step = self.e_slot[1:] - self.e_slot[:-1]
         same = self.e_read[1:] == self.e_read[:-1]
-        back = np.flatnonzero(same & (step <= 0)) + 1
+        back = indices(same & (step <= 0)) + 1
         if len(back):
             self._clash(
                 *("int-nonmonotonic-poll", 0, "read", np.full(len(back), -1)),
                 *("read", self.e_read[back]),
                 at=back,
             )
-        over = np.flatnonzero(same & (step > 1)) + 1
+        over = indices(same & (step > 1)) + 1
         if len(over):
             self._skipped("int-poll-skip", over, self.e_slot[over - 1] + 1, self.e_slot[over])
 
-    def _asked(self, asked: Ints, some: Flags, full: Ints, since: Ints) -> None:
+    def _begins(self, single: bool) -> None:
         """A fetch begins with the first record from where it asked on, or there is none."""
-        r = self.r
-        start = self.near(r.segment[asked], r.start[asked])
-        empty = ~some[asked]
-        self.high[asked[empty]] = start[empty]
-        first = np.full(len(some), -1, np.int64)
-        first[full] = self.e_slot[since]
-        position = np.zeros(len(some), np.int64)
-        position[full] = since
-        begins = first[asked]
-        over = np.flatnonzero(~empty & (begins > start))
+        r, full = self.r, self.full
+        asked = r.start.take(full)
+        given = self.e_offset if single else self.e_offset.take(self.since)
+        odd = indices((given != asked) & (asked >= 0))
+        if len(odd):
+            odd = odd[r.kind[full[odd]] == FETCH]
+        if not len(odd):
+            return
+        rows, at = full[odd], self.since[odd]
+        begins = self.e_slot[at]
+        start = self.near(r.segment[rows], r.start[rows])
+        over = indices(begins > start)
         if len(over):
-            self._skipped("poll-skip", position[asked[over]], start[over], begins[over])
+            self._skipped("poll-skip", at[over], start[over], begins[over])
         # Exact offsets: a dense log has no record between where it asked and what it got.
-        early = np.flatnonzero(~empty & (begins < start))
+        early = indices(begins < start)
         if len(early):
             self._clash(
                 *("poll-before-position", 2, "read", np.full(len(early), -1)),
-                *("read", asked[early]),
-                at=position[asked[early]],
+                *("read", rows[early]),
+                at=at[early],
             )
 
-    def _told(self, told: Ints, base: Ints) -> None:
+    def _told(self, told: Ints) -> None:
         """The end that was told: all records below it are there, none at or past it."""
         r = self.r
         end = self.near(r.segment[told], r.end[told])
@@ -553,7 +577,7 @@ class _Work:
         slots = int(self.base[-1])
         lost = self.owner[:-1] >= 0
         lost[self.e_slot] = False
-        count = np.concatenate(([0], np.cumsum(lost)))
+        count: Ints = np.concatenate((_ZERO, np.cumsum(lost)))
         since, until = np.minimum(since, slots), np.minimum(until, slots)
         return np.where(count[until] - count[since] == until - since, 1, 0)
 
@@ -584,9 +608,8 @@ class _Work:
         )
 
     def records(self) -> Records:
-        slots = int(self.base[-1])
-        spare = self.live & (self.a.offset < 0) & ~self.matched
-        self.owner[slots] = -1
+        spare = np.zeros(len(self.live), bool)
+        spare[self.unknown] = self.live[self.unknown] & ~self.matched[self.unknown]
         return Records(
             batch=self.batch,
             gaps=self.gaps,
@@ -617,19 +640,38 @@ class _Work:
 # -- Arrays
 
 
-def _rows(counts: Ints) -> Ints:
-    """[2, 0, 1] -> [0, 0, 2]."""
-    return np.repeat(np.arange(len(counts)), counts)
+class _Spread:
+    """The rows of a table, in order of their segments: how many each segment has."""
+
+    def __init__(self, segment: Ints, segments: int) -> None:
+        self.single = segments == 1
+        if self.single:
+            self.starts, self.counts = _ZERO, np.array([len(segment)])
+        else:
+            cuts = np.searchsorted(segment, np.arange(segments + 1))
+            self.starts, self.counts = cuts[:-1], cuts[1:] - cuts[:-1]
+
+    def spread(self, values: Ints) -> Ints | np.int64:
+        """Of each row, the value of its segment."""
+        if self.single:
+            one: np.int64 = values[0]
+            return one
+        return np.repeat(values[: len(self.counts)], self.counts)
+
+    def top(self, offsets: Ints, into: Ints) -> None:
+        """into[s] = max(into[s], what follows the offsets of s)."""
+        if not len(offsets):
+            return
+        some = indices(self.counts)
+        most = np.maximum.reduceat(offsets, self.starts[some]) + 1
+        into[some] = np.maximum(into[some], most)
 
 
-def _segment_max(segment: Ints, values: Ints, into: Ints) -> None:
-    """into[s] = max(into[s], the values of s); segments ascend."""
-    if not len(segment):
-        return
-    starts = np.flatnonzero(segment[1:] != segment[:-1]) + 1
-    starts = np.concatenate(([0], starts))
-    where = segment[starts]
-    into[where] = np.maximum(into[where], np.maximum.reduceat(values, starts))
+def _rows(counts: Ints, full: Ints) -> Ints:
+    """[2, 0, 1] -> [0, 0, 2]; full: where the counts are not 0."""
+    if len(full) == int(counts.sum()):
+        return full
+    return np.repeat(full, counts.take(full))
 
 
 def _join(

@@ -7,22 +7,46 @@ operations bound each other in time is the caller's: the levels differ in nothin
 from __future__ import annotations
 
 import heapq
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import DID, EARLIEST, FETCH, NEVER, Flags, Ints
+from traces.checkers.columns import DID, EARLIEST, FETCH, NEVER, Flags, Ints, indices
 from traces.checkers.records import BEFORE, ENDLESS, Records
 
 
-class Scan(NamedTuple):
-    """earliest: of each slot, a time that its record's append comes after (S1). latest: one that it
-    comes before. Both ascend. low_bound: of each read, what it comes after by the records it saw.
+class Scan:
+    """Bounds in time of records and reads.
+
+    earliest: of each slot, a time that its record's append comes after (S1). low_bound: of each
+    read, what it comes after by the records that it saw. Both ascend with slots.
     """
 
-    earliest: Ints
-    latest: Ints
-    low_bound: Ints
+    def __init__(self, records: Records, floor: Ints, reads_end: bool) -> None:
+        self._records, self._reads_end = records, reads_end
+        shifted = np.empty(len(floor) + 1, np.int64)
+        shifted[0] = BEFORE
+        self.earliest = shifted[1:]
+        running_max(floor, self.earliest)
+        # A read that saw nothing is bound by the segment before, which is over.
+        self.low_bound: Ints = shifted.take(records.low)
+
+    @cached_property
+    def latest(self) -> Ints:
+        """The mirror of `earliest`: of each slot, a time that its append comes before; ascends.
+
+        Nobody asks for it unless an offset has no owner, or for levels.
+        """
+        records = self._records
+        ceiling = records.end
+        if self._reads_end:
+            base = records.base[records.batch.reads.segment]
+            some = indices(records.judged & (records.low > base))
+            if len(some):
+                ceiling = ceiling.copy()
+                np.minimum.at(ceiling, records.low[some] - 1, records.r_end[some])
+        return np.minimum.accumulate(ceiling[::-1])[::-1]
 
 
 def scan(records: Records, *, reads_begin: bool, reads_end: bool) -> Scan:
@@ -32,38 +56,26 @@ def scan(records: Records, *, reads_begin: bool, reads_end: bool) -> Scan:
     """
     floor = records.begin
     if reads_begin:
-        some = np.flatnonzero(records.judged & (records.high < records.slots))
+        some = indices(records.judged & (records.high < records.slots))
         if len(some):
             floor = floor.copy()
-            np.maximum.at(floor, records.high[some], records.r_begin[some])
-    earliest = np.maximum.accumulate(floor)
-    return Scan(earliest, _latest(records, reads_end), _low_bound(records, earliest))
+            np.maximum.at(floor, records.high.take(some), records.r_begin.take(some))
+    return Scan(records, floor, reads_end)
 
 
-def _latest(records: Records, reads_end: bool) -> Ints:
-    ceiling = records.end
-    if reads_end:
-        base = records.base[records.batch.reads.segment]
-        some = np.flatnonzero(records.judged & (records.low > base))
-        if len(some):
-            ceiling = ceiling.copy()
-            np.minimum.at(ceiling, records.low[some] - 1, records.r_end[some])
-    return np.minimum.accumulate(ceiling[::-1])[::-1]
-
-
-def _low_bound(records: Records, earliest: Ints) -> Ints:
-    base = records.base[records.batch.reads.segment]
-    return np.where(records.low > base, earliest[records.low - 1], BEFORE)
+def running_max(values: Ints, into: Ints) -> None:
+    """np.maximum.accumulate."""
+    np.maximum.accumulate(values, out=into)
 
 
 def late_slots(records: Records, found: Scan) -> Ints:
     """S2: slots whose append was over before something that it must come after had begun."""
-    return np.flatnonzero(found.earliest[:-1] >= records.end[:-1])
+    return indices(found.earliest[:-1] >= records.end[:-1])
 
 
 def future_reads(records: Records, found: Scan) -> Ints:
     """S3: reads that were over before what they saw can have been there."""
-    return np.flatnonzero(records.judged & (found.low_bound >= records.r_end))
+    return indices(records.judged & (found.low_bound >= records.r_end))
 
 
 def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
@@ -73,11 +85,11 @@ def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
     before it was told; the scan is S1 in the order of starts. Rows of reads, in pairs.
     """
     reads = records.batch.reads
-    starts = np.flatnonzero(records.judged & (reads.kind == EARLIEST) & (reads.end >= 0))
+    starts = indices(records.judged & (reads.kind == EARLIEST) & (reads.end >= 0))
     if not len(starts):
         return starts, starts
     full = reads.splits[1:] > reads.splits[:-1]
-    fetches = np.flatnonzero(records.judged & (reads.kind == FETCH) & full)
+    fetches = indices(records.judged & (reads.kind == FETCH) & full)
     rows = np.concatenate((fetches, starts))
     at = np.concatenate((reads.offsets[reads.splits[fetches]], reads.end[starts]))
     segment = reads.segment[rows]
@@ -90,7 +102,7 @@ def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
     mine = key[len(fetches) :]
     below = np.searchsorted(key[order], mine, side="left")
     bound = np.where(below > 0, running[below - 1], BEFORE)
-    late = np.flatnonzero(bound >= records.r_end[starts])
+    late = indices(bound >= records.r_end[starts])
     if not len(late):
         return late, late
     source = np.array(
@@ -100,7 +112,7 @@ def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
 
 
 def _first_at(values: Ints, wanted: int) -> int:
-    return int(np.flatnonzero(values == wanted)[0])
+    return int(indices(values == wanted)[0])
 
 
 # -- Holes (S4)
@@ -123,7 +135,7 @@ def unfilled(records: Records, found: Scan, lowest: Ints | None = None) -> Holes
     none = np.zeros(0, np.int64)
     if records.gaps:
         return Holes(none, none)
-    holes = np.flatnonzero(records.owner[:-1] == -1)
+    holes = indices(records.owner[:-1] == -1)
     segment = records.segment_of(holes)
     if len(holes) and records.overfull.any():
         holes, segment = holes[~records.overfull[segment]], segment[~records.overfull[segment]]
@@ -132,7 +144,7 @@ def unfilled(records: Records, found: Scan, lowest: Ints | None = None) -> Holes
     if records.at_least_once:
         return _uncopied(records, found, holes, segment)
     appends = records.batch.appends
-    spares = np.flatnonzero(records.spare)
+    spares = indices(records.spare)
     where = appends.segment[spares]
     # The first hole that a spare may take: its bound lies after the spare's invocation.
     possible = np.searchsorted(found.latest[holes], records.a_begin[spares], side="right")
@@ -150,7 +162,7 @@ def _ranked(holes: Ints, segment: Ints, possible: Ints, count: Ints) -> Holes:
     begin = np.concatenate(([0], np.cumsum(count)))[segment]
     enough = rank < count[segment]
     bad = ~enough
-    have = np.flatnonzero(enough)
+    have = indices(enough)
     bad[have] = possible[begin[have] + rank[have]] > have
     return Holes(holes[bad], segment[bad])
 
@@ -158,7 +170,7 @@ def _ranked(holes: Ints, segment: Ints, possible: Ints, count: Ints) -> Holes:
 def _uncopied(records: Records, found: Scan, holes: Ints, segment: Ints) -> Holes:
     appends = records.batch.appends
     first = np.full(records.batch.segments, ENDLESS)
-    live = np.flatnonzero(appends.outcome != 1)
+    live = indices(appends.outcome != 1)
     np.minimum.at(first, appends.segment[live], records.a_begin[live])
     bad = found.latest[holes] <= first[segment]
     return Holes(holes[bad], segment[bad])
@@ -176,7 +188,8 @@ def unplaced(records: Records, found: Scan) -> tuple[Ints, Ints]:
     answer are undecided there instead of violated.
     """
     appends = records.batch.appends
-    must = np.flatnonzero(records.spare & (appends.outcome == DID) & (records.a_end < ENDLESS))
+    spare = indices(records.spare)
+    must = spare[(appends.outcome[spare] == DID) & (records.a_end[spare] < ENDLESS)]
     lost: list[int] = []
     segments: list[int] = []
     for segment in np.unique(appends.segment[must]).tolist():
@@ -192,7 +205,7 @@ def unplaced(records: Records, found: Scan) -> tuple[Ints, Ints]:
 
 def _unplaced(records: Records, found: Scan, segment: int, mine: Ints) -> int | None:
     begin, end = int(records.base[segment]), int(records.base[segment + 1])
-    holes = begin + np.flatnonzero(records.owner[begin:end] == -1)
+    holes = begin + indices(records.owner[begin:end] == -1)
     latest, earliest = found.latest[holes], found.earliest[holes]
     order = mine[np.argsort(records.a_begin[mine], kind="stable")].tolist()
     waiting: list[tuple[int, int]] = []
