@@ -506,6 +506,7 @@ def _cluster_verb(verb: str, said: str) -> None:
 
 
 _cluster_verb("start", "Start nodes that are down.")
+_cluster_verb("stop", "Stop nodes as an operator would (SIGTERM): leaders hand on first.")
 _cluster_verb("kill", "Kill nodes (SIGKILL): what they had written stays.")
 _cluster_verb("pause", "Stop nodes in their tracks (SIGSTOP); their connections stay.")
 _cluster_verb("resume", "Let paused nodes go on.")
@@ -543,9 +544,10 @@ def cluster_heal(**options: Any) -> int:
 @click.option(
     "--faults",
     multiple=True,
-    type=click.Choice(["kill", "pause", "partition"]),
-    help="Kinds of faults; may be repeated.",
+    type=click.Choice(["kill", "stop", "pause", "partition", "power"]),
+    help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed.",
 )
+@click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for the history.")
 @shown

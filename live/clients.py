@@ -44,14 +44,17 @@ class Counter:
 class Setting:
     """What all clients of a recording share.
 
-    epochs: leader epochs that have been seen, by partition.
+    pace: seconds that a producer rests after each record.
     """
 
-    def __init__(self, journal: Journal, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(
+        self, journal: Journal, bootstrap: str, topic: str, partitions: int, pace: float = 0.0
+    ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
         self.topic = topic
         self.partitions = partitions
+        self.pace = pace
         self.values = Counter(1)
         self.processes = Counter()
         self.done = threading.Event()
@@ -80,7 +83,7 @@ def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     producer = Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options})
     process = setting.processes.next()
     for turn in count():
-        if setting.done.is_set():
+        if setting.done.wait(setting.pace):
             break
         partition = (at + turn) % setting.partitions
         key, value = setting.key(partition), setting.values.next()
@@ -144,27 +147,33 @@ def ask_offsets(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
 def read_all(setting: Setting, options: Mapping[str, Any], patience: int = 60) -> bool:
     """The final phase: every partition from its beginning to its end.
 
-    Returns whether every end was reached within `patience` polls without progress.
+    Returns whether every end was reached within `patience` polls without progress. The ends are
+    asked for again in between: who was asked first need not lead any more.
     """
     process = setting.processes.next()
     consumer = _assigned(setting, process, "final", options)
     try:
-        ends = {}
-        for partition in range(setting.partitions):
-            end, _ = _end(setting, consumer, partition, 30.0)
-            if end is None:
-                return False
-            ends[partition] = end
-        left = patience
-        while left and any(
-            place.offset < ends[place.partition]
-            for place in consumer.position(consumer.assignment())
-            if ends[place.partition] > 0
-        ):
-            left = patience if _poll(setting, process, consumer) else left - 1
-        return left > 0
+        ends = _ends(setting, consumer)
+        idle = 0
+        while idle < patience:
+            places = consumer.position(consumer.assignment())
+            if len(ends) == setting.partitions and all(
+                place.offset >= ends[place.partition] or ends[place.partition] == 0
+                for place in places
+            ):
+                return True
+            idle = 0 if _poll(setting, process, consumer) else idle + 1
+            if idle % 10 == 9:
+                ends = _ends(setting, consumer)
+        return False
     finally:
         consumer.close()
+
+
+def _ends(setting: Setting, consumer: Consumer) -> dict[int, int]:
+    """The latest offset of each partition that has told it."""
+    found = {at: _end(setting, consumer, at, 10.0)[0] for at in range(setting.partitions)}
+    return {at: end for at, end in found.items() if end is not None}
 
 
 ROLES: Mapping[str, Callable[[Setting, int, Mapping[str, Any]], None]] = {

@@ -12,9 +12,10 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,9 +28,10 @@ STATE = "cluster.json"
 CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
 JAVA = ("java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 STARTED = "Kafka Server started"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
 BROKER_PORT, CONTROLLER_PORT = 29090, 19090
-START_SECONDS = 60.0
+START_SECONDS, STOP_SECONDS = 60.0, 30.0
 SESSION_MS = 9000
 """Kafka's own broker.session.timeout.ms."""
 
@@ -198,19 +200,23 @@ class Cluster:
 
     def kill(self, name: str) -> None:
         """SIGKILL: what was in the page cache stays."""
-        self._signal(name, signal.SIGKILL)
-        node = self.node(name)
-        assert node.pid is not None
-        while began(node.pid) == node.began:
-            with suppress(ChildProcessError):
-                os.waitpid(node.pid, os.WNOHANG)
-            time.sleep(0.01)
-        self._change(name, pid=None, began=None)
-        self._save(
-            msgspec.structs.replace(
-                self._state, paused=tuple(n for n in self._state.paused if n != name)
-            )
-        )
+        self._end(name, signal.SIGKILL, STOP_SECONDS)
+
+    def stop(self, name: str) -> None:
+        """SIGTERM, upon which a broker hands its partitions on; one that takes too long is killed.
+
+        Raises ClusterError: it had to be killed.
+        """
+        self._end(name, signal.SIGTERM, STOP_SECONDS)
+
+    def cut_power(self, name: str, topics: Collection[str]) -> None:
+        """As `kill`, and what was not flushed of these topics is gone.
+
+        Only those: the metadata log is flushed before it counts.
+        """
+        self.kill(name)
+        for topic in topics:
+            lose_unflushed(self.directory / name, topic)
 
     def pause(self, name: str) -> None:
         """SIGSTOP: the process does nothing, its connections stay."""
@@ -223,6 +229,25 @@ class Cluster:
         paused = tuple(n for n in self._state.paused if n != name)
         self._save(msgspec.structs.replace(self._state, paused=paused))
 
+    def _end(self, name: str, how: signal.Signals, seconds: float) -> None:
+        self._signal(name, how)
+        node = self.node(name)
+        assert node.pid is not None
+        deadline = time.monotonic() + seconds
+        late = False
+        while began(node.pid) == node.began:
+            with suppress(ChildProcessError):
+                os.waitpid(node.pid, os.WNOHANG)
+            if time.monotonic() > deadline and not late:
+                late = True
+                self._signal(name, signal.SIGKILL)
+            time.sleep(0.01)
+        self._change(name, pid=None, began=None)
+        paused = tuple(n for n in self._state.paused if n != name)
+        self._save(msgspec.structs.replace(self._state, paused=paused))
+        if late:
+            raise ClusterError(f"{name} did not stop within {seconds:.0f} seconds, and was killed")
+
     def cut(self, a: str, b: str) -> None:
         """Cuts the link between two hosts, both ways. Raises ClusterError without islands."""
         self._hosts().cut(a, b)
@@ -230,9 +255,10 @@ class Cluster:
         self._save(msgspec.structs.replace(self._state, cuts=cuts))
 
     def heal(self, a: str | None = None, b: str | None = None) -> None:
-        """Heals one link, or all."""
-        chosen = tuple(cut for cut in self._state.cuts if a is None or cut == (a, b))
-        if a is not None and not chosen:
+        """Heals one link, all of a host, or all. Raises ClusterError: the link is not cut."""
+        wanted = {host for host in (a, b) if host is not None}
+        chosen = tuple(cut for cut in self._state.cuts if wanted <= {*cut})
+        if b is not None and not chosen:
             raise ClusterError(f"the link between {a} and {b} is not cut")
         for cut in chosen:
             self._hosts().heal(*cut)
@@ -357,6 +383,39 @@ class Cluster:
                 if time.monotonic() > deadline:
                     raise ClusterError(f"{name} did not start within {START_SECONDS:.0f} seconds")
                 time.sleep(0.2)
+
+
+def lose_unflushed(folder: Path, topic: str) -> None:
+    """Cuts the topic's logs in a broker's folder where they were flushed last.
+
+    Kafka notes that place in `recovery-point-offset-checkpoint`: a line with its version, one with
+    the number of partitions, and then topic, partition and offset of each.
+    """
+    flushed: dict[str, int] = {}
+    with suppress(OSError):
+        lines = (folder / RECOVERY_POINTS).read_text(encoding="utf-8").splitlines()[2:]
+        flushed = {f"{of}-{at}": int(offset) for of, at, offset in map(str.split, lines)}
+    for directory in folder.glob(f"{topic}-*"):
+        if directory.name.rpartition("-")[0] != topic or not directory.is_dir():
+            continue
+        point = flushed.get(directory.name, 0)
+        for segment in directory.glob("*.log"):
+            with open(segment, "r+b") as file:
+                file.truncate(_position(file.read(), point))
+
+
+def _position(segment: bytes, offset: int) -> int:
+    """Where the first batch with that offset or a later one begins.
+
+    A batch is its first offset (8 bytes), its length after itself (4 bytes), and so many bytes.
+    """
+    place = 0
+    while place + 12 <= len(segment):
+        base, length = struct.unpack_from(">qi", segment, place)
+        if base >= offset:
+            break
+        place += 12 + length
+    return min(place, len(segment))
 
 
 def began(pid: int) -> int | None:

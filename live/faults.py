@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -13,7 +13,16 @@ import msgspec
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 
-KINDS = ("kill", "pause", "partition")
+KINDS = ("kill", "stop", "pause", "partition", "power")
+"""What can be done to a node for a while.
+
+kill: SIGKILL, which keeps what it had written. stop: a controlled shutdown. pause: SIGSTOP.
+partition: its links to all other nodes are cut, those to clients are not. power: a kill that loses
+of the topic what was not flushed, which is all that Kafka leaves to the page cache.
+"""
+
+LEADER_SHARE = 0.6
+"""How often the victim is who leads the topic: faults of others have less to tell."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -25,57 +34,85 @@ class Fault(msgspec.Struct, frozen=True):
     end: int
 
 
+class Nemesis:
+    """Does faults to a cluster, and remembers them.
+
+    topic: whose data a power failure takes. Every fault is undone by `stop` or `stop_all`.
+    """
+
+    def __init__(self, cluster: Cluster, journal: Journal, topics: Collection[str]) -> None:
+        self._cluster = cluster
+        self._journal = journal
+        self._topics = topics
+        self._going: dict[tuple[str, str], int] = {}
+        self.faults: list[Fault] = []
+
+    def start(self, kind: str, victim: str) -> None:
+        self._going[kind, victim] = _now()
+        self._told(f"start-{kind}", victim, self._begin(kind, victim))
+
+    def stop(self, kind: str, victim: str) -> None:
+        """Undoes a fault; for a node that was down, returns when it has started again."""
+        self._told(f"stop-{kind}", victim, self._end(kind, victim))
+        began = self._going.pop((kind, victim))
+        self.faults.append(Fault(kind, self._cluster.node(victim).number, began, _now()))
+
+    def stop_all(self) -> None:
+        for kind, victim in list(self._going):
+            self.stop(kind, victim)
+
+    def _begin(self, kind: str, victim: str) -> Callable[[], None]:
+        cluster = self._cluster
+        if kind == "power":
+            return lambda: cluster.cut_power(victim, self._topics)
+        if kind == "partition":
+            return lambda: self._isolate(victim)
+        begin = {"kill": cluster.kill, "stop": cluster.stop, "pause": cluster.pause}[kind]
+        return lambda: begin(victim)
+
+    def _end(self, kind: str, victim: str) -> Callable[[], None]:
+        if kind == "partition":
+            return lambda: self._cluster.heal(victim)
+        if kind == "pause":
+            return lambda: self._cluster.resume(victim)
+        return lambda: self._cluster.start(victim)
+
+    def _isolate(self, victim: str) -> None:
+        for node in self._cluster.state.nodes:
+            if node.name != victim:
+                self._cluster.cut(victim, node.name)
+
+    def _told(self, f: str, victim: str, act: Callable[[], None]) -> None:
+        """Jepsen's nemesis says everything twice: before, and after."""
+        self._journal.moment(f, victim)
+        with suppress(ClusterError):  # a node that will not start again is down: the history tells
+            act()
+        self._journal.moment(f, victim)
+
+
 def disturb(
-    cluster: Cluster,
-    journal: Journal,
+    nemesis: Nemesis,
+    names: Sequence[str],
     kinds: Sequence[str],
     seed: int,
     done: threading.Event,
     session: float,
-) -> list[Fault]:
-    """One fault after the other until `done`.
+    leader: Callable[[], str | None],
+) -> None:
+    """One fault after the other until `done`; the cluster is whole again when this returns.
 
-    session: seconds after which a broker is fenced that is not heard of; so some faults are shorter
-    than that, and most are longer. Victims are drawn among all nodes. The cluster is whole again
-    when this returns.
+    names: of the nodes. session: seconds after which a broker is fenced that is not heard of; so
+    some faults are shorter than that, and most are longer. leader: who leads the topic now.
     """
-    faults = []
     draw = random.Random(seed)
-    names = [node.name for node in cluster.state.nodes]
     while not done.wait(draw.uniform(2.0, 6.0)):
-        kind = draw.choice(kinds)
-        victim = draw.choice(names)
-        begin, end = _fault(cluster, kind, victim, [n for n in names if n != victim])
-        began = _now()
-        _told(journal, f"start-{kind}", victim, begin)
+        kind, share, victim = draw.choice(kinds), draw.random(), draw.choice(names)
+        if share < LEADER_SHARE:
+            victim = leader() or victim
+        nemesis.start(kind, victim)
         done.wait(session * draw.uniform(0.4, 2.0))
-        _told(journal, f"stop-{kind}", victim, end)
-        faults.append(Fault(kind, cluster.node(victim).number, began, _now()))
-    return faults
+        nemesis.stop(kind, victim)
 
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _fault(
-    cluster: Cluster, kind: str, victim: str, others: Sequence[str]
-) -> tuple[Callable[[], None], Callable[[], None]]:
-    if kind == "kill":
-        return lambda: cluster.kill(victim), lambda: cluster.start(victim)
-    if kind == "pause":
-        return lambda: cluster.pause(victim), lambda: cluster.resume(victim)
-
-    def cut() -> None:
-        for other in others:
-            cluster.cut(victim, other)
-
-    return cut, cluster.heal
-
-
-def _told(journal: Journal, f: str, victim: str, act: Callable[[], None]) -> None:
-    """Jepsen's nemesis says everything twice: before, and after."""
-    journal.moment(f, victim)
-    with suppress(ClusterError):  # a node that will not start again is down: the history says so
-        act()
-    journal.moment(f, victim)

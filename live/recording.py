@@ -15,7 +15,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +30,12 @@ from confluent_kafka.cimpl import NewTopic
 from live import facts, metadata
 from live.clients import ROLES, SILENT, Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.faults import Fault, disturb
+from live.faults import Fault, Nemesis, disturb
 from live.journal import Journal
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
+DOWN = ("kill", "power")
+"""Faults by which a broker is gone at once; one that is stopped hands its partitions on alive."""
 
 
 class RecordingError(Exception):
@@ -54,6 +58,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     consumers: int = 2
     offset_askers: int = 1
     seconds: float = 30.0
+    rate: float | None = None
+    """At most so many records a second from each producer; None: as many as it can."""
     faults: tuple[str, ...] = ()
     seed: int = 1
     timeout_ms: int = 10_000
@@ -95,9 +101,12 @@ def record(
     _find_topic(bootstrap, plan, patience)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    pace = 1 / plan.rate if plan.rate else 0.0
     with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, bootstrap, plan.topic, plan.partitions)
+        setting = Setting(journal, bootstrap, plan.topic, plan.partitions, pace)
         faults = _work(setting, plan, cluster)
+        if cluster is not None:
+            _settle(setting, plan)
         complete = read_all(setting, {})
         lines = journal.lines
     records = _metadata(cluster, folder)
@@ -157,7 +166,7 @@ def _envelope(
 ) -> dict[str, Any]:
     if cluster is None or not records:
         return dict(facts.ASSUMED)
-    outages = [facts.Outage(f.node, f.begin, f.end) for f in faults if f.kind == "kill"]
+    outages = [facts.Outage(f.node, f.begin, f.end) for f in faults if f.kind in DOWN]
     moves = facts.moves_of(plan.topic, records)
     return facts.envelope(moves, [f.kind for f in faults], outages, cluster.session_ms)
 
@@ -169,13 +178,20 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
         *(("offsets", at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
-    faults: Future[list[Fault]] | None = None
     with ThreadPoolExecutor(len(crew) + 1) as pool:
         work = [pool.submit(ROLES[role], setting, at, options) for role, at, options in crew]
+        nemesis = None
         if cluster is not None and plan.faults:
-            session = cluster.session_ms / 1000
-            hurt = (plan.faults, plan.seed, calm, session)
-            faults = pool.submit(disturb, cluster, setting.journal, *hurt)
+            nemesis = Nemesis(cluster, setting.journal, (plan.topic,))
+            names = [node.name for node in cluster.state.nodes]
+            how = (plan.faults, plan.seed, calm, cluster.session_ms / 1000)
+            leader = partial(
+                _leader,
+                AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}),
+                cluster,
+                plan.topic,
+            )
+            work.append(pool.submit(disturb, nemesis, names, *how, leader))
         try:
             time.sleep(plan.seconds)
         finally:
@@ -183,7 +199,32 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
             setting.done.set()
         for each in work:
             each.result()
-    return faults.result() if faults else []
+    return nemesis.faults if nemesis else []
+
+
+def _settle(setting: Setting, plan: Plan, seconds: float = 60.0) -> None:
+    """Waits until all replicas are in sync, or so long: before, two may take themselves for leader.
+
+    A broker that was paused or cut off answers from its own log until it hears of its successor.
+    """
+    admin = AdminClient({**SILENT, "bootstrap.servers": setting.bootstrap})
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(KafkaException, KeyError):
+            partitions = admin.list_topics(plan.topic, timeout=5).topics[plan.topic].partitions
+            whole = [len(p.isrs) == plan.replication_factor for p in partitions.values()]
+            if len(whole) == plan.partitions and all(whole):
+                return
+        time.sleep(0.5)
+
+
+def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
+    """Who leads the topic's first partition, as far as anybody says so in time."""
+    try:
+        number = admin.list_topics(topic, timeout=2).topics[topic].partitions[0].leader
+    except (KafkaException, KeyError):
+        return None
+    return next((node.name for node in cluster.state.nodes if node.number == number), None)
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from live.cluster import STATE, Cluster, ClusterError, Node, State, began
+from live.cluster import STATE, Cluster, ClusterError, Node, State, began, lose_unflushed
 
 NODE = Node("n1", 1, ("broker", "controller"), "127.0.0.1")
 
@@ -73,3 +74,43 @@ def test_the_dead_have_no_beginning() -> None:
     process.wait()
     assert began(process.pid) is None
     assert began(os.getpid()) is not None
+
+
+def batch(offset: int, size: int) -> bytes:
+    return struct.pack(">qi", offset, size) + b"x" * size
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "left"),
+    [(None, 0), (0, 0), (2, 1), (1, 1), (5, 2), (9, 2)],
+    ids=["no checkpoint", "nothing flushed", "the first", "amid a batch", "all", "more"],
+)
+def test_a_power_failure_takes_what_was_not_flushed(
+    tmp_path: Path, checkpoint: int | None, left: int
+) -> None:
+    whole = [batch(0, 30), batch(2, 40)]
+    for name in ("t-0", "t-x-0", "other-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{0:020}.log").write_bytes(b"".join(whole))
+    if checkpoint is not None:
+        text = f"0\n2\nt 0 {checkpoint}\nother 0 1\n"
+        (tmp_path / "recovery-point-offset-checkpoint").write_text(text, encoding="utf-8")
+    lose_unflushed(tmp_path, "t")
+    assert (tmp_path / "t-0" / f"{0:020}.log").read_bytes() == b"".join(whole[:left])
+    for name in ("t-x-0", "other-0"):
+        assert (tmp_path / name / f"{0:020}.log").read_bytes() == b"".join(whole)
+
+
+def test_who_does_not_stop_in_time_is_killed_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)"
+    words = [sys.executable, "-c", f"{deaf}; time.sleep(60)"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        ours = msgspec.structs.replace(NODE, pid=process.pid, began=began(process.pid))
+        cluster = cluster_in(tmp_path, ours)
+        monkeypatch.setattr("live.cluster.STOP_SECONDS", 0.1)
+        with pytest.raises(ClusterError, match="n1 did not stop within"):
+            cluster.stop("n1")
+        assert not cluster.is_running("n1")
