@@ -97,7 +97,14 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 NOTHING: Final = Envelope()
 ANYTHING_CLEAN: Final = Envelope(leader_moves=1, network_partitions=1, zombie=True)
-"""Any faults short of lost data and unclean elections: what to assume of clusters unseen."""
+"""Any faults short of lost data and unclean elections: what to assume of clusters unseen, unless
+their configuration allows more (`unseen`)."""
+
+
+def unseen(configuration: Configuration) -> Envelope:
+    """The worst that may have happened to a cluster that nobody watched, short of lost data."""
+    moves = int(configuration.unclean_election)
+    return msgspec.structs.replace(ANYTHING_CLEAN, unclean_moves=moves)
 
 
 class Row(NamedTuple):
@@ -130,17 +137,31 @@ def _moved(envelope: Envelope) -> bool:
 
 
 def spared(configuration: Configuration) -> int:
-    """So many replicas may lose records without harm to what was committed."""
-    return configuration.min_insync_replicas - 1 if configuration.elr else 0
+    """So many replicas may lose records without harm to what was committed.
+
+    Without ELR none: the last member of the ISR stays in it, whatever it has lost (C10).
+    """
+    copies = min(configuration.min_insync_replicas, configuration.replication_factor)
+    return copies - 1 if configuration.elr else 0
 
 
-_LOSS: Final = ("lost-write", "unseen", "poll-skip")
-_STALE: Final = ("stale-read", "future-read")
+def _lost_records(envelope: Envelope) -> int:
+    return envelope.lossy + envelope.disks_lost
+
+
+def _only_acked_by_leader(configuration: Configuration, envelope: Envelope) -> bool:
+    """Whether what one replica alone had acknowledged may be gone, and its offsets used again."""
+    one = _partition(configuration) and configuration.acks == "1"
+    return one and (_moved(envelope) or _lost_records(envelope) > 0)
+
+
+_STALE: Final = ("stale-read",)
 _FORKED: Final = (
-    *("inconsistent-offsets", "lost-write", "unseen", "duplicate", "phantom", "append-order"),
-    *("nonmonotonic-send", "int-nonmonotonic-poll", "int-poll-skip", "poll-skip"),
-    *("nonmonotonic-poll", "stale-read", "future-read", "hole", "unplaced-append"),
+    *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
+    *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
+    *("stale-read", "future-read", "hole", "unplaced-append"),
 )
+"""What comes of acknowledged offsets that are used again. What was read stays as it was read."""
 
 TABLE: Final[tuple[Row, ...]] = (
     Row(
@@ -154,7 +175,7 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "lossy-elr",
         "as many replicas lost records as min.insync.replicas, ELR on",
-        lambda c, e: _partition(c) and c.elr and e.lossy + e.disks_lost > spared(c),
+        lambda c, e: _partition(c) and c.elr and _lost_records(e) > spared(c),
         "a committed record stands on min.insync.replicas replicas for certain, in page cache",
         "P6, P23, C3, C11; KIP-966",
         nothing=True,
@@ -162,7 +183,7 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "lossy-isr",
         "a replica lost records, ELR off",
-        lambda c, e: _partition(c) and not c.elr and e.lossy + e.disks_lost > 0,
+        lambda c, e: _partition(c) and not c.elr and _lost_records(e) > 0,
         "the last member of the ISR stays in it and is elected again, whatever it has lost",
         "C10, Z40; KIP-966",
         nothing=True,
@@ -179,12 +200,12 @@ TABLE: Final[tuple[Row, ...]] = (
         "acks-none",
         "acks=0",
         lambda c, _: _partition(c) and c.acks == "0",
-        "nothing was acknowledged: the client does not wait for an answer",
+        "the client does not wait for an answer: the record may come late, or never",
         "P18",
         level=Level.CONSISTENT_PREFIX,
         durable=False,
         ordered=False,
-        allows=(*_LOSS, *_STALE, "append-order", "unplaced-append"),
+        allows=("lost-write", "unseen", "unplaced-append", "append-order", *_STALE),
     ),
     Row(
         "acks-one",
@@ -192,19 +213,28 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: _partition(c) and c.acks == "1",
         "the answer comes before replication, and consumers see nothing above the high watermark",
         "P18, P20",
+        level=Level.ORDERED_SEQUENTIAL,
+        allows=_STALE,
+    ),
+    Row(
+        "acks-one-own",
+        "acks=1, and a process reads what it appends itself",
+        lambda c, _: _partition(c) and c.acks == "1" and c.one_client,
+        "its own record is not shown to it before it has been replicated",
+        "P18, P20",
         level=Level.DURABLE_PREFIX,
         allows=_STALE,
     ),
     Row(
         "acks-one-moved",
-        "acks=1, and the leader moved, planned moves included",
-        lambda c, e: _partition(c) and c.acks == "1" and _moved(e),
-        "the new leader need not have what only the old one had, and uses its offsets again",
+        "acks=1, and the leader moved (planned moves included) or a replica lost records",
+        _only_acked_by_leader,
+        "what only the old leader had is gone, and its offsets are used again",
         "P18, Z54; KAFKA-20554",
         level=Level.DIVERGENT,
         durable=False,
         ordered=False,
-        allows=(*_FORKED, "offset-acked-twice"),
+        allows=_FORKED,
     ),
     Row(
         "moved",
@@ -239,15 +269,25 @@ TABLE: Final[tuple[Row, ...]] = (
         "follower",
         "each consumer reads from one follower",
         lambda c, _: c.reads_from == "follower",
-        "a follower shows what it knows to be committed, a fetch behind the leader",
+        "a follower shows what it knows to be committed, a fetch behind the leader, and deletes "
+        "old records on its own",
         "P20; KIP-392",
         level=Level.ORDERED_SEQUENTIAL,
         allows=(*_STALE, "start-regress"),
     ),
     Row(
+        "follower-own",
+        "consumers read from a follower, and one of them appends as well",
+        lambda c, _: c.reads_from == "follower" and c.one_client,
+        "the follower does not show a client its own record before it has fetched it",
+        "P20; KIP-392",
+        level=Level.DURABLE_PREFIX,
+        allows=_STALE,
+    ),
+    Row(
         "any-replica",
-        "reads go to any replica, or to a follower by a client that appends as well",
-        lambda c, _: c.reads_from == "any" or (c.reads_from == "follower" and c.one_client),
+        "reads go to any replica",
+        lambda c, _: c.reads_from == "any",
         "each replica has a high watermark of its own, so that a client goes back in time as it "
         "goes from one to another",
         "P20; KIP-392",
@@ -260,6 +300,17 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: _partition(c) and c.isolation == "read_committed" and c.transactions,
         "the visible end is the last stable offset, held back by any open transaction",
         "P20, T5; KIP-98",
+        level=Level.ORDERED_SEQUENTIAL,
+        allows=_STALE,
+    ),
+    Row(
+        "read-committed-own",
+        "the same, and a process reads what it appends itself",
+        lambda c, _: (
+            _partition(c) and c.isolation == "read_committed" and c.transactions and c.one_client
+        ),
+        "somebody else's open transaction hides its own record from it",
+        "P20, T5; KIP-98",
         level=Level.DURABLE_PREFIX,
         allows=_STALE,
     ),
@@ -270,14 +321,14 @@ TABLE: Final[tuple[Row, ...]] = (
         "records of open and of aborted transactions are visible",
         "P20; KIP-98",
         level=Level.DIVERGENT,
-        allows=("G1a", "precommitted-read", *_STALE),
+        allows=("G1a", "precommitted-read"),
     ),
     Row(
         "interleaved",
-        "some producer is transactional",
-        lambda c, _: _partition(c) and c.transactions,
-        "transactions do not keep each other's records apart",
-        "T5; KIP-98, no isolation of writes is promised",
+        "always",
+        lambda c, _: _partition(c),
+        "an operation that appends several records has no place of its own: others write between",
+        "T5; KIP-98 promises no isolation of writes",
         allows=("int-send-skip",),
     ),
     Row(
@@ -286,10 +337,7 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: _partition(c) and c.retries and not c.idempotence,
         "a request whose answer was lost is sent again and appended again, others in between",
         "T1, Z58; KIP-98",
-        allows=(
-            *("duplicate", "nonmonotonic-send", "int-nonmonotonic-send", "append-order"),
-            "offset-acked-twice",
-        ),
+        allows=("duplicate", "nonmonotonic-send", "int-nonmonotonic-send"),
     ),
     Row(
         "expired",
