@@ -137,9 +137,10 @@ def _times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
     if width * batch.segments < NEVER:
         times <<= 1
         if batch.segments > 1:
-            shift = np.concatenate((appends.segment, reads.segment)) * width
-            times[:half] += shift
-            times[half:] += shift
+            for rows, begin in ((appends.segment, 0), (reads.segment, count)):
+                shift = rows * width
+                for at in (begin, half + begin):
+                    times[at : at + len(rows)] += shift
         times -= 2 * first
     else:
         times = _ranks(times, np.concatenate((appends.segment, reads.segment)))
