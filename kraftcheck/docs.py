@@ -12,6 +12,16 @@ from pathlib import Path
 
 from reference.bugs.catalog import CATALOG
 from reference.bugs.partition_catalog import PARTITION_CATALOG
+from reference.core.promises import (
+    ANYTHING_CLEAN,
+    NOTHING,
+    TABLE,
+    Configuration,
+    Envelope,
+    Level,
+    Promise,
+    promised,
+)
 from tla_utils import read_manifest
 from traces.schema import TABLES, describe
 
@@ -96,14 +106,79 @@ def trace() -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
+def promises() -> str:
+    """What each cause takes away, from the table of promises."""
+    lines = [
+        "| cause | when | reads at most | takes away | allows | why | source |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in TABLE:
+        level = "-" if row.level == Level.LINEARIZABLE else row.level.words
+        taken = "everything" if row.nothing else _taken(row.durable, row.ordered)
+        allows = ", ".join(row.allows) or "-"
+        level = "nothing is promised" if row.nothing else level
+        lines.append(
+            f"| {row.id} | {row.when} | {level} | {taken} | {allows} | {row.because} "
+            f"| {row.source} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _taken(durable: bool, ordered: bool) -> str:
+    words = [] if durable else ["durability"]
+    return ", ".join(words if ordered else [*words, "order"]) or "-"
+
+
+_CONFIGURATIONS: dict[str, Configuration] = {
+    "Kafka's defaults": Configuration(one_client=False),
+    "the same, a client reads its own": Configuration(),
+    "consumers read from followers": Configuration(reads_from="follower", one_client=False),
+    "transactions, read_committed": Configuration(
+        transactions=True, isolation="read_committed", one_client=False
+    ),
+    "transactions, read_uncommitted": Configuration(transactions=True, one_client=False),
+    "acks=1": Configuration(acks="1", idempotence=False, retries=False, one_client=False),
+    "acks=0": Configuration(acks="0", idempotence=False, retries=False, one_client=False),
+    "acks=all, ELR off": Configuration(elr=False, one_client=False),
+}
+_ENVELOPES: dict[str, Envelope] = {
+    "nothing went wrong": NOTHING,
+    "the leader moved": Envelope(leader_moves=1),
+    "anything clean": ANYTHING_CLEAN,
+    "a replica lost records": Envelope(leader_moves=1, lossy=1),
+    "unclean election": Envelope(unclean_moves=1),
+}
+
+
+def promised_levels() -> str:
+    """Some configurations, and what they promise under what went wrong."""
+    lines = [
+        f"| | {' | '.join(_ENVELOPES)} |",
+        "|---|" + "---|" * len(_ENVELOPES),
+    ]
+    for name, configuration in _CONFIGURATIONS.items():
+        cells = [_in_short(promised(configuration, each)) for each in _ENVELOPES.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _in_short(promise: Promise) -> str:
+    if promise.nothing:
+        return "nothing"
+    lost = "" if promise.durable else "; may lose"
+    return f"{int(promise.level)} {promise.level.words}{lost}"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "models": models,
     "bugs": bugs,
     "partition_bugs": partition_bugs,
     "partition_places": partition_places,
+    "promises": promises,
+    "promised_levels": promised_levels,
     "trace": trace,
 }
-PAGES = ("specs/README.md", "docs/bugs.md", "docs/trace.md")
+PAGES = ("specs/README.md", "docs/bugs.md", "docs/guarantees.md", "docs/trace.md")
 
 
 def rewritten(text: str) -> str:
