@@ -40,7 +40,7 @@ chaos: setup ## the long form of the stateful tests: thousands of examples
 bugs: setup ## check that TLC finds each known bug, by the property that it breaks
 	@$(BIN)/kraftcheck spec check --tier bugs $(ARGS)
 
-kafka: setup ## fetch Apache Kafka for runs on a real cluster, and check its hashes (needs Maven)
+kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
 bench: setup ## run every benchmark (ARGS="name ..." for some)

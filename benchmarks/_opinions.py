@@ -50,12 +50,12 @@ def _enumerated(history: History, model: Model) -> Verdict:
 def columnar_checker() -> Callable[[History], Verdict] | None:
     """The checker of logs in columns, strict; None in a tree that does not have it."""
     try:
-        log: Any = importlib.import_module("traces.checkers.log")
+        certificates: Any = importlib.import_module("traces.checkers.certificates")
     except ModuleNotFoundError:
         return None
 
     def judge(history: History) -> Verdict:
-        (found,) = log.check_history(history)
+        (found,) = certificates.check_history(history)
         verdict: Verdict = found
         return verdict
 

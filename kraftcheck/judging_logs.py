@@ -24,6 +24,7 @@ from kraftcheck.judgement import Options, PageWriter, facts_of
 from reference.core.promises import Level, level_named
 from reference.sim.partition.options import promise_of
 from traces.checkers import certificates, log
+from traces.checkers.certificates import certificate_of
 from traces.checkers.columns import from_history
 from traces.checkers.levels import Levels, levels_of, staleness
 from traces.checkers.recorded import from_arrow
@@ -105,7 +106,7 @@ def _object(found: log.Judgement, levels: Levels, segment: int, promised: Level)
         verdict=verdict,
         level=name_of(level) if exact else None,
         operations=int(found.batch.operations[segment]),
-        certificate=found.certificate(segment) if verdict == VIOLATED else None,
+        certificate=certificate_of(found, segment) if verdict == VIOLATED else None,
         reason=undecided if verdict == UNKNOWN else None,
     )
 

@@ -169,7 +169,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "a leader was elected from outside ISR and ELR",
         lambda c, e: _partition(c) and e.unclean_moves > 0,
         "its log misses committed records, and their offsets are used again",
-        "C9, Z53; unclean.leader.election.enable",
+        "C9; unclean.leader.election.enable",
         nothing=True,
     ),
     Row(
@@ -185,7 +185,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "a replica lost records, ELR off",
         lambda c, e: _partition(c) and not c.elr and _lost_records(e) > 0,
         "the last member of the ISR stays in it and is elected again, whatever it has lost",
-        "C10, Z40; KIP-966",
+        "C10; KIP-966",
         nothing=True,
     ),
     Row(
@@ -193,7 +193,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "a voter of the quorum came back with an empty disk",
         lambda c, e: c.log == "metadata" and e.disks_lost > 0,
         "it has forgotten its vote and the records that it had confirmed",
-        "Q2, Z17; KIP-853",
+        "Q2; KIP-853",
         nothing=True,
     ),
     Row(
@@ -230,7 +230,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "acks=1, and the leader moved (planned moves included) or a replica lost records",
         _only_acked_by_leader,
         "what only the old leader had is gone, and its offsets are used again",
-        "P18, Z54; KAFKA-20554",
+        "P18; KAFKA-20554",
         level=Level.DIVERGENT,
         durable=False,
         ordered=False,
@@ -336,7 +336,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "a producer retries without idempotence",
         lambda c, _: _partition(c) and c.retries and not c.idempotence,
         "a request whose answer was lost is sent again and appended again, others in between",
-        "T1, Z58; KIP-98",
+        "T1; KIP-98",
         allows=("duplicate", "nonmonotonic-send", "int-nonmonotonic-send"),
     ),
     Row(

@@ -204,7 +204,8 @@ def test_a_worker_that_dies_takes_no_other_file_with_it(
     monkeypatch.setattr(checking, "HERE_S", 0.0)
     write(tmp_path, a=HOLDS, b=HOLDS, c=VIOLATED)
     sources = list(checking.sources_of(tmp_path))
-    outcomes = [outcome for _, outcome in checking._outcomes(dies, sources, 2)]  # type: ignore[arg-type]
+    dying: Any = dies
+    outcomes = [outcome for _, outcome in checking._outcomes(dying, sources, 2)]
     assert [outcome.judged[0].verdict for outcome in outcomes] == ["holds", "unknown", "violated"]
     assert outcomes[1].judged[0].reason == "its process died: out of memory, or killed"
 

@@ -56,8 +56,11 @@ RULES = {
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
     "traces.cover.*": Rule(
-        ours=(*("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),),
-        third_party=("pyarrow", "numpy", "msgspec", "networkx"),
+        ours=(
+            *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
+            "reference.proofs",
+        ),
+        third_party=("pyarrow", "numpy", "msgspec", "networkx", "z3"),
     ),
     # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
     # a client history, what was recorded and what was found. It judges nothing itself.

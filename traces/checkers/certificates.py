@@ -6,18 +6,42 @@ Work is done for one segment at a time and only for those that were rejected.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch
+from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
+from traces.checkers.log import BROKEN, MODEL, Judgement, judge
 from traces.checkers.records import BEFORE, Clash, Records
-from traces.checkers.verdict import Certificate
-
-if TYPE_CHECKING:
-    from traces.checkers.log import Judgement
+from traces.checkers.verdict import Certificate, Verdict
+from traces.history import History
 
 VALUE_MAX = 60
+
+
+def certificate_of(judgement: Judgement, segment: int) -> Certificate | None:
+    """The smallest evidence against a segment; of those, the one that needs no clock."""
+    return certify(judgement, segment) if judgement.verdicts[segment] == BROKEN else None
+
+
+def check_history(
+    history: History, key: str | None = None, at_least_once: bool = False, gaps: bool = False
+) -> list[Verdict]:
+    """A verdict for each topic-partition of a history, in order of first appearance; or for `key`.
+
+    Options as of `judge`. Raises ValueError: no operation on a log.
+    """
+    found = judge(from_history(history, key), at_least_once=at_least_once, gaps=gaps)
+    return [
+        Verdict(
+            verdict=found.verdict(segment),
+            model=MODEL,
+            key=found.batch.label(segment),
+            certificate=certificate_of(found, segment),
+            reason=found.reason(segment),
+        )
+        for segment in range(found.batch.segments)
+    ]
 
 
 def certify(judgement: Judgement, segment: int) -> Certificate:

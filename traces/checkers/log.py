@@ -27,10 +27,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from traces.checkers import scans
-from traces.checkers.columns import Ints, LogBatch, from_history
+from traces.checkers.columns import Ints, LogBatch
 from traces.checkers.records import Records, records_of
 from traces.checkers.scans import Scan
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.history import History
 
 MODEL: Final = "partition-log"
@@ -104,14 +104,6 @@ class Judgement:
             return "a value was appended more than once with unknown fate: who wrote what is open"
         return "an append returned without an offset and nobody read it: its place is open"
 
-    def certificate(self, segment: int) -> Certificate | None:
-        """The smallest evidence against a segment; of those, the one that needs no clock."""
-        if self.verdicts[segment] != BROKEN:
-            return None
-        from traces.checkers.certificates import certify
-
-        return certify(self, segment)
-
 
 def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Judgement:
     """Whether each log of the batch is linearizable.
@@ -123,26 +115,6 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
     Raises ValueError: no segments, or malformed columns. A segment without operations is undecided.
     """
     return Judgement(records_of(batch, at_least_once=at_least_once, gaps=gaps))
-
-
-def check_history(
-    history: History, key: str | None = None, at_least_once: bool = False, gaps: bool = False
-) -> list[Verdict]:
-    """A verdict for each topic-partition of a history, in order of first appearance; or for `key`.
-
-    Options as of `judge`. Raises ValueError: no operation on a log.
-    """
-    found = judge(from_history(history, key), at_least_once=at_least_once, gaps=gaps)
-    return [
-        Verdict(
-            verdict=found.verdict(segment),
-            model=MODEL,
-            key=found.batch.label(segment),
-            certificate=found.certificate(segment),
-            reason=found.reason(segment),
-        )
-        for segment in range(found.batch.segments)
-    ]
 
 
 def gaps_in(history: History) -> bool:

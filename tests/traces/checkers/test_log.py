@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.traces.checkers.calls import call, history
-from traces.checkers.log import check_history
+from traces.checkers.certificates import check_history
 from traces.checkers.verdict import UNKNOWN
 
 

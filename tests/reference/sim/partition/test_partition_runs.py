@@ -149,6 +149,12 @@ def test_runs_are_worth_being_judged(many: PartTables) -> None:
     assert share("shutdowns") >= 0.05 and share("partitions") >= 0.1
 
 
+def test_every_kind_of_trouble_happens(many: PartTables) -> None:
+    happened = {name for s in column(many, "statistics") for name, count in s.items() if count}
+    # Of partitions nobody is asked to resign.
+    assert happened == set(column(many, "statistics")[0]) - {"resignations"}
+
+
 def test_every_action_is_taken(many: PartTables) -> None:
     taken = set(many.tables["steps"]["action"].to_pylist())
     assert taken == set(PARTITION_ACTIONS)
