@@ -39,6 +39,7 @@ from traces.jobs.backends import Pool
 from traces.jobs.columns import Part, decode_constants
 from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
 from traces.jobs.judge import CHUNK, as_columns, blocks, step_frame, step_table
+from traces.jobs.protocols import SPECS
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, read_manifest, read_parts
 
@@ -84,7 +85,7 @@ def record(folder: Path, least: int) -> Campaigned:
         campaign = Campaign(scenario="quorum", seed=1, runs=runs, options=OPTIONS)
         simulate(place, campaign, backend=Pool())
         entries = read_manifest(place).parts
-        examine = partial(examine_part, place, place / "conform", entries)
+        examine = partial(examine_part, place, place / "conform", entries, SPECS)
         merged = merge(Pool().run(examine, len(entries), SLIM))
         if len(merged) >= least:
             return Campaigned(place, runs, merged)
