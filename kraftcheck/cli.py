@@ -538,14 +538,16 @@ def cluster_heal(**options: Any) -> int:
 @click.option("--unclean-election", is_flag=True, help="Allow unclean elections of the topic.")
 @click.option("--acks", type=click.Choice(["0", "1", "all"]), default="all", show_default=True)
 @click.option("--idempotent/--no-idempotent", default=True, show_default=True)
+@click.option("--retries/--no-retries", default=True, help="Without idempotence, send again.")
 @click.option("--producers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--consumers", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--time", "seconds", type=click.FloatRange(0.1), default=30.0, show_default=True)
 @click.option(
     "--faults",
     multiple=True,
-    type=click.Choice(["kill", "stop", "pause", "partition", "power"]),
-    help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed.",
+    type=click.Choice(["kill", "stop", "pause", "partition", "power", "last", "last-power"]),
+    help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed; last: "
+    "of the last replica in sync.",
 )
 @click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")

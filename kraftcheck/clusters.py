@@ -81,8 +81,8 @@ def record(
         raise BadInput("say what to record: --bootstrap HOST:PORT, or --cluster DIR")
     if plan["faults"] and cluster is None:
         raise BadInput("--faults needs --cluster DIR: only a cluster of ours is disturbed")
-    if "partition" in plan["faults"] and cluster is not None and not cluster.state.islands:
-        raise BadInput("--faults partition: start the cluster with --islands")
+    if cluster is not None:
+        _refuse(plan["faults"], cluster)
     address = bootstrap or (cluster.bootstrap if cluster else "")
     try:
         recording = work(address, Plan(**plan), out, cluster)
@@ -99,6 +99,16 @@ def record(
         }
     )
     return exits.HOLDS if recording.complete else exits.UNKNOWN
+
+
+def _refuse(faults: tuple[str, ...], cluster: Cluster) -> None:
+    """Raises BadInput for a fault that this cluster cannot have."""
+    for fault in faults:
+        stranded = fault.startswith("last")
+        if (stranded or fault == "partition") and not cluster.state.islands:
+            raise BadInput(f"--faults {fault}: start the cluster with --islands")
+        if stranded and any(len(node.roles) > 1 for node in cluster.state.nodes):
+            raise BadInput(f"--faults {fault}: start the cluster with controllers apart")
 
 
 def _tried(work: Callable[[], Any]) -> Any:

@@ -7,6 +7,7 @@ indeterminate, and its process goes on under another number. A read that fails s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -27,6 +28,9 @@ NEVER_SENT = frozenset(
     {KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE}
 )
 SILENT = {"log_level": 0, "log.connection.close": False}
+MUTE = logging.Logger("librdkafka")
+"""Of no use to anybody: what the library complains of is in the journal as the error it gave."""
+MUTE.addHandler(logging.NullHandler())
 
 
 class Counter:
@@ -79,8 +83,8 @@ class Setting:
 
 def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     """A producer: one record, then the next when its fate is known."""
-    told: list[tuple[KafkaError | None, Message]] = []
-    producer = Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options})
+    told: list[tuple[KafkaError | None, int | None]] = []
+    producer = _producer(setting, options)
     process = setting.processes.next()
     for turn in count():
         if setting.done.wait(setting.pace):
@@ -89,17 +93,19 @@ def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
         key, value = setting.key(partition), setting.values.next()
         setting.journal.event(process, "invoke", "send", [["send", key, value]])
         told.clear()
-        producer.produce(
-            setting.topic,
-            value=str(value).encode(),
-            partition=partition,
-            on_delivery=lambda error, message: told.append((error, message)),
-        )
-        while not told:
-            producer.poll(0.1)
-        error, message = told[0]
+        try:
+            producer.produce(
+                setting.topic,
+                value=str(value).encode(),
+                partition=partition,
+                on_delivery=lambda error, message: told.append((error, message.offset())),
+            )
+            while not told:
+                producer.poll(0.1)
+        except KafkaException as problem:  # fatal: nothing more will be told
+            told.append((problem.args[0], None))
+        error, offset = told[0]
         if error is None:
-            offset = message.offset()
             place = None if offset is None or offset < 0 else offset
             answer = [["send", key, [place, value]]]
             setting.journal.event(process, "ok", "send", answer)
@@ -110,7 +116,11 @@ def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
         if kind == "info":
             process = setting.processes.next()
         if error.fatal():
-            producer = Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options})
+            producer = _producer(setting, options)
+
+
+def _producer(setting: Setting, options: Mapping[str, Any]) -> Producer:
+    return Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options}, logger=MUTE)
 
 
 def consume(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
@@ -206,7 +216,7 @@ def _consumer(setting: Setting, group: str, options: Mapping[str, Any]) -> Consu
         "auto.offset.reset": "earliest",
         **options,
     }
-    return Consumer(settings)
+    return Consumer(settings, logger=MUTE)
 
 
 def _assigned(setting: Setting, process: int, group: str, options: Mapping[str, Any]) -> Consumer:

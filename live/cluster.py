@@ -32,8 +32,8 @@ RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
 BROKER_PORT, CONTROLLER_PORT = 29090, 19090
 START_SECONDS, STOP_SECONDS = 60.0, 30.0
-SESSION_MS = 9000
-"""Kafka's own broker.session.timeout.ms."""
+SESSION_MS, LAG_MS = 9000, 30000
+"""Kafka's own broker.session.timeout.ms and replica.lag.time.max.ms."""
 
 LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "combined": tuple((f"n{i}", ("broker", "controller")) for i in (1, 2, 3)),
@@ -159,6 +159,11 @@ class Cluster:
     def session_ms(self) -> int:
         """After so long without a heartbeat a broker is fenced."""
         return int(self._state.settings.get("broker.session.timeout.ms", SESSION_MS))
+
+    @property
+    def lag_ms(self) -> int:
+        """After so long without having caught up a replica leaves the ISR."""
+        return int(self._state.settings.get("replica.lag.time.max.ms", LAG_MS))
 
     def node(self, name: str) -> Node:
         for node in self._state.nodes:

@@ -103,7 +103,7 @@ def envelope(
     return {
         "leader_moves": worst(False),
         "unclean_moves": worst(True),
-        "lossy": sum(fault == "power" for fault in faults),
+        "lossy": sum(fault.endswith("power") for fault in faults),
         "disks_lost": 0,
         "network_partitions": sum(fault == "partition" for fault in faults),
         "zombie": any(not _dead(move, outages, session_ms) for move in moves),

@@ -13,13 +13,18 @@ import msgspec
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 
-KINDS = ("kill", "stop", "pause", "partition", "power")
+KINDS = ("kill", "stop", "pause", "partition", "power", "last", "last-power")
 """What can be done to a node for a while.
 
 kill: SIGKILL, which keeps what it had written. stop: a controlled shutdown. pause: SIGSTOP.
 partition: its links to all other nodes are cut, those to clients are not. power: a kill that loses
-of the topic what was not flushed, which is all that Kafka leaves to the page cache.
+of the topic what was not flushed, which is all that Kafka leaves to the page cache. last: the
+other brokers are cut off from it until it is the last in sync, and then it is killed; last-power:
+and loses what was not flushed. These two need controllers apart.
 """
+
+DOWN = ("kill", "power", "last", "last-power")
+"""Faults by which a broker is gone at once; one that is stopped hands its partitions on alive."""
 
 LEADER_SHARE = 0.6
 """How often the victim is who leads the topic: faults of others have less to tell."""
@@ -67,6 +72,8 @@ class Nemesis:
             return lambda: cluster.cut_power(victim, self._topics)
         if kind == "partition":
             return lambda: self._isolate(victim)
+        if kind.startswith("last"):
+            return lambda: self._strand(victim, kind == "last-power")
         begin = {"kill": cluster.kill, "stop": cluster.stop, "pause": cluster.pause}[kind]
         return lambda: begin(victim)
 
@@ -81,6 +88,19 @@ class Nemesis:
         for node in self._cluster.state.nodes:
             if node.name != victim:
                 self._cluster.cut(victim, node.name)
+
+    def _strand(self, victim: str, power: bool) -> None:
+        """The victim leads alone for a moment: what it acknowledges then, nobody else has."""
+        cluster = self._cluster
+        others = [n.name for n in cluster.state.nodes if "broker" in n.roles and n.name != victim]
+        for other in others:
+            cluster.cut(victim, other)
+        time.sleep(1.5 * cluster.lag_ms / 1000 + 1.0)
+        if power:
+            cluster.cut_power(victim, self._topics)
+        else:
+            cluster.kill(victim)
+        cluster.heal(victim)
 
     def _told(self, f: str, victim: str, act: Callable[[], None]) -> None:
         """Jepsen's nemesis says everything twice: before, and after."""
@@ -110,7 +130,10 @@ def disturb(
         if share < LEADER_SHARE:
             victim = leader() or victim
         nemesis.start(kind, victim)
-        done.wait(session * draw.uniform(0.4, 2.0))
+        lasts = session * draw.uniform(0.4, 2.0)
+        if kind.startswith("last"):  # whatever may be elected shall be
+            lasts = max(lasts, session + 2.0)
+        done.wait(lasts)
         nemesis.stop(kind, victim)
 
 

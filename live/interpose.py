@@ -66,18 +66,20 @@ class Interposer:
                 return
             asked: set[int] = set()
 
-            def forward(frame: bytes, asked: set[int] = asked) -> None:
+            def forward(frame: bytes, asked: set[int] = asked) -> bytes:
                 (api,) = struct.unpack_from(">h", frame)
                 asked.add(api)
                 self._wait(self._requests, api, request=True)
+                return frame
 
-            def backward(frame: bytes, asked: set[int] = asked) -> None:
+            def backward(frame: bytes, asked: set[int] = asked) -> bytes:
                 for api in list(self._answers):
                     if api in asked:
                         self._wait(self._answers, api, request=False)
+                return frame
 
             for source, sink, gate in ((down, up, forward), (up, down, backward)):
-                threading.Thread(target=_pump, args=(source, sink, gate), daemon=True).start()
+                threading.Thread(target=pump, args=(source, sink, gate), daemon=True).start()
 
     def _wait(self, gates: dict[int, threading.Event], api: int, *, request: bool) -> None:
         gate = gates.get(api)
@@ -87,14 +89,17 @@ class Interposer:
             gate.wait()
 
 
-def _pump(source: socket.socket, sink: socket.socket, gate: Callable[[bytes], None]) -> None:
-    """Passes on Kafka's frames (a size of four bytes, then as many), each through the gate."""
+def pump(source: socket.socket, sink: socket.socket, gate: Callable[[bytes], bytes | None]) -> None:
+    """Passes on Kafka's frames (a size of four bytes, then as many): what the gate makes of each.
+
+    None: the gate has dealt with it.
+    """
     try:
         while True:
-            size = _exactly(source, 4)
-            frame = _exactly(source, struct.unpack(">i", size)[0])
-            gate(frame)
-            sink.sendall(size + frame)
+            size = struct.unpack(">i", _exactly(source, 4))[0]
+            frame = gate(_exactly(source, size))
+            if frame is not None:
+                sink.sendall(struct.pack(">i", len(frame)) + frame)
     except OSError:
         for end in (source, sink):
             end.close()

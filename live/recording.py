@@ -30,12 +30,10 @@ from confluent_kafka.cimpl import NewTopic
 from live import facts, metadata
 from live.clients import ROLES, SILENT, Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.faults import Fault, Nemesis, disturb
+from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
-DOWN = ("kill", "power")
-"""Faults by which a broker is gone at once; one that is stopped hands its partitions on alive."""
 
 
 class RecordingError(Exception):
@@ -54,6 +52,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unclean_election: bool = False
     acks: str = "all"
     idempotent: bool = True
+    retries: bool = True
+    """Whether a producer without idempotence sends again what was not answered."""
     producers: int = 2
     consumers: int = 2
     offset_askers: int = 1
@@ -145,7 +145,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "log": "partition",
         "acks": plan.acks,
         "idempotence": plan.idempotent,
-        "retries": True,
+        "retries": plan.retries,
         "transactions": False,
         "min_insync_replicas": plan.min_insync_replicas,
         "replication_factor": plan.replication_factor,
@@ -228,7 +228,9 @@ def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:
+    once = {} if plan.retries or plan.idempotent else {"retries": 0}
     return {
+        **once,
         "acks": plan.acks,
         "enable.idempotence": plan.idempotent,
         "linger.ms": 0,
