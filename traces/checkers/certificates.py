@@ -60,13 +60,22 @@ def evidence(judgement: Judgement, segment: int) -> Iterator[Certificate]:
         if len(rows) and not (clash.kind == "duplicate" and records.at_least_once):
             yield of_clash(records.batch, clash, int(rows[0]))
     if records.overfull[segment]:
-        sentence = "more offsets hold records than appends can have written"
-        yield _certificate(records.batch, segment, "hole", (), sentence)
+        yield of_overfull(judgement, segment)
     for found in judgement.found:
         rows = np.flatnonzero(found.segments == segment)
         if len(rows):
             victim = int(found.victims[rows[0]])
-            yield _FINDERS[found.kind](judgement, segment, victim)
+            yield of_victim(judgement, found.kind, segment, victim)
+
+
+def of_overfull(judgement: Judgement, segment: int) -> Certificate:
+    sentence = "more offsets hold records than appends can have written"
+    return _certificate(judgement.batch, segment, "hole", (), sentence)
+
+
+def of_victim(judgement: Judgement, kind: str, segment: int, victim: int) -> Certificate:
+    """The evidence that a slot, read or append contradicts real time; `kind` as of `Found`."""
+    return _FINDERS[kind](judgement, segment, victim)
 
 
 def _certificate(

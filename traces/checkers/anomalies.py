@@ -1,0 +1,227 @@
+"""Anomalies of partition logs, by Jepsen's names and definitions, and those that only we look for.
+
+    anomalies_of(judgement)   what happened in each segment of a batch, with certificates
+
+A level says how consistent a log was; an anomaly says what happened, so that a reader knows what to
+look for. Some break no level (a consumer that skips records under `subscribe`), and a level may be
+broken in ways that Jepsen has no name for: those bear the names of log.py. Whether a configuration
+allows an anomaly is the promises' to say (reference/core/promises.py).
+
+Everything is found in columns, for all segments at once; certificates are made one at a time, of at
+most two operations and a sentence each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from traces.checkers import certificates
+from traces.checkers.anomalies_moves import move_anomalies
+from traces.checkers.anomalies_values import value_anomalies
+from traces.checkers.columns import Flags, Ints, LogBatch
+from traces.checkers.findings import NOBODY, Finding
+from traces.checkers.log import Found, Judgement
+from traces.checkers.records import Clash
+from traces.checkers.verdict import Certificate
+from traces.checkers.version_order import version_order
+
+JEPSEN: Final[dict[str, str]] = {
+    "G1a": "a record was read whose append had failed (an aborted read)",
+    "inconsistent-offsets": "one offset has two values",
+    "lost-write": "a record was acknowledged and never read, though consumers read beyond it",
+    "duplicate": "one value stands at more offsets than it was appended",
+    "precommitted-read": "an operation read a record that it appended itself",
+    "int-nonmonotonic-poll": "within an operation, a poll went back in the log, or stood still",
+    "int-poll-skip": "within an operation, a poll passed over records",
+    "nonmonotonic-poll": "a consumer's poll began at or before the end of its last one",
+    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to",
+    "nonmonotonic-send": "a process' append stands before an append that it had made earlier",
+    "int-nonmonotonic-send": "within an operation, an append stands before an earlier one",
+    "int-send-skip": "within an operation, other records stand between two appends",
+    "unseen": "a record was acknowledged, and nobody ever read it",
+}
+"""Jepsen's names. What each means exactly: anomalies_values.py and anomalies_moves.py."""
+
+OURS: Final[dict[str, str]] = {
+    "phantom": "a value was read that nobody had appended",
+    "offset-acked-twice": "one offset was acknowledged to two appends of one value",
+    "append-order": "an append stands before one that was acknowledged before it was invoked",
+    "future-read": "a read was over before the append of something that it saw was invoked",
+    "stale-read": "a read missed a record that had been acknowledged, or seen, before it began",
+    "poll-before-position": "a fetch returned a record from before where it was asked to begin",
+    "hole": "an offset holds a record that no append can have written (in time)",
+    "unplaced-append": "an append returned, and its record can stand nowhere in the log",
+    "start-regress": "a read saw the log begin before a start that had been told",
+}
+"""What Jepsen's checker has no name for: contradictions, and real time."""
+
+_GRAVITY: Final = (
+    *("G1a", "phantom", "inconsistent-offsets", "lost-write", "duplicate", "offset-acked-twice"),
+    *("append-order", "precommitted-read", "future-read", "hole", "unplaced-append"),
+    *("int-nonmonotonic-poll", "int-poll-skip", "poll-before-position", "nonmonotonic-poll"),
+    *("poll-skip", "stale-read", "start-regress", "nonmonotonic-send"),
+    *("int-nonmonotonic-send", "int-send-skip", "unseen"),
+)
+NAMES: Final = _GRAVITY
+"""All names, the gravest first."""
+
+
+class _Part(NamedTuple):
+    """Anomalies of one name from one source: their segments, which ascend, and how to certify."""
+
+    segment: Ints
+    certify: Callable[[int], Certificate]
+
+
+class Anomalies:
+    """What happened in the segments of a batch. names: of those that did, the gravest first."""
+
+    def __init__(self, batch: LogBatch, parts: dict[str, list[_Part]]) -> None:
+        self._segments = batch.segments
+        self._parts = parts
+        self.names = tuple(name for name in NAMES if name in parts)
+
+    def counts(self, name: str) -> Ints:
+        """How often an anomaly happened, of each segment."""
+        found = np.zeros(self._segments, np.int64)
+        for part in self._parts.get(name, ()):
+            found += np.bincount(part.segment, minlength=self._segments)
+        return found
+
+    def certificates(self, name: str, segment: int) -> Iterator[Certificate]:
+        """The evidence of an anomaly in one segment, made as it is asked for."""
+        for part in self._parts.get(name, ()):
+            begin, end = np.searchsorted(part.segment, (segment, segment + 1))
+            for row in range(begin, end):
+                yield part.certify(row)
+
+
+def anomalies_of(judgement: Judgement, *, subscribed: bool = False) -> Anomalies:
+    """All anomalies of a judged batch.
+
+    subscribed: consumers subscribe, so that a rebalance may come between any two of their polls.
+    Every segment that `judgement` rejects has an anomaly.
+    """
+    batch = judgement.batch
+    order = version_order(batch)
+    parts: dict[str, list[_Part]] = {}
+    for found in (*value_anomalies(batch, order), *move_anomalies(batch, order, subscribed)):
+        if len(found.segment):
+            part = _Part(found.segment, partial(_certificate, batch, found))
+            parts.setdefault(found.name, []).append(part)
+    for clash in judgement.records.clashes:
+        _add_clash(batch, clash, parts)
+    for each in judgement.found:
+        _add_found(judgement, each, parts)
+    overfull = np.flatnonzero(judgement.records.overfull)
+    if len(overfull):
+        certify = partial(_overfull, judgement, overfull)
+        parts.setdefault("hole", []).append(_Part(overfull, certify))
+    return Anomalies(batch, parts)
+
+
+# -- From the judgement
+
+
+def _add_clash(batch: LogBatch, clash: Clash, parts: dict[str, list[_Part]]) -> None:
+    """Contradictions, in segments where the same is not known by Jepsen's rule already."""
+    known = np.zeros(batch.segments, bool)
+    for part in parts.get(clash.kind, ()):
+        known[part.segment] = True
+    rows = np.flatnonzero(~known[clash.segment])
+    rows = rows[np.argsort(clash.segment[rows], kind="stable")]
+    if len(rows):
+        certify = partial(_of_clash, batch, clash, rows)
+        parts.setdefault(clash.kind, []).append(_Part(clash.segment[rows], certify))
+
+
+def _of_clash(batch: LogBatch, clash: Clash, rows: Ints, at: int) -> Certificate:
+    return certificates.of_clash(batch, clash, int(rows[at]))
+
+
+def _add_found(judgement: Judgement, found: Found, parts: dict[str, list[_Part]]) -> None:
+    """What contradicts real time; of some, it depends on the culprit how it is called."""
+    by_append = _by_append(judgement, found)
+    names = _BY_CULPRIT.get(found.kind, (found.kind, found.kind))
+    for name, some in ((names[0], by_append), (names[1], ~by_append)):
+        rows = np.flatnonzero(some)
+        rows = rows[np.argsort(found.segments[rows], kind="stable")]
+        if len(rows):
+            certify = partial(_of_victim, judgement, found, rows)
+            parts.setdefault(name, []).append(_Part(found.segments[rows], certify))
+
+
+_BY_CULPRIT: Final = {
+    "late": ("append-order", "stale-read"),
+    "future-read": ("future-read", "stale-read"),
+}
+
+
+def _by_append(judgement: Judgement, found: Found) -> Flags:
+    """Whether an append is to blame, not a read: then appends alone give the same bound."""
+    if found.kind not in _BY_CULPRIT:
+        return np.ones(len(found.victims), bool)
+    records, scan = judgement.records, judgement.scan
+    slot = found.victims if found.kind == "late" else records.low[found.victims] - 1
+    alone: Ints = np.maximum.accumulate(records.begin)
+    same: Flags = alone[slot] == scan.earliest[slot]
+    return same
+
+
+def _of_victim(judgement: Judgement, found: Found, rows: Ints, at: int) -> Certificate:
+    row = rows[at]
+    return certificates.of_victim(
+        judgement, found.kind, int(found.segments[row]), int(found.victims[row])
+    )
+
+
+def _overfull(judgement: Judgement, segments: Ints, at: int) -> Certificate:
+    return certificates.of_overfull(judgement, int(segments[at]))
+
+
+# -- By Jepsen's rules
+
+
+def _certificate(batch: LogBatch, found: Finding, row: int) -> Certificate:
+    first, second = int(found.first[row]), int(found.second[row])
+    operations = (first, second) if first not in (NOBODY, second) else (second,)
+    offset, other, value = int(found.offset[row]), int(found.other[row]), int(found.value[row])
+    words = {"offset": offset, "other": other, "at": f" at offset {offset}" if offset >= 0 else ""}
+    if found.name in _OF_VALUES:
+        words["value"] = certificates.shown(batch, value)
+    if found.name == "inconsistent-offsets":
+        words["other"] = certificates.shown(batch, other)
+    return Certificate(
+        operations=operations,
+        kind=found.name,
+        sentence=_SENTENCES[found.name].format_map(words),
+        key=batch.label(int(found.segment[row])),
+    )
+
+
+_SENTENCES: Final = {
+    "inconsistent-offsets": "offset {offset} has the values {value} and {other}",
+    "duplicate": "the record {value} stands at offset {offset} and again at offset {other}",
+    "lost-write": "{value} was acknowledged{at} and never read, and this fetch passed over it",
+    "unseen": "{value} was acknowledged{at}, and nobody ever read it",
+    "G1a": "{value} was read{at} though its append had failed",
+    "precommitted-read": "the operation read {value}{at}, which it appends itself",
+    "poll-skip": "a fetch began at offset {offset}, and the one before it had ended at offset "
+    "{other}: it passed over records in between",
+    "nonmonotonic-poll": "a fetch began at offset {offset}, and the one before it had ended at "
+    "offset {other} already",
+    "int-poll-skip": "one operation read offset {offset} right after offset {other}, and passed "
+    "over records in between",
+    "int-nonmonotonic-poll": "one operation read offset {offset} after offset {other}",
+    "nonmonotonic-send": "an append stands at offset {offset}, and an earlier one of the same "
+    "process at offset {other}",
+    "int-nonmonotonic-send": "an operation's append stands at offset {offset}, and an earlier one "
+    "of the same operation at offset {other}",
+    "int-send-skip": "an operation's appends stand at offsets {other} and {offset}, with records "
+    "of others in between",
+}
+_OF_VALUES: Final = frozenset(name for name, said in _SENTENCES.items() if "{value}" in said)

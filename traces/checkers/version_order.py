@@ -1,0 +1,137 @@
+"""In which order a log's records stand, by Jepsen's rule: the dense index of what anybody saw.
+
+The order of a partition is made of all polls, whatever became of them (what a poller is given must
+always be safe), and of appends that must have taken effect and know their offset. Offsets that
+nobody touched have no place in it: they hold control records, or nothing. So two records are
+neighbours when nothing known lies between them, and a distance is told in *places*, never in
+offsets [linearizability.md, section 1.2; jepsen.tests.kafka, version-orders].
+
+Two deviations. A record that was read has the place of the offset where it was read, where Jepsen
+goes by its value and so picks one of several when a value stands twice. Records below a start that
+some client was told have no place: retention took them.
+
+Places are numbered through the batch, in the order of segments and offsets; those of one segment
+have no number between them that is another's, so that differences are distances.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from traces.checkers.columns import DID, EARLIEST, FAILED, UNKNOWN, Flags, Ints, LogBatch, indices
+
+NOWHERE = -1
+DENSE = 8
+"""Tables may have so many entries for each row; beyond, sorting is cheaper."""
+
+
+class VersionOrder(NamedTuple):
+    """The places of all records of a batch, and which records are of one value.
+
+    segment, offset: of each place. read, place, value: of each record in `reads.offsets`, the row
+    of its read, its place (or NOWHERE), and the number of its value in its segment, the same for
+    the same value. append_place, append_value: of each append the same; its place is NOWHERE also
+    if its offset is not known and its value tells none. values: how many numbers there are.
+    writers: of each value, how many appends may have written it; tried: how many wrote it at all.
+    polled: whether an answered read returned it.
+    """
+
+    segment: Ints
+    offset: Ints
+    read: Ints
+    place: Ints
+    value: Ints
+    append_place: Ints
+    append_value: Ints
+    values: int
+    writers: Ints
+    tried: Ints
+    polled: Flags
+
+
+def version_order(batch: LogBatch) -> VersionOrder:
+    appends, reads = batch.appends, batch.reads
+    read = np.repeat(np.arange(len(reads.segment)), np.diff(reads.splits))
+    segment = reads.segment.take(read)
+    known = indices((appends.outcome == DID) & (appends.offset >= 0))
+    start = _starts(batch)
+    both = np.concatenate((segment, appends.segment.take(known)))
+    offsets = np.concatenate((reads.offsets, appends.offset.take(known)))
+    place = np.full(len(both), NOWHERE)
+    kept = indices(offsets >= start.take(both))
+    place[kept], first = numbered(both.take(kept), offsets.take(kept))
+    values = np.concatenate((reads.values, appends.value))
+    value, named = numbered(np.concatenate((segment, appends.segment)), values)
+    found = len(segment)
+    append_place = np.full(len(appends.segment), NOWHERE)
+    append_place[known] = place[found:]
+    order = VersionOrder(
+        segment=both.take(kept.take(first)),
+        offset=offsets.take(kept.take(first)),
+        read=read,
+        place=place[:found],
+        value=value[:found],
+        append_place=append_place,
+        append_value=value[found:],
+        values=len(named),
+        writers=_count(value[found:][appends.outcome != FAILED], len(named)),
+        tried=_count(value[found:], len(named)),
+        polled=_count(value[:found][reads.outcome.take(read) == DID], len(named)) > 0,
+    )
+    _place_by_value(order, batch)
+    return order
+
+
+def _count(numbers: Ints, values: int) -> Ints:
+    return np.bincount(numbers, minlength=values)
+
+
+def _starts(batch: LogBatch) -> Ints:
+    """Of each segment, the furthest start of the log that anybody was told."""
+    reads = batch.reads
+    start = np.zeros(batch.segments, np.int64)
+    told = indices((reads.kind == EARLIEST) & (reads.outcome == DID) & (reads.end >= 0))
+    np.maximum.at(start, reads.segment[told], reads.end[told])
+    return start
+
+
+def _place_by_value(order: VersionOrder, batch: LogBatch) -> None:
+    """Appends that know no offset stand where their value was read, if it is theirs alone and stood
+    at one place only.
+    """
+    rows = indices((batch.appends.offset == UNKNOWN) | (batch.appends.outcome != DID))
+    if not len(rows) or not len(order.place):
+        return
+    lowest = np.full(order.values, len(order.segment))
+    highest = np.full(order.values, NOWHERE)
+    np.minimum.at(lowest, order.value, order.place)
+    np.maximum.at(highest, order.value, order.place)
+    value = order.append_value[rows]
+    sure = (order.tried[value] == 1) & (lowest[value] == highest[value])
+    order.append_place[rows[sure]] = lowest[value[sure]]
+
+
+def numbered(segment: Ints, number: Ints) -> tuple[Ints, Ints]:
+    """Numbers the distinct pairs from 0, in their order. Segments are not negative.
+
+    (the number of each row, the first row of each number)
+    """
+    if not len(segment):
+        return segment, segment
+    low = int(number.min())
+    width = int(number.max()) - low + 1
+    top = int(segment.max()) + 1
+    if width * top > 1 << 62:
+        _, number = np.unique(number, return_inverse=True)
+        low, width = 0, int(number.max()) + 1
+    keys = segment * width + (number - low)
+    if width * top > DENSE * len(keys):
+        _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+        return numbers.reshape(-1), first
+    rows = np.full(width * top, -1, np.int64)
+    rows[keys[::-1]] = np.arange(len(keys))[::-1]
+    there = rows >= 0
+    rank = np.cumsum(there) - 1
+    return rank[keys], rows[there]
