@@ -139,6 +139,8 @@ class _Passages:
         first = np.full(order.values, len(order.segment))
         there = order.place != NOWHERE
         np.minimum.at(first, order.value[there], order.place[there])
+        placed = indices(order.append_place != NOWHERE)
+        np.minimum.at(first, order.append_value[placed], order.append_place[placed])
         there &= (reads.outcome == DID)[order.read]
         end = np.full(len(reads.segment), NOWHERE)
         np.maximum.at(end, order.read[there], first[order.value[there]])

@@ -1,0 +1,348 @@
+"""Anomalies of logs: one planted of each name, none in a clean log, and the slow twin agrees."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.traces.checkers.slow_anomalies import Anomaly, slow_anomalies
+from traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
+from traces.checkers.anomalies_moves import move_anomalies
+from traces.checkers.anomalies_values import value_anomalies
+from traces.checkers.columns import Builder, from_history
+from traces.checkers.findings import Finding
+from traces.checkers.log import BROKEN, judge
+from traces.checkers.version_order import numbered, version_order
+from traces.history import FAIL, INDETERMINATE, OK, History, Operation
+
+KEY = "t-0"
+
+
+def made(*groups: tuple[Any, ...]) -> History:
+    """Operations one after the other: (process, (f, argument, result, more), ...)."""
+    found: list[Operation] = []
+    for at, (process, *parts) in enumerate(groups):
+        for f, argument, result, *more in parts:
+            fields: dict[str, Any] = {"key": KEY, "outcome": OK, "completed": 10 * at + 5}
+            fields |= more[0] if more else {}
+            found.append(
+                Operation(
+                    index=len(found),
+                    process=process,
+                    f=f,
+                    argument=argument,
+                    result=result,
+                    invoked=fields.pop("invoked", 10 * at),
+                    group=at,
+                    **fields,
+                )
+            )
+    return History(source="test", format="test", time_unit="event", operations=tuple(found))
+
+
+def send(value: Any, offset: int | None = None, /, **more: Any) -> tuple[Any, ...]:
+    return ("append", value, offset, more)
+
+
+def poll(*records: tuple[int, Any], start: int | None = None, **more: Any) -> tuple[Any, ...]:
+    return ("fetch", start, records, more)
+
+
+def client(f: str, *keys: str, rewound: bool | None = None) -> tuple[Any, ...]:
+    return (f, keys, rewound, {"key": None})
+
+
+def anomalies(history: History, **options: Any) -> Anomalies:
+    return anomalies_of(judge(from_history(history), **options))
+
+
+FAILED: dict[str, Any] = {"outcome": FAIL}
+OPEN: dict[str, Any] = {"outcome": INDETERMINATE, "completed": None}
+ABC = ((0, send("a", 0)), (0, send("b", 1)), (0, send("c", 2)))
+
+PLANTED: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "G1a": ((0, send("a", **FAILED)), (1, poll((0, "a")))),
+    "inconsistent-offsets": ((0, send("a", 0)), (1, send("b", 0)), (2, poll((0, "b")))),
+    "lost-write": (*ABC, (1, poll((0, "a"))), (2, poll((2, "c")))),
+    "duplicate": (*ABC, (1, poll((0, "a"), (1, "b"), (2, "c"), (3, "a")))),
+    "precommitted-read": ((0, send("a", 0), poll((0, "a"))),),
+    "int-nonmonotonic-poll": (*ABC, (1, poll((0, "a"), (2, "c"), (1, "b")))),
+    "int-poll-skip": (*ABC, (1, poll((0, "a"), (2, "c")))),
+    "nonmonotonic-poll": (*ABC, (1, poll((0, "a"), (1, "b"))), (1, poll((1, "b"), (2, "c")))),
+    "poll-skip": (*ABC, (1, poll((0, "a"))), (1, poll((2, "c"))), (2, poll((1, "b")))),
+    "nonmonotonic-send": ((0, send("b", 1)), (0, send("a", 0)), (1, poll((0, "a"), (1, "b")))),
+    "int-nonmonotonic-send": ((0, send("b", 1), send("a", 0)),),
+    "int-send-skip": (
+        (0, send("a", 0, completed=99), send("c", 2, completed=99)),
+        (1, send("b", 1)),
+    ),
+    "unseen": ((0, send("a", 0)),),
+    "phantom": ((1, poll((0, "x"))),),
+    "offset-acked-twice": ((0, send("a", 0)), (1, send("a", 0))),
+    "append-order": ((0, send("b", 1)), (1, send("a", 0))),
+    "future-read": (
+        (2, send("b", None, **OPEN)),
+        (1, poll((1, "b"), start=1)),
+        (0, send("a", 0)),
+    ),
+    "stale-read": ((0, send("a", 0)), (1, poll(start=0, end=0))),
+    "poll-before-position": (*ABC, (1, poll((0, "a"), start=1))),
+    "hole": ((0, send("b", 1)), (1, send("a", **OPEN))),
+    "unplaced-append": (
+        (0, send("a", None)),
+        (1, send("b", 0)),
+        (2, poll((0, "b"), start=0, end=1)),
+    ),
+    "start-regress": (*ABC, (1, ("earliest", None, 1)), (2, poll((0, "a"), start=0))),
+}
+"""A history for each name."""
+
+CLEAN = made(
+    (0, send("a", 0)),
+    (1, poll((0, "a"))),
+    (0, send("b", 1)),
+    (2, poll((0, "a"), (1, "b"), start=0, end=2)),
+    (0, send("c", None, **FAILED)),
+    (3, send("d", None, **OPEN)),
+    (1, poll((1, "b"), (2, "d"))),
+    (0, send("e", 3)),
+    (1, poll((3, "e"))),
+)
+
+
+# -- Every name
+
+
+def test_every_name_is_planted_and_has_a_meaning() -> None:
+    assert set(PLANTED) == set(NAMES) == set(JEPSEN) | set(OURS)
+    assert not set(JEPSEN) & set(OURS) and len(NAMES) == len(set(NAMES))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_anomaly_is_found(name: str) -> None:
+    history = made(*PLANTED[name])
+    found = anomalies(history)
+    assert name in found.names, found.names
+    assert found.counts(name).tolist() == [1]
+    (certificate,) = found.certificates(name, 0)
+    assert certificate.kind == name and certificate.key == KEY
+    assert 1 <= len(certificate.operations) <= 2
+    assert set(certificate.operations) <= {each.index for each in history.operations}
+    assert "{" not in certificate.sentence and "-1" not in certificate.sentence
+
+
+def test_a_clean_log_has_none() -> None:
+    assert anomalies(CLEAN).names == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        # What is aborted, or not known to have happened, need not be read.
+        ("lost-write", ((0, send("a", **FAILED)), (0, send("b", 0)), (1, poll((0, "b"))))),
+        ("unseen", ((0, send("a", None, **OPEN)),)),
+        # An offset that nobody touched may hold a control record.
+        (
+            "poll-skip",
+            ((0, send("a", 0)), (1, poll((0, "a"))), (0, send("b", 5)), (1, poll((5, "b")))),
+        ),
+        # Whoever asks for an offset is not reading on.
+        ("nonmonotonic-poll", (*ABC, (1, poll((2, "c"), start=2)), (1, poll((0, "a"), start=0)))),
+        ("lost-write", (*ABC, (1, poll((2, "c"), start=2)))),
+        # Another consumer, a new assignment, a crash.
+        ("poll-skip", (*ABC, (1, poll((0, "a"))), (2, poll((2, "c"))))),
+        (
+            "poll-skip",
+            (*ABC, (1, poll((0, "a"))), (1, client("assign", "other")), (1, poll((2, "c")))),
+        ),
+        (
+            "nonmonotonic-poll",
+            (
+                *ABC,
+                (1, poll((2, "c"))),
+                (1, client("assign", KEY, rewound=True)),
+                (1, poll((0, "a"))),
+            ),
+        ),
+        (
+            "nonmonotonic-poll",
+            (*ABC, (1, poll((2, "c"))), (1, client("crash")), (1, poll((0, "a")))),
+        ),
+        # The same value on purpose.
+        ("duplicate", ((0, send("a", 0)), (0, send("a", 1)), (1, poll((0, "a"), (1, "a"))))),
+        ("G1a", ((0, send("a", **FAILED)), (1, send("a", 0)), (2, poll((0, "a"))))),
+        # A poll without an answer is compared, but moves nobody on.
+        (
+            "poll-skip",
+            (
+                *ABC,
+                (1, poll((0, "a"))),
+                (1, poll((1, "b"), **FAILED)),
+                (1, poll((1, "b"), (2, "c"))),
+            ),
+        ),
+        # Retention took it.
+        ("lost-write", (*ABC, (1, ("earliest", None, 1)), (2, poll((1, "b"), (2, "c"))))),
+    ],
+)
+def test_what_is_no_anomaly(name: str, groups: tuple[Any, ...]) -> None:
+    assert name not in anomalies(made(*groups)).names
+
+
+def test_a_kept_assignment_keeps_the_place() -> None:
+    history = made(
+        *ABC, (1, poll((0, "a"))), (1, client("assign", "other", KEY)), (1, poll((2, "c")))
+    )
+    assert "poll-skip" in anomalies(history).names
+
+
+def test_a_rebalance_may_come_within_an_operation() -> None:
+    history = made(*ABC, (1, poll((0, "a")), poll((2, "c"))), (2, poll((1, "b"))))
+    found = judge(from_history(history))
+    assert set(anomalies_of(found).names) == {"int-poll-skip"}
+    assert set(anomalies_of(found, subscribed=True).names) == {"poll-skip"}
+
+
+def test_sentences_show_values_on_one_line() -> None:
+    nasty = "<script>\n" + "x" * 500
+    found = anomalies(made((0, send(nasty, **FAILED)), (1, poll((0, nasty)))))
+    (certificate,) = found.certificates("G1a", 0)
+    assert "\n" not in certificate.sentence and len(certificate.sentence) < 200
+
+
+# -- The twin
+
+
+def chaos(seed: int) -> History:
+    """Anything at all: small numbers, so that everything clashes with everything."""
+    chance = random.Random(seed)
+    groups: list[tuple[Any, ...]] = []
+    values = chance.choice((6, 12, 40))
+    for _ in range(chance.randint(2, 14)):
+        process = chance.randrange(3)
+        if chance.random() < 0.15:
+            keys = chance.sample([KEY, "t-1"], chance.randint(0, 2))
+            f = chance.choice(("assign", "subscribe", "crash"))
+            groups.append((process, client(f, *keys, rewound=chance.choice((None, None, True)))))
+            continue
+        outcome = chance.choices((OK, FAIL, INDETERMINATE), (7, 1, 1))[0]
+        parts = [
+            part(chance, values, outcome) for _ in range(chance.choices((1, 2, 3), (6, 2, 1))[0])
+        ]
+        groups.append((process, *parts))
+    return made(*groups)
+
+
+def part(chance: random.Random, values: int, outcome: str) -> tuple[Any, ...]:
+    more = {"key": chance.choice((KEY, KEY, "t-1")), "outcome": outcome}
+    if chance.random() < 0.05:
+        return ("earliest", None, chance.randrange(3), more)
+    if chance.random() < 0.5:
+        offset = chance.randrange(8) if outcome == OK and chance.random() < 0.8 else None
+        return send(chance.randrange(values), offset, **more)
+    begin = chance.randrange(6)
+    records = [
+        (max(0, begin + at + chance.choice((0, 0, 0, -1, 1))), chance.randrange(values))
+        for at in range(chance.randrange(4))
+    ]
+    start = begin if chance.random() < 0.3 else None
+    return poll(*records, start=start, **more)
+
+
+def quick(history: History, subscribed: bool) -> Counter[Anomaly]:
+    batch = from_history(history)
+    order = version_order(batch)
+    found: Counter[Anomaly] = Counter()
+    for each in (*value_anomalies(batch, order), *move_anomalies(batch, order, subscribed)):
+        for row in range(len(each.segment)):
+            found[each.name, batch.label(int(each.segment[row])), details(each, row, batch)] += 1
+    return found
+
+
+def details(found: Finding, row: int, batch: Any) -> tuple[Any, ...]:
+    offset, value = int(found.offset[row]), batch.value(int(found.value[row]))
+    first, second = int(found.first[row]), int(found.second[row])
+    match found.name:
+        case "inconsistent-offsets":
+            return (offset,)
+        case "duplicate":
+            return (value,)
+        case "lost-write":
+            return (first,)
+        case "unseen":
+            return (second,)
+        case "G1a" | "precommitted-read":
+            return (second, offset, value)
+    return (first, second)
+
+
+def test_the_slow_twin_agrees() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(1500):
+        history, subscribed = chaos(seed), seed % 3 == 0
+        try:
+            found = quick(history, subscribed)
+        except ValueError as error:
+            assert "no operation on a log" in str(error)
+            continue
+        assert found == slow_anomalies(history, subscribed), seed
+        seen.update(name for name, _, _ in found)
+    assert set(seen) == set(JEPSEN) and min(seen.values()) > 50, seen
+
+
+def test_many_segments_are_judged_as_each_by_itself() -> None:
+    builder, expected = Builder(), []
+    for seed in range(300):
+        operations = [each for each in chaos(seed).operations if each.key == KEY]
+        if operations:
+            alone = Builder()
+            alone.add(operations)
+            builder.add(operations)
+            expected.append(anomalies_of(judge(alone.batch(), gaps=True)))
+    together = anomalies_of(judge(builder.batch(), gaps=True))
+    for name in NAMES:
+        assert together.counts(name).tolist() == [int(one.counts(name)[0]) for one in expected]
+
+
+def test_every_rejection_has_an_anomaly() -> None:
+    rejected = 0
+    for seed in range(600):
+        operations = [each for each in chaos(seed).operations if each.key == KEY]
+        if not operations:
+            continue
+        builder = Builder()
+        builder.add(operations, KEY)
+        for gaps, at_least_once in ((False, False), (True, False), (False, True)):
+            found = judge(builder.batch(), gaps=gaps, at_least_once=at_least_once)
+            named = anomalies_of(found)
+            if found.verdicts[0] == BROKEN:
+                rejected += 1
+                assert named.names, seed
+            for name in named.names:
+                for certificate in named.certificates(name, 0):
+                    assert certificate.kind == name and len(certificate.operations) <= 2
+    assert rejected > 500
+
+
+# -- Numbers
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [],
+        [(0, 5), (0, 5), (1, 5), (0, 4)],
+        [(0, -7), (3, 1 << 40), (3, -7), (0, 1 << 40)],
+        [(2, (1 << 62) - 1), (0, -(1 << 62)), (1, 0), (2, 0)],
+    ],
+)
+def test_pairs_are_numbered_in_their_order(pairs: list[tuple[int, int]]) -> None:
+    table = np.array(pairs, np.int64).reshape(-1, 2)
+    numbers, first = numbered(table[:, 0], table[:, 1])
+    distinct = sorted(set(pairs))
+    assert [distinct[each] for each in numbers.tolist()] == pairs
+    assert first.tolist() == [pairs.index(each) for each in distinct]
