@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from reference.bugs.probing import Consulted, probed
 from reference.bugs.z01_vote_not_persisted import Z01VoteNotPersisted
 from reference.bugs.z02_leader_resumes_its_epoch import Z02LeaderResumesItsEpoch
 from reference.bugs.z03_no_flush_before_fetch import Z03NoFlushBeforeFetch
@@ -386,25 +387,6 @@ def _nearest(id: str) -> str:
     return f"; did you mean {', '.join(known)}?"
 
 
-class Consulted:
-    """A probe: how often a replaced rule was asked, and how often it answered otherwise.
-
-    An override that is never consulted, or never answers differently from the rule that it
-    replaces, shows nothing about the bug. Counted by rule.
-    """
-
-    __slots__ = ("asked", "differed")
-
-    def __init__(self) -> None:
-        self.asked: dict[str, int] = {}
-        self.differed: dict[str, int] = {}
-
-    @property
-    def effective(self) -> bool:
-        """Whether a replacement ever was called and returned something else than the rule."""
-        return any(self.differed.values())
-
-
 def rules_for(
     bug_id: str | None, constants: Constants, consulted: Consulted | None = None
 ) -> QuorumRules:
@@ -416,27 +398,5 @@ def rules_for(
         raise OutOfScope(f"{found.id} cannot be replayed: it {found.scope}")
     if consulted is None:
         return found.replacement(constants)
-    return _probed(found, constants, consulted)
-
-
-def _probed(found: Bug, constants: Constants, consulted: Consulted) -> QuorumRules:
-    correct = QuorumRules(constants)
-
-    def probe(name: str, replaced: Callable[..., Any]) -> Callable[..., Any]:
-        def ask(self: QuorumRules, *arguments: Any) -> Any:
-            answer = replaced(self, *arguments)
-            consulted.asked[name] += 1
-            consulted.differed[name] += answer != getattr(correct, name)(*arguments)
-            return answer
-
-        return ask
-
-    for name in found.rules:
-        consulted.asked.setdefault(name, 0)
-        consulted.differed.setdefault(name, 0)
-    assert found.replacement is not None
-    members = {name: probe(name, replaced) for name, replaced in found.rules.items()}
-    probed = type(f"Probed{found.replacement.__name__}", (found.replacement,), members)
-    rules = probed(constants)
-    assert isinstance(rules, QuorumRules)
-    return rules
+    kind = probed(found.replacement, RULES, QuorumRules(constants), consulted)
+    return kind(constants)

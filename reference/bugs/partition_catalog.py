@@ -19,7 +19,8 @@ from typing import Any
 
 import msgspec
 
-from reference.bugs.catalog import Class, Consulted, Detector, OutOfScope, UnknownBug
+from reference.bugs.catalog import Class, Detector, OutOfScope, UnknownBug
+from reference.bugs.probing import Consulted, probed
 from reference.bugs.z23_truncate_to_high_watermark import Z23TruncateToHighWatermark
 from reference.bugs.z25_end_offset_without_epoch import Z25EndOffsetWithoutEpoch
 from reference.bugs.z26_no_fencing import Z26NoFencing
@@ -679,7 +680,8 @@ def partition_rules_for(
         return PartitionRules(constants)
     if consulted is None:
         return replacement(constants)
-    return _probed(replacement, constants, consulted)
+    kind = probed(replacement, PARTITION_RULES, PartitionRules(constants), consulted)
+    return kind(constants)
 
 
 def broker_handlers_for(
@@ -690,30 +692,7 @@ def broker_handlers_for(
     replacement = None if bug_id is None else _replayable(bug_id).replacement
     if replacement is None or not issubclass(replacement, BrokerHandlers):
         return BrokerHandlers(constants, rules)
-    return replacement(constants, rules)
-
-
-def _probed(
-    replacement: type[PartitionRules], constants: PartitionConstants, consulted: Consulted
-) -> PartitionRules:
-    correct = PartitionRules(constants)
-
-    def probe(name: str, replaced: Callable[..., Any]) -> Callable[..., Any]:
-        def ask(self: PartitionRules, *arguments: Any) -> Any:
-            answer = replaced(self, *arguments)
-            consulted.asked[name] += 1
-            consulted.differed[name] += answer != getattr(correct, name)(*arguments)
-            return answer
-
-        return ask
-
-    members: dict[str, Any] = {}
-    for name in PARTITION_RULES:
-        if name in vars(replacement):
-            consulted.asked.setdefault(name, 0)
-            consulted.differed.setdefault(name, 0)
-            members[name] = probe(name, vars(replacement)[name])
-    probed = type(f"Probed{replacement.__name__}", (replacement,), members)
-    rules = probed(constants)
-    assert isinstance(rules, PartitionRules)
-    return rules
+    if consulted is None:
+        return replacement(constants, rules)
+    correct = BrokerHandlers(constants, PartitionRules(constants))
+    return probed(replacement, HANDLER_NAMES, correct, consulted)(constants, rules)

@@ -2,7 +2,9 @@
 
 The record of an accepted AlterPartition reaches the leader after the answer did, and clears the
 next proposal, to expand. The high watermark no longer waits for its member, and the controller
-accepts it. Kafka decides this way.
+accepts it. Kafka decides this way: found by TLC and reproduced on Apache Kafka 4.3.1, where an
+acked record was lost while the request to join was held up for longer than
+replica.lag.time.max.ms (experiments/cleared_proposal.py, docs/divergences.md).
 """
 
 from __future__ import annotations

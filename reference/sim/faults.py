@@ -55,6 +55,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """By how much a node's clock may be fast or slow."""
     calm_ms: int = 1500
     """Between two episodes it is calm from half as long to one and a half times as long."""
+    watched: bool = True
+    """A violated invariant ends the run. Off, nobody looks at invariants and the run goes on, so
+    that what its clients see judges alone."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {

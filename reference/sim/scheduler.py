@@ -50,6 +50,7 @@ class Simulation:
         self, scenario: Scenario, options: Options, chooser: Chooser, memo: Memo, recorder: Recorder
     ) -> None:
         self._scenario = scenario
+        self._watched = options.watched
         self._chooser = chooser
         self._recorder = recorder
         self._token = recorder.token
@@ -145,7 +146,7 @@ class Simulation:
         enough. Any other leader would have gone without a majority for too long.
         """
         assert isinstance(timer.value, CheckQuorumTimeout), f"{timer.value} expired while disabled"
-        if len(self.constants.voters) > 1:
+        if self._watched and len(self.constants.voters) > 1:
             row, milliseconds = self.rows[node], self._scenario.timeouts.check_quorum
             self._violated(
                 ISOLATED_LEADER_RESIGNS,
@@ -170,7 +171,8 @@ class Simulation:
         after = step.after
         self._states[node] = after
         history = self._history
-        if step.inert and history.committed_before is history.committed:
+        harmless = step.inert and history.committed_before is history.committed
+        if harmless or not self._watched:
             self.rows[node] = after.row
         else:
             rows_before = self.rows.copy()

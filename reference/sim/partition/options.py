@@ -81,6 +81,9 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The log reaches the disk within so long; 0: only when a broker stops cleanly, as in Kafka."""
     calm_ms: int = 1200
     """Between two episodes it is calm from half as long to one and a half times as long."""
+    watched: bool = True
+    """A violated invariant ends the run. Off, nobody looks at invariants and the run goes on, so
+    that what its clients see judges alone."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {

@@ -231,8 +231,9 @@ class PartitionSimulation:
             after = PartitionState(world.rows, step.after.row, metadata)
             self._world = after
             self._note_controller(world.controller, after.controller)
-            violated = checker.after_controller_step(world, after)
-        elif step.inert and checker.is_settled:
+            if self._options.watched:
+                violated = checker.after_controller_step(world, after)
+        elif (step.inert and checker.is_settled) or not self._options.watched:
             # Nobody has looked at the rows as they were, so they may change in place.
             rows: Any = world.rows
             rows[node] = step.after.row

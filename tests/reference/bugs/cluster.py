@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from reference.bugs.catalog import Consulted, rules_for
+from reference.bugs.catalog import rules_for
+from reference.bugs.probing import Consulted
 from reference.core.invariants import INVARIANTS, check_step, history_init
 from reference.core.messages import (
     BeginQuorumEpochRequest,

@@ -13,7 +13,6 @@ from reference.bugs.catalog import (
     CATALOG,
     LIVENESS_PROPERTIES,
     Bug,
-    Consulted,
     Detector,
     OutOfScope,
     UnknownBug,
@@ -21,6 +20,7 @@ from reference.bugs.catalog import (
     rules_for,
 )
 from reference.bugs.partition_catalog import PARTITION_CATALOG
+from reference.bugs.probing import Consulted
 from reference.core.invariants import INVARIANT_NAMES
 from reference.core.quorum import QuorumHandlers
 from reference.core.rules import RULES, QuorumRules

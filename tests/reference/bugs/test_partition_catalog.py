@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from reference.bugs.catalog import Consulted, Detector, OutOfScope, UnknownBug
+from reference.bugs.catalog import Detector, OutOfScope, UnknownBug
 from reference.bugs.partition_catalog import (
     HISTORY_PROPERTIES,
     PARTITION_CATALOG,
@@ -17,6 +17,7 @@ from reference.bugs.partition_catalog import (
     partition_bug,
     partition_rules_for,
 )
+from reference.bugs.probing import Consulted
 from reference.core.broker import BrokerHandlers
 from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
 from reference.core.partition_rules import PARTITION_RULES, PartitionRules

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import pytest
 
-from reference.bugs.catalog import Consulted
 from reference.bugs.partition_catalog import (
     HISTORY_PROPERTIES,
     PARTITION_CATALOG,
     PARTITION_LIVENESS,
     partition_bug,
 )
+from reference.bugs.probing import Consulted
 from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
 from reference.core.partition_messages import (
     CLIENTS,

@@ -12,7 +12,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import CATALOG, Consulted, bug, rules_for
+from reference.bugs.catalog import CATALOG, bug, rules_for
+from reference.bugs.probing import Consulted
 from reference.core.invariants import INVARIANT_NAMES
 from reference.core.messages import (
     Append,
