@@ -114,14 +114,17 @@ def _million(batch: LogBatch) -> Million:
 
 
 def porcupine(program: Path, case: Case, folder: Path, seconds: float, gigabytes: float) -> Theirs:
-    """The mean of the best times of a case's histories, in a process of its own."""
+    """The mean of the best times of a case's histories, in a process of its own.
+
+    Up to the first that is over a limit: the mean is then a lower bound.
+    """
     names = []
     for segment in range(case.batch.segments):
         names.append(folder / f"{segment}.log")
         rows_of(part(case.batch, segment, segment + 1)).tofile(names[-1])
     used = _children()
     ran = subprocess.run(
-        [str(program), str(REPEATS), f"{seconds / len(names)}s", *map(str, names)],
+        [str(program), str(REPEATS), f"{seconds}s", *map(str, names)],
         env=os.environ | {"GOMAXPROCS": "1"},
         capture_output=True,
         text=True,

@@ -43,7 +43,8 @@ from traces.formats.detect import read
 from traces.history import INDETERMINATE, OK, History, Operation
 
 VERDICTS: Final = {"Ok": HOLDS, "Illegal": VIOLATED, "Unknown": UNKNOWN}
-SLOWER_LISTED: Final = 40
+LISTED: Final = 20
+"""Of sets of up to so many cases each has its line."""
 
 
 class Case(NamedTuple):
@@ -269,17 +270,12 @@ def _summary(who: str, cases: list[Case], measured: Measured) -> bool:
 
 
 def _each(cases: list[Case], ours: Measured, theirs: Measured) -> None:
-    """Every case where Porcupine is faster; of sets of some dozen cases, every one."""
+    """Every case where Porcupine is faster; of small sets, every one."""
     rows = list(zip(cases, ours.figures, theirs.figures, strict=True))
     slower = [row for row in rows if row[1].best > row[2].best]
     by = f"{_sum_of(slower):,.2f} ms in all"
     print(f"    Porcupine is faster on {len(slower)} of {len(rows)}, by {by}")
-    if len(rows) <= SLOWER_LISTED:
-        shown = rows
-    else:
-        shown = sorted(slower, key=lambda row: row[2].best - row[1].best)[:SLOWER_LISTED]
-        if len(slower) > len(shown):
-            print(f"    the {len(shown)} of these on which it is so by most:")
+    shown = rows if len(rows) <= LISTED else sorted(slower, key=lambda row: row[0].name)
     for case, our, their in shown:
         mark = "<" if our.best > their.best else " "
         print(
