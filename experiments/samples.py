@@ -1,0 +1,114 @@
+"""Records the sample histories of tests/live/data again, on a real cluster.
+
+    .venv/bin/python -m experiments.samples [NAME ...]
+
+Each is a zip archive of what `kraftcheck record` writes. Healthy defaults under every fault that
+they must bear; configurations that promise less, with the anomaly that is to be expected; and a
+proxy that lies. tests/live/test_samples.py judges them without Kafka.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from live.artifacts import ArtifactError
+from live.cluster import Cluster, ClusterError
+from live.islands import IslandError
+from live.proxy import Lie, Proxy
+from live.recording import Plan, record
+
+DATA = Path(__file__).resolve().parent.parent / "tests" / "live" / "data"
+SETTINGS = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "3000",
+    "offsets.topic.num.partitions": "1",
+}
+
+
+class Sample(NamedTuple):
+    """What to record. lie: of a proxy between clients and brokers, every tenth time."""
+
+    plan: Plan
+    lie: Lie | None = None
+
+
+def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
+    return Plan(topic=name, seconds=seconds, rate=15, producers=2, **more)  # type: ignore[arg-type]
+
+
+FAULTS = ("kill", "pause", "partition", "stop")
+SAMPLES = {
+    **{f"healthy-{kind}": Sample(plan(f"healthy-{kind}", faults=(kind,))) for kind in FAULTS},
+    "acks-one-partition": Sample(
+        plan("acks-one-partition", acks="1", idempotent=False, faults=("partition",))
+    ),
+    "unclean-last": Sample(
+        plan("unclean-last", min_insync_replicas=1, unclean_election=True, faults=("last",))
+    ),
+    "min-isr-1-last-power": Sample(
+        plan("min-isr-1-last-power", min_insync_replicas=1, faults=("last-power",))
+    ),
+    "proxy-drop": Sample(plan("proxy-drop", 8.0, idempotent=False, retries=False), lie="drop"),
+    "proxy-double": Sample(
+        plan("proxy-double", 8.0, idempotent=False, retries=False), lie="double"
+    ),
+}
+
+
+def make(name: str, cluster: Cluster, scratch: Path) -> bool:
+    """Records one sample. Returns whether it is complete."""
+    sample = SAMPLES[name]
+    folder = scratch / name
+    proxy = None
+    if sample.lie is not None:
+        brokers = [node for node in cluster.state.nodes if "broker" in node.roles]
+        proxy = Proxy(brokers, sample.lie, every=10)
+    where = proxy.bootstrap if proxy else cluster.bootstrap
+    recording = record(where, sample.plan, folder, cluster)
+    if proxy:
+        proxy.close()
+    pack(folder, DATA / f"{name}.zip")
+    click.echo(f"{name}: {recording.lines} lines, {recording.seconds:.0f} s")
+    return recording.complete
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Every file of the folder, always the same way."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for path in sorted(folder.iterdir()):
+            info = zipfile.ZipInfo(path.name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(info, path.read_bytes())
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(SAMPLES)))
+def main(names: tuple[str, ...]) -> None:
+    """Record the sample histories of the tests again."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as scratch:
+        try:
+            complete = [make_on_new(name, Path(scratch)) for name in names or SAMPLES]
+        except (ArtifactError, IslandError, ClusterError) as error:
+            click.echo(f"samples: {error}", err=True)
+            sys.exit(3)
+    sys.exit(0 if all(complete) else 2)
+
+
+def make_on_new(name: str, scratch: Path) -> bool:
+    cluster = Cluster.up(scratch / "cluster", "one-controller", True, SETTINGS)
+    try:
+        return make(name, cluster, scratch)
+    finally:
+        cluster.down()
+
+
+if __name__ == "__main__":
+    main()
