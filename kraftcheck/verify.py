@@ -3,6 +3,7 @@
     models      the small TLA+ models, against their expected verdicts
     simulation  runs of the correct reference under faults
     conformance each of their steps judged by TLC, their invariants, their progress
+    partition   the same for a partition with its brokers, and what its clients were shown
     canary      the same for a bug that is planted: if it is not found, nothing above is evidence
     report      one page
 
@@ -21,6 +22,8 @@ from time import monotonic
 from typing import Any
 
 from kraftcheck import artifacts, campaign, exits, reporting, specs
+from kraftcheck.judgement import Options
+from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Screen
 
 DEFAULT_RUNS = 2000
@@ -29,11 +32,13 @@ SCENARIO = "quorum"
 PLANTED_BUG = "Z01"
 PLANTED_RUNS = 300
 CANARY = "canary"
+PARTITION = "partition"
+PARTITION_RUNS = 200
 
 # What this verb and those that it calls leave in a folder.
 LEFT = (
     *(artifacts.SUMMARY, artifacts.SPECS, "manifest.json", "report.html", ".lock"),
-    *("part-*.parquet", "conform", "tlc", CANARY),
+    *("part-*.parquet", "conform", "tlc", CANARY, PARTITION),
 )
 
 
@@ -63,6 +68,7 @@ def verify(
         job.stage("models", job.models),
         job.stage("simulation", job.simulation),
         job.stage("conformance", job.conformance),
+        job.stage(PARTITION, job.partition),
         job.stage(CANARY, job.canary),
     ]
     path, verdict = reporting.make(out)
@@ -123,6 +129,38 @@ class _Job:
         summary = artifacts.read_json(self.out / artifacts.SUMMARY)
         distinct = summary["distinct_steps"]["canonical"]
         return code, f"{distinct:,} distinct steps, {summary['rejected_steps']:,} rejected"
+
+    def partition(self) -> tuple[int, str]:
+        """Runs of a partition: their steps, their invariants, and what clients were promised."""
+        folder, begin = self.out / PARTITION, monotonic()
+        campaign.simulate(
+            folder, scenario=PARTITION, runs=PARTITION_RUNS, seed=self.seed, screen=self.inner
+        )
+        campaign.conform(folder, jar=self.jar, screen=self.inner)
+        reporting.make(folder)
+        found = artifacts.read_json(folder / artifacts.SUMMARY)
+        (histories, *_), _ = judge_trace(folder, Options())
+        code = exits.worst([exits.code_of(found["verdict"]), exits.code_of(histories.verdict)])
+        reasons = [f"{PARTITION}: {reason}" for reason in found["reasons"]]
+        if histories.verdict != "holds":
+            reasons.append(f"{PARTITION}: client histories: {histories.reason}")
+        part = artifacts.Part(
+            PARTITION,
+            exits.VERDICTS[code],
+            monotonic() - begin,
+            reasons,
+            details={
+                "runs": found["runs"],
+                "steps": found["steps"],
+                "distinct_steps": found["distinct_steps"]["canonical"],
+                "rejected_steps": found["rejected_steps"],
+                "histories": histories.verdict,
+                "folder": PARTITION,
+            },
+        )
+        artifacts.merge(self.out, part)
+        said = f"{found['runs']:,} runs, {part.details['distinct_steps']:,} distinct steps"
+        return code, f"{said}, {found['rejected_steps']:,} rejected; histories {histories.verdict}"
 
     def canary(self) -> tuple[int, str]:
         """A bug that must be found, by the steps it takes."""
