@@ -156,10 +156,11 @@ def _only_acked_by_leader(configuration: Configuration, envelope: Envelope) -> b
 
 
 _STALE: Final = ("stale-read",)
+_BACK: Final = ("stale-read", "session-regress")
 _FORKED: Final = (
     *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
-    *("stale-read", "future-read", "hole", "unplaced-append"),
+    *("stale-read", "session-regress", "future-read", "hole", "unplaced-append"),
 )
 """What comes of acknowledged offsets that are used again. What was read stays as it was read."""
 
@@ -205,7 +206,7 @@ TABLE: Final[tuple[Row, ...]] = (
         level=Level.CONSISTENT_PREFIX,
         durable=False,
         ordered=False,
-        allows=("lost-write", "unseen", "unplaced-append", "append-order", *_STALE),
+        allows=("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
     ),
     Row(
         "acks-one",
@@ -223,7 +224,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "its own record is not shown to it before it has been replicated",
         "P18, P20",
         level=Level.DURABLE_PREFIX,
-        allows=_STALE,
+        allows=_BACK,
     ),
     Row(
         "acks-one-moved",
@@ -253,7 +254,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "until the new leader knows its high watermark, it does not show a client its own record",
         "P20, P21",
         level=Level.DURABLE_PREFIX,
-        allows=_STALE,
+        allows=_BACK,
     ),
     Row(
         "zombie",
@@ -263,7 +264,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "consumer may come to it from the new one",
         "P20; KIP-320 compares epochs only where the client sends one",
         level=Level.DURABLE_PREFIX,
-        allows=_STALE,
+        allows=_BACK,
     ),
     Row(
         "follower",
@@ -282,7 +283,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "the follower does not show a client its own record before it has fetched it",
         "P20; KIP-392",
         level=Level.DURABLE_PREFIX,
-        allows=_STALE,
+        allows=_BACK,
     ),
     Row(
         "any-replica",
@@ -292,7 +293,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "goes from one to another",
         "P20; KIP-392",
         level=Level.DURABLE_PREFIX,
-        allows=(*_STALE, "start-regress"),
+        allows=(*_BACK, "start-regress"),
     ),
     Row(
         "read-committed",
@@ -312,7 +313,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "somebody else's open transaction hides its own record from it",
         "P20, T5; KIP-98",
         level=Level.DURABLE_PREFIX,
-        allows=_STALE,
+        allows=_BACK,
     ),
     Row(
         "read-uncommitted",
@@ -326,7 +327,7 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "interleaved",
         "always",
-        lambda c, _: _partition(c),
+        lambda c, e: True,
         "an operation that appends several records has no place of its own: others write between",
         "T5; KIP-98 promises no isolation of writes",
         allows=("int-send-skip",),

@@ -23,9 +23,10 @@ from traces.checkers import certificates
 from traces.checkers.anomalies_moves import move_anomalies
 from traces.checkers.anomalies_values import value_anomalies
 from traces.checkers.columns import Flags, Ints, LogBatch
-from traces.checkers.findings import NOBODY, Finding
-from traces.checkers.log import Found, Judgement
+from traces.checkers.findings import NOBODY, Finding, finding
+from traces.checkers.log import BROKEN, Found, Judgement
 from traces.checkers.records import Clash
+from traces.checkers.sessions import sessions
 from traces.checkers.verdict import Certificate
 from traces.checkers.version_order import version_order
 
@@ -52,6 +53,7 @@ OURS: Final[dict[str, str]] = {
     "append-order": "an append stands before one that was acknowledged before it was invoked",
     "future-read": "a read was over before the append of something that it saw was invoked",
     "stale-read": "a read missed a record that had been acknowledged, or seen, before it began",
+    "session-regress": "a process saw less of the log than it knew from its own appends and reads",
     "poll-before-position": "a fetch returned a record from before where it was asked to begin",
     "hole": "an offset holds a record that no append can have written (in time)",
     "unplaced-append": "an append returned, and its record can stand nowhere in the log",
@@ -61,7 +63,8 @@ OURS: Final[dict[str, str]] = {
 
 _GRAVITY: Final = (
     *("G1a", "phantom", "inconsistent-offsets", "lost-write", "duplicate", "offset-acked-twice"),
-    *("append-order", "precommitted-read", "future-read", "hole", "unplaced-append"),
+    *("append-order", "precommitted-read", "future-read", "session-regress", "hole"),
+    "unplaced-append",
     *("int-nonmonotonic-poll", "int-poll-skip", "poll-before-position", "nonmonotonic-poll"),
     *("poll-skip", "stale-read", "start-regress", "nonmonotonic-send"),
     *("int-nonmonotonic-send", "int-send-skip", "unseen"),
@@ -109,7 +112,12 @@ def anomalies_of(judgement: Judgement, *, subscribed: bool = False) -> Anomalies
     batch = judgement.batch
     order = version_order(batch)
     parts: dict[str, list[_Part]] = {}
-    for found in (*value_anomalies(batch, order), *move_anomalies(batch, order, subscribed)):
+    found: Finding
+    for found in (
+        *value_anomalies(batch, order),
+        *move_anomalies(batch, order, subscribed),
+        _regressed(judgement),
+    ):
         if len(found.segment):
             part = _Part(found.segment, partial(_certificate, batch, found))
             parts.setdefault(found.name, []).append(part)
@@ -172,6 +180,17 @@ def _by_append(judgement: Judgement, found: Found) -> Flags:
     return same
 
 
+def _regressed(judgement: Judgement) -> Finding:
+    """session-regress; a read that contradicts itself is a poll-skip already."""
+    rejected = judgement.verdicts == BROKEN
+    if not rejected.any():
+        none = np.zeros(0, np.int64)
+        return finding("session-regress", none, none)
+    own = sessions(judgement.records)
+    some = rejected[own.segment] & (own.victim != own.culprit)
+    return finding("session-regress", own.segment[some], own.victim[some], first=own.culprit[some])
+
+
 def _of_victim(judgement: Judgement, found: Found, rows: Ints, at: int) -> Certificate:
     row = rows[at]
     return certificates.of_victim(
@@ -221,6 +240,8 @@ _SENTENCES: Final = {
     "process at offset {other}",
     "int-nonmonotonic-send": "an operation's append stands at offset {offset}, and an earlier one "
     "of the same operation at offset {other}",
+    "session-regress": "the process knew from the first of these that the log was longer than the "
+    "second of them found it",
     "int-send-skip": "an operation's appends stand at offsets {other} and {offset}, with records "
     "of others in between",
 }

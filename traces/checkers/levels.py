@@ -30,6 +30,7 @@ from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
 from traces.checkers.records import ENDLESS, Records
 from traces.checkers.scans import Scan
+from traces.checkers.sessions import sessions, starts_back
 
 
 class Staleness(NamedTuple):
@@ -65,27 +66,31 @@ def levels_of(
     records = judgement.records
     segments = records.batch.segments
     held = np.full(segments, int(Level.LINEARIZABLE), np.int64)
-    caps = [(judgement.verdicts == BROKEN, Level.REGULAR_SESSIONS)]
-    suspects = np.flatnonzero(judgement.verdicts == BROKEN)
-    if len(suspects):
+    rejected = judgement.verdicts == BROKEN
+    caps = [(rejected, Level.REGULAR_SESSIONS)]
+    if rejected.any():
         appends = scans.scan(records, reads_begin=False, reads_end=False)
         reads = scans.scan(records, reads_begin=False, reads_end=True)
-        lowest, sessions = _sessions(records)
+        own = sessions(records)
+        lowest = own.lowest
         caps += [
             (_missed(records, appends), Level.BOUNDED_STALENESS),
             (_future(records, reads), Level.ORDERED_SEQUENTIAL),
             (_unfilled(records, reads, lowest), Level.ORDERED_SEQUENTIAL),
             (_disordered(records, appends), Level.SEQUENTIAL),
             (_unfilled(records, appends, lowest), Level.SEQUENTIAL),
-            (sessions, Level.DURABLE_PREFIX),
+            (_flags(own.segment, segments), Level.DURABLE_PREFIX),
+            (starts_back(records), Level.DURABLE_PREFIX),
             (_unfilled(records, _timeless(records), lowest), Level.DURABLE_PREFIX),
             (_unfilled(records, _timeless(records), None), Level.DIVERGENT),
             (records.overfull, Level.DIVERGENT),
         ]
         caps += [(_flags(clash.segment, segments), Level(clash.level)) for clash in records.clashes]
-    caps += _unbounded(judgement, lag_max, missed_max)
     for broken, cap in caps:
-        held[broken] = np.minimum(held[broken], int(cap))
+        # Whoever is linearizable holds every level, however its processes' clocks touch.
+        held[broken & rejected] = np.minimum(held[broken & rejected], int(cap))
+    for over, cap in _unbounded(judgement, lag_max, missed_max):
+        held[over] = np.minimum(held[over], int(cap))
     return Levels(held, _exact(judgement, held))
 
 
@@ -158,76 +163,6 @@ def _ends(records: Records) -> Ints:
     ):
         np.maximum.at(top, segment, begin + 1)
     return np.maximum.accumulate(top)
-
-
-# -- Each process by itself
-
-
-def _sessions(records: Records) -> tuple[Ints, Flags]:
-    """Level 3. (of each append, the first slot that its process's own order leaves; what breaks).
-
-    What a process knows of the log's length only grows: by the records that it read, and by its own
-    appends. An operation that needs a shorter log than that has no place in any order.
-    """
-    batch = records.batch
-    appends, reads = batch.appends, batch.reads
-    a_rows = np.flatnonzero(appends.outcome != 1)
-    r_rows = np.flatnonzero(records.judged)
-    placed = records.append_slot[a_rows]
-    base = records.base[appends.segment[a_rows]]
-    segment = np.concatenate((appends.segment[a_rows], reads.segment[r_rows]))
-    process = np.concatenate((appends.process[a_rows], reads.process[r_rows]))
-    invoked = np.concatenate((appends.invoked[a_rows], reads.invoked[r_rows]))
-    index = np.concatenate((appends.operation[a_rows], reads.operation[r_rows]))
-    gains = np.concatenate((np.where(placed >= 0, placed + 1, base), records.low[r_rows]))
-    allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
-    order = np.lexsort((index, invoked, process, segment))
-    before = _running(segment[order], process[order], gains[order])
-    needs = np.empty(len(order), np.int64)
-    needs[order] = before
-    # A read that proves more than it allows contradicts itself; it is a row of its own need.
-    own = np.concatenate((np.zeros(len(a_rows), np.int64), records.low[r_rows]))
-    wrong = np.maximum(needs, own) > allows
-    broken = _flags(segment[wrong], batch.segments)
-    lowest = np.zeros(len(appends.segment), np.int64)
-    lowest[a_rows] = np.maximum(needs[: len(a_rows)], 0)
-    return lowest, broken | _starts_back(records)
-
-
-def _running(segment: Ints, process: Ints, gains: Ints) -> Ints:
-    """The running maximum of each (segment, process), without the row itself; -1: nothing yet."""
-    if not len(gains):
-        return gains
-    new = np.ones(len(gains), bool)
-    new[1:] = (segment[1:] != segment[:-1]) | (process[1:] != process[:-1])
-    group = np.cumsum(new) - 1
-    width = int(gains.max()) + 2
-    running = np.maximum.accumulate(gains + group * width)
-    before = np.full(len(gains), -1, np.int64)
-    before[1:] = running[:-1] - group[1:] * width
-    before[new] = -1
-    return before
-
-
-def _starts_back(records: Records) -> Flags:
-    """A process was told the log's start and then read, or was told of one, below it."""
-    reads = records.batch.reads
-    starts = records.judged & (reads.kind == EARLIEST)
-    if not starts.any():
-        return np.zeros(records.batch.segments, bool)
-    full = records.judged & (reads.kind == FETCH) & (reads.splits[1:] > reads.splits[:-1])
-    rows = np.flatnonzero(starts | full)
-    first = np.zeros(len(starts), np.int64)
-    first[full] = reads.offsets[reads.splits[:-1][full]]
-    first[starts] = reads.end[starts]
-    order = rows[
-        np.lexsort(
-            (reads.operation[rows], reads.invoked[rows], reads.process[rows], reads.segment[rows])
-        )
-    ]
-    told = np.where(starts[order], first[order], 0)
-    before = _running(reads.segment[order], reads.process[order], told)
-    return _flags(reads.segment[order[first[order] < before]], records.batch.segments)
 
 
 # -- Staleness

@@ -97,6 +97,8 @@ def test_a_weaker_level_says_which_anomalies_come_of_it() -> None:
     for row in TABLE:
         if row.level < Level.LINEARIZABLE and row.id != "read-uncommitted":
             assert "stale-read" in row.allows, row.id
+            back = row.level < Level.SEQUENTIAL
+            assert ("session-regress" in row.allows) is back, row.id
         if not row.durable:
             assert {"lost-write", "unseen"} <= set(row.allows), row.id
         if not row.ordered:

@@ -15,6 +15,7 @@ from traces.checkers.anomalies_moves import move_anomalies
 from traces.checkers.anomalies_values import value_anomalies
 from traces.checkers.columns import Builder, from_history
 from traces.checkers.findings import Finding
+from traces.checkers.levels import levels_of
 from traces.checkers.log import BROKEN, judge
 from traces.checkers.version_order import numbered, version_order
 from traces.history import FAIL, INDETERMINATE, OK, History, Operation
@@ -97,6 +98,7 @@ PLANTED: dict[str, tuple[tuple[Any, ...], ...]] = {
         (1, send("b", 0)),
         (2, poll((0, "b"), start=0, end=1)),
     ),
+    "session-regress": ((0, send("a", 0)), (0, poll(start=0, end=0))),
     "start-regress": (*ABC, (1, ("earliest", None, 1)), (2, poll((0, "a"), start=0))),
 }
 """A history for each name."""
@@ -302,10 +304,13 @@ def test_many_segments_are_judged_as_each_by_itself() -> None:
             alone = Builder()
             alone.add(operations)
             builder.add(operations)
-            expected.append(anomalies_of(judge(alone.batch(), gaps=True)))
-    together = anomalies_of(judge(builder.batch(), gaps=True))
+            expected.append(judge(alone.batch(), gaps=True))
+    found = judge(builder.batch(), gaps=True)
+    levels = [int(levels_of(one).held[0]) for one in expected]
+    assert levels_of(found).held.tolist() == levels and len(set(levels)) >= 5
+    together, apart = anomalies_of(found), [anomalies_of(one) for one in expected]
     for name in NAMES:
-        assert together.counts(name).tolist() == [int(one.counts(name)[0]) for one in expected]
+        assert together.counts(name).tolist() == [int(one.counts(name)[0]) for one in apart]
 
 
 def test_every_rejection_has_an_anomaly() -> None:

@@ -1,0 +1,117 @@
+"""Each process by itself: what it knows of a log only grows [Terry et al., session guarantees].
+
+By the records that a process read, and by its own appends, it knows how long the log is at least.
+An operation that needs a shorter log than that has no place in any order that keeps the process'
+own: it did not read its writes, or read less than before. Parts of one operation of the client have
+no order among themselves: a transaction need not see its own records.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from traces.checkers.columns import EARLIEST, FAILED, FETCH, Flags, Ints
+from traces.checkers.records import Records
+
+
+class Sessions(NamedTuple):
+    """lowest: of each append, the first slot that its process' own order leaves to it.
+
+    segment, victim, culprit: the operations that need a shorter log than their process knew, and
+    which one it knew that from (the same, where a read contradicts itself).
+    """
+
+    lowest: Ints
+    segment: Ints
+    victim: Ints
+    culprit: Ints
+
+
+def sessions(records: Records) -> Sessions:
+    batch = records.batch
+    appends, reads = batch.appends, batch.reads
+    a_rows = np.flatnonzero(appends.outcome != FAILED)
+    r_rows = np.flatnonzero(records.judged)
+    placed = records.append_slot[a_rows]
+    base = records.base[appends.segment[a_rows]]
+    segment = np.concatenate((appends.segment[a_rows], reads.segment[r_rows]))
+    process = np.concatenate((appends.process[a_rows], reads.process[r_rows]))
+    invoked = np.concatenate((appends.invoked[a_rows], reads.invoked[r_rows]))
+    operation = np.concatenate((appends.operation[a_rows], reads.operation[r_rows]))
+    group = np.concatenate((appends.group[a_rows], reads.group[r_rows]))
+    gains = np.concatenate((np.where(placed >= 0, placed + 1, base), records.low[r_rows]))
+    allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
+    order = np.lexsort((operation, invoked, process, segment))
+    before, source = _running(segment[order], process[order], gains[order])
+    begin = _begin(segment[order], process[order], group[order])
+    before, source = before[begin], source[begin]
+    needs, culprit = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    needs[order] = before
+    culprit[order] = operation[order[source]]
+    # A read that proves more than it allows contradicts itself.
+    own = np.concatenate((np.zeros(len(a_rows), np.int64), records.low[r_rows]))
+    wrong = np.flatnonzero(np.maximum(needs, own) > allows)
+    wrong = wrong[np.argsort(segment[wrong], kind="stable")]
+    alone = needs[wrong] <= allows[wrong]
+    lowest = np.zeros(len(appends.segment), np.int64)
+    lowest[a_rows] = np.maximum(needs[: len(a_rows)], 0)
+    victim = operation[wrong]
+    return Sessions(lowest, segment[wrong], victim, np.where(alone, victim, culprit[wrong]))
+
+
+def _running(segment: Ints, process: Ints, gains: Ints) -> tuple[Ints, Ints]:
+    """The running maximum of each (segment, process) without the row itself, and its row.
+
+    -1 where there is nothing yet, with the row itself.
+    """
+    rows = np.arange(len(gains))
+    if not len(gains):
+        return gains, rows
+    new = np.ones(len(gains), bool)
+    new[1:] = (segment[1:] != segment[:-1]) | (process[1:] != process[:-1])
+    group = np.cumsum(new) - 1
+    width = int(gains.max()) + 2
+    shifted = gains + group * width
+    running = np.maximum.accumulate(shifted)
+    higher = np.ones(len(gains), bool)
+    higher[1:] = running[1:] > running[:-1]
+    reached = np.maximum.accumulate(np.where(higher, rows, 0))
+    before, source = np.full(len(gains), -1, np.int64), rows.copy()
+    before[1:] = running[:-1] - group[1:] * width
+    before[new] = -1
+    source[1:] = np.where(new[1:], rows[1:], reached[:-1])
+    return before, source
+
+
+def _begin(segment: Ints, process: Ints, group: Ints) -> Ints:
+    """Of each row, the first part of the operation that it is a part of."""
+    rows = np.arange(len(group))
+    part = np.zeros(len(group), bool)
+    part[1:] = (group[1:] == group[:-1]) & (group[1:] >= 0) & (process[1:] == process[:-1])
+    part[1:] &= segment[1:] == segment[:-1]
+    return np.maximum.accumulate(np.where(part, 0, rows))
+
+
+def starts_back(records: Records) -> Flags:
+    """Segments in which a process was told the log's start and then read, or was told of, less."""
+    reads = records.batch.reads
+    broken = np.zeros(records.batch.segments, bool)
+    starts = records.judged & (reads.kind == EARLIEST)
+    if not starts.any():
+        return broken
+    full = records.judged & (reads.kind == FETCH) & (reads.splits[1:] > reads.splits[:-1])
+    rows = np.flatnonzero(starts | full)
+    first = np.zeros(len(starts), np.int64)
+    first[full] = reads.offsets[reads.splits[:-1][full]]
+    first[starts] = reads.end[starts]
+    order = rows[
+        np.lexsort(
+            (reads.operation[rows], reads.invoked[rows], reads.process[rows], reads.segment[rows])
+        )
+    ]
+    told = np.where(starts[order], first[order], 0)
+    before, _ = _running(reads.segment[order], reads.process[order], told)
+    broken[reads.segment[order[first[order] < before]]] = True
+    return broken
