@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -368,22 +368,29 @@ class OutOfScope(ValueError):
 
 
 def bug(id: str) -> Bug:
-    """The bug of this id, in capitals or not."""
+    """The bug of this id, in capitals or not. Raises UnknownBug with the nearest ids."""
     found = _BY_ID.get(id.upper())
     if found is None:
-        raise UnknownBug(f"no bug {id!r}{_nearest(id)}")
+        titles = {each.id: each.title for each in CATALOG}
+        raise UnknownBug(f"no bug {id!r}{nearest(id, titles)}")
     return found
 
 
-def _nearest(id: str) -> str:
-    """The ids that were perhaps meant: those alike, and those of bugs with such a title."""
+def nearest(id: str, titles: Mapping[str, str]) -> str:
+    """The ids that were perhaps meant, in words: those alike, and those of bugs with such a title.
+
+    titles: of each known bug, by id.
+    """
     wanted = id.strip()
     near = [f"Z{int(wanted[1:]):02d}"] if wanted[1:].isdecimal() else []
-    near += difflib.get_close_matches(wanted.upper(), _BY_ID, n=3, cutoff=0.6)
-    near += [each.id for each in CATALOG if wanted and wanted.lower() in each.title.lower()][:3]
-    known = list(dict.fromkeys(name for name in near if name in _BY_ID))
+    near += difflib.get_close_matches(wanted.upper(), titles, n=3, cutoff=0.6)
+    near += [each for each, title in titles.items() if wanted and wanted.lower() in title.lower()][
+        :3
+    ]
+    known = list(dict.fromkeys(name for name in near if name in titles))
     if not known:
-        return f"; known are {CATALOG[0].id} to {CATALOG[-1].id}"
+        ids = sorted(titles)
+        return f"; known are {ids[0]} to {ids[-1]}"
     return f"; did you mean {', '.join(known)}?"
 
 

@@ -1,0 +1,131 @@
+"""Runs of the reference with a bug in it, recorded as traces like any other.
+
+Two kinds of run are made of each bug. *Watched* ones end where an invariant is violated: what the
+step relation and the run's invariants judge. *Unwatched* ones go on, so that what clients saw, and
+whether a healed cluster comes back to work, are opinions of their own.
+
+Law of this file: a run is (scenario, seed, number, bug, options), so a stored one is taken again
+byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck import artifacts
+from reference.bugs.catalog import rules_for
+from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.probing import Consulted
+from reference.core.controller import PartitionControllerHandlers
+from reference.core.partition_messages import CONTROLLER
+from reference.core.quorum import QuorumHandlers
+from reference.core.types import Constants
+from reference.sim.run import Run, simulate_part, simulate_run
+from traces.jobs.backends import Backend, Pool
+from traces.jobs.simulate import simulate
+from traces.schema import Campaign, begin_trace, read_manifest, write_part
+
+WATCHED, UNWATCHED = "watched", "unwatched"
+
+
+class Hunt(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a bug is looked for: a campaign, but for the number of its runs.
+
+    bug: an id, or whatever else names a substitution. options: those that every run has; the
+    others are drawn.
+    """
+
+    scenario: str
+    bug: str | None
+    seed: int = 1
+    options: dict[str, Any] = {}
+
+    def campaign(self, kind: str, runs: int) -> Campaign:
+        """The campaign of so many runs; `kind` is WATCHED or UNWATCHED."""
+        options = {**self.options, "watched": kind == WATCHED}
+        return Campaign(
+            scenario=self.scenario, seed=self.seed, runs=runs, bug=self.bug, options=options
+        )
+
+    def run(self, kind: str, number: int) -> Run:
+        """One run alone, by content."""
+        campaign = self.campaign(kind, number + 1)
+        return simulate_run(self.scenario, self.seed, number, self.bug, campaign.options)
+
+
+def record(folder: Path, hunt: Hunt, kind: str, runs: int, backend: Backend | None = None) -> Path:
+    """The first runs of the hunt as a trace below `folder`; what is there already is kept.
+
+    Raises TraceError, ToolError: the folder holds something else, or cannot be written.
+    """
+    place = artifacts.claim(folder) / kind
+    simulate(artifacts.claim(place), hunt.campaign(kind, runs), backend=backend or Pool(1))
+    return place
+
+
+def record_numbers(folder: Path, hunt: Hunt, kind: str, numbers: Iterable[int]) -> Path:
+    """These runs of the hunt alone, each as a part of a trace below `folder`."""
+    wanted = sorted(set(numbers))
+    campaign = hunt.campaign(kind, wanted[-1] + 1)
+    place = artifacts.claim(artifacts.claim(folder) / kind)
+    begin_trace(place, campaign)
+    there = {part.first_run for part in read_manifest(place).parts}
+    for number in wanted:
+        if number not in there:
+            part = simulate_part(
+                hunt.scenario, hunt.seed, number, 1, hunt.bug, dict(campaign.options)
+            )
+            write_part(place, part)
+    return place
+
+
+# -- Whether the bug was there at all
+
+
+def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) -> Consulted:
+    """How often what the bug replaces was asked in the distinct steps of these runs.
+
+    until_effective: stop at the first run in which an answer differed.
+    """
+    consulted = Consulted()
+    steppers: dict[Any, _Stepper] = {}
+    seen: set[Any] = set()
+    for number in numbers:
+        run = hunt.run(WATCHED, number)
+        constants = run.result.constants
+        stepper = steppers.get(constants)
+        if stepper is None:
+            stepper = steppers[constants] = _Stepper(hunt.bug, constants, consulted)
+        for key in _fresh(run, seen):
+            stepper.take(*key)
+        if until_effective and consulted.effective:
+            break
+    return consulted
+
+
+def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, Any, Any]]:
+    for step in run.steps:
+        key = (step.node, step.before, step.input)
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
+class _Stepper:
+    """Takes steps of one cluster once more, with probes in the place of the bug."""
+
+    def __init__(self, bug: str | None, constants: Any, consulted: Consulted) -> None:
+        if isinstance(constants, Constants):
+            quorum = QuorumHandlers(constants, rules_for(bug, constants, consulted))
+            self._of: Mapping[bool, Any] = {False: quorum, True: quorum}
+            return
+        rules = partition_rules_for(bug, constants, consulted)
+        controller = PartitionControllerHandlers(constants, rules)
+        self._of = {False: broker_handlers_for(bug, constants, consulted), True: controller}
+
+    def take(self, node: int, row: Any, input: Any) -> None:
+        self._of[node == CONTROLLER].step(node, row, input)

@@ -1,0 +1,76 @@
+"""Where each bug is looked for, and the stored runs in which each oracle found it.
+
+witnesses.json beside this file holds the runs, one for each bug and oracle, so that `bugs run` takes
+seconds and needs no luck. `bugs hunt` searches for them and writes the file again: do so when the
+simulator changes what a seed means.
+
+Law of this file: options narrow where chance looks (a configuration, a kind of trouble); nothing
+here makes a rule misbehave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from kraftcheck.zoo.entries import Entry, scenario_of
+from kraftcheck.zoo.runs import Hunt
+
+STORED = Path(__file__).resolve().with_name("witnesses.json")
+
+_CRASHES = {"crashes": 5, "lossy": 1000, "racks": 0}
+_ELECTIONS = {"elections": 5, "stale": 4, "folding": 1000}
+GROUNDS: Mapping[str, dict[str, Any]] = {
+    "Z10": {"voters": 1},
+    "Z16": {"voters": 1},
+    "Z40": {"elr": False, "crashes": 5, "lossy": 1000, "reckless": True},
+    "Z53": {"unclean": True, "crashes": 5, "elections": 3},
+    "Z54": {"acks": "1", "crashes": 5, "elections": 3},
+}
+"""Options that every run of a bug's hunt has; what is not named is drawn."""
+
+
+def hunt_of(entry: Entry, seed: int = 1) -> Hunt | None:
+    """Where this bug is looked for; None while its protocol has no scenario."""
+    scenario = scenario_of(entry)
+    if scenario is None:
+        return None
+    bug = entry.id if entry.in_scope else None
+    return Hunt(scenario=scenario, bug=bug, seed=seed, options=GROUNDS.get(entry.id, {}))
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a bug's hunt in which an oracle found it."""
+
+    seed: int
+    run: int
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """The file: by bug, by oracle."""
+
+    witnesses: dict[str, dict[str, Witness]]
+
+
+def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
+    """The stored runs. Raises BadInput: the file is damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Stored).witnesses
+    except FileNotFoundError:
+        return {}
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+
+
+def store(witnesses: Mapping[str, Mapping[str, Witness]], path: Path = STORED) -> None:
+    """Write the file, one bug a line, in order."""
+    lines = [
+        f"  {msgspec.json.encode(bug).decode()}: {msgspec.json.encode(found, order='sorted').decode()}"
+        for bug, found in sorted(witnesses.items())
+    ]
+    body = ",\n".join(lines)
+    path.write_text(f'{{"witnesses": {{\n{body}\n}}}}\n', encoding="utf-8")
