@@ -55,6 +55,11 @@ RULES = {
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
+    # Traces of other implementations: judged without anything that runs ours.
+    "traces.foreign.*": Rule(
+        ours=("traces.schema", "traces.jobs", "reference.core", "tla_utils"),
+        third_party=("msgspec",),
+    ),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
@@ -70,7 +75,9 @@ RULES = {
     ),
     # Real clusters share nothing with what they are held against.
     "live.*": Rule(third_party=("msgspec", "confluent_kafka")),
-    "experiments.*": Rule(ours=("live",), third_party=("click",)),
+    "experiments.*": Rule(
+        ours=("live", "reference.core", "traces"), third_party=("click", "msgspec", "numpy")
+    ),
     "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces", "live"), third_party=(ANY,)),
     # Runs before anything is installed.
     "tools.*": Rule(),
@@ -78,7 +85,10 @@ RULES = {
         ours=("tla_utils", "reference", "traces", "kraftcheck"), third_party=(ANY,)
     ),
     "tests.*": Rule(
-        ours=("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
+        ours=(
+            *("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
+            "experiments",
+        ),
         third_party=(ANY,),
     ),
 }

@@ -1,0 +1,89 @@
+"""`conform` for a step trace that another implementation wrote: a file of JSON lines.
+
+The format is in docs/foreign-traces.md; what is judged, and how, in traces/foreign.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from tla_utils import find_jar
+from tla_utils.jar import JAR_VARIABLE
+from traces.foreign.batch import judge_batch
+from traces.foreign.chain import judge_chains
+from traces.foreign.reading import read_foreign
+from traces.foreign.verdicts import ForeignVerdict
+
+SUFFIX = ".jsonl"
+LISTED = 5
+
+
+def conform(
+    path: Path,
+    *,
+    jar: str | None = None,
+    backend: str = "auto",
+    master: str | None = None,
+    screen: Screen,
+) -> int:
+    """Judge every step of the file: in batch mode if its rows are full, else in chain mode.
+
+    Raises TraceError for a line that the format does not allow, ToolError for a TLC that cannot be
+    used or believed, BadInput for options that are about campaigns.
+    """
+    if master or backend != "auto":
+        raise BadInput("--backend and --master are for campaigns; a step trace is judged here")
+    if jar:
+        os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
+    trace = read_foreign(path)
+    with screen.progress("judging steps", len(trace.steps)) as meter:
+        found = judge_batch(trace) if trace.full else judge_chains(trace)
+        meter.update(len(trace.steps))
+    _show(found, screen)
+    screen.document(_document(found))
+    return exits.code_of(found.verdict)
+
+
+def _document(found: ForeignVerdict) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict,
+        "reasons": found.reasons,
+        **msgspec.to_builtins(found),
+    }
+
+
+def _show(found: ForeignVerdict, screen: Screen) -> None:
+    facts = [
+        ("verdict", found.verdict),
+        ("mode", f"{found.mode}: {_meaning(found)}"),
+        ("steps", f"{found.steps:,}, {found.distinct:,} distinct, of {found.nodes} nodes"),
+        *[("", reason) for reason in found.reasons[:LISTED]],
+        *[("not asked", what) for what in found.not_asked],
+    ]
+    screen.facts(facts)
+    for chain in found.chains:
+        if chain.verdict != "accepted":
+            screen.line(
+                f"{chain.verdict}: node {chain.node} of run {chain.run}: "
+                f"{chain.accepted_lines} of {chain.lines} lines accepted, "
+                f"the last of them line {chain.last_accepted}"
+            )
+    for each in found.rejections[:LISTED]:
+        screen.line(f"rejected: line {each.line}, {each.action or 'a step'} of node {each.node}")
+        for difference in each.differences[:LISTED]:
+            screen.line(f"    {difference}")
+    if len(found.rejections) > LISTED:
+        screen.line(f"and {len(found.rejections) - LISTED} more; --json has all")
+
+
+def _meaning(found: ForeignVerdict) -> str:
+    if found.mode == "batch":
+        return "full rows, every step on its own"
+    return "partial rows, the steps of each node in a row"

@@ -1,0 +1,62 @@
+---------------------------- MODULE PartialSteps ----------------------------
+(***************************************************************************)
+(* Steps of which only a part was logged.  What was logged of a row, an     *)
+(* input or a message is a record with some of its fields; the others are   *)
+(* hidden, and the step is allowed iff hidden fields with which the spec    *)
+(* allows it exist.  A chain is the steps of one node in their order: hidden*)
+(* fields of its rows are not guessed but follow from the steps before.     *)
+(*                                                                          *)
+(* A line of a chain is a record of                                         *)
+(*   before, after   what was logged of the rows                            *)
+(*   inputs          sequence: what the input may have been, each a record  *)
+(*                   of action, input (some value in each hidden field) and *)
+(*                   open (the names of its hidden fields, in the order in  *)
+(*                   which they are filled)                                 *)
+(*   sent, ignored   sequences: <<>> if hidden, else with one element; that *)
+(*                   of `sent` is a sequence of messages as far as logged   *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  StepOf(_, _, _, _),       \* the frame's: the outcomes of an action
+  MayTake(_, _),            \* whether a node with this row receives this input
+  Hidden(_, _, _, _, _)     \* the values that a hidden field of an input may have
+
+(* Whether a value is what was logged of it.                                *)
+Fits(value, logged) ==
+  \A field \in DOMAIN logged : field \in DOMAIN value /\ value[field] = logged[field]
+
+FitsMessage(message, logged) == message.type = logged.type /\ Fits(message, logged)
+
+(* Whether these messages are the logged ones, each standing for one.       *)
+RECURSIVE FitsAll(_, _)
+FitsAll(messages, logged) ==
+  IF logged = <<>> THEN messages = {}
+  ELSE \E m \in messages :
+         FitsMessage(m, Head(logged)) /\ FitsAll(messages \ {m}, Tail(logged))
+
+FitsOutcome(outcome, line) ==
+  /\ Fits(outcome.row, line.after)
+  /\ \A i \in DOMAIN line.ignored : outcome.ignored = line.ignored[i]
+  /\ \A i \in DOMAIN line.sent : FitsAll(outcome.sent, line.sent[i])
+
+(* All inputs that are `input` but for the open fields.                     *)
+RECURSIVE Filled(_, _, _, _, _)
+Filled(n, row, input, open, after) ==
+  IF open = <<>> THEN {input}
+  ELSE UNION {Filled(n, row, [input EXCEPT ![Head(open)] = value], Tail(open), after) :
+                value \in Hidden(n, row, input, after, Head(open))}
+
+(* <<input, outcome>> for whatever the spec allows, whether it fits or not. *)
+Possible(n, row, line) ==
+  UNION {LET choice == line.inputs[i] IN
+         UNION {{<<input, outcome>> : outcome \in StepOf(choice.action, n, row, input)} :
+                  input \in {filled \in Filled(n, row, choice.input, choice.open, line.after) :
+                               MayTake(row, filled)}} :
+           i \in DOMAIN line.inputs}
+
+(* The rows in which the node may be after this line.                       *)
+RowsAfter(n, row, line) ==
+  IF ~Fits(row, line.before) THEN {}
+  ELSE {found[2].row : found \in {p \in Possible(n, row, line) : FitsOutcome(p[2], line)}}
+=============================================================================

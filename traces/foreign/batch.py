@@ -1,0 +1,141 @@
+"""Batch mode: full rows. Every step is judged by TLC as a step of the spec, thousands in one run.
+
+Beside the steps themselves: each node's first row is initial (a step "Init", which TLC judges too),
+each node enters a step in the row in which it left its last one, messages were sent before they
+were received as far as the trace tells, and none is received by a node that is down. With that, an
+accepted trace of all nodes is a behaviour of the spec (docs/conformance.md); of some nodes, each is
+a behaviour of that node among any others.
+
+Law of this file: a step is accepted only if TLC said so; tla_utils/steps.py counts that it did, and
+that it can reject.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from tla_utils import CheckOptions, Record, StepFrame, Value, check_steps, diagnose
+from tla_utils.errors import ToolError
+from traces.foreign.provenance import (
+    Senders,
+    chained,
+    metadata_read,
+    not_asked,
+    nothing_when_down,
+    provenanced,
+    sent_once,
+)
+from traces.foreign.reading import ForeignStep, ForeignTrace
+from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
+from traces.jobs.abstraction import INIT_INPUT
+from traces.jobs.distinct import INIT
+from traces.jobs.judge import step_frame
+from traces.jobs.protocols import SPECS
+
+CHECK = CheckOptions(heap_mb=2048)
+MOST_EXPLAINED = 50
+
+
+def judge_batch(
+    trace: ForeignTrace, options: CheckOptions = CHECK, specs: Path = SPECS
+) -> ForeignVerdict:
+    """Judges a trace of full rows.
+
+    Raises ToolError as check_steps does: a TLC that cannot be used, or whose report does not add
+    up.
+    """
+    assert trace.full, "partial rows are for chain.py"
+    by_frame: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
+    seen: set[tuple[int, int]] = set()
+    for step in trace.steps:
+        frame = trace.kind(step).frame
+        if (step.run, step.node) not in seen and trace.from_initial:
+            by_frame[frame].append((step, _first_row(step)))
+        seen.add((step.run, step.node))
+        by_frame[frame].append((step, as_columns(step)))
+    senders = Senders(trace)
+    rejections: list[Rejection] = []
+    doubts: list[Doubt] = []
+    distinct = runs = 0
+    seconds = 0.0
+    for name, judged in sorted(by_frame.items()):
+        bench = step_frame(trace.constants, specs, name)
+        report = check_steps(bench, [columns for _, columns in judged], options)
+        if report.warnings:
+            raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
+        rejected = [judged[n] for n in report.numbers("rejected")]
+        rejections += _explained(rejected, bench, options)
+        doubts += [
+            Doubt(judged[n][0].line, report.verdicts[n].reason) for n in report.numbers("unknown")
+        ]
+        distinct += report.distinct
+        runs += report.runs
+        seconds += report.cpu_seconds
+    return ForeignVerdict(
+        mode="batch",
+        producer=trace.producer,
+        steps=len(trace.steps),
+        nodes=len(seen),
+        distinct=distinct,
+        rejections=sorted(rejections),
+        findings=sorted(
+            [
+                *provenanced(trace, senders),
+                *nothing_when_down(trace),
+                *sent_once(trace),
+                *chained(trace),
+                *metadata_read(trace, senders),
+            ]
+        ),
+        doubts=sorted(doubts),
+        chains=[],
+        not_asked=not_asked(trace, senders),
+        runs_of_tlc=runs,
+        cpu_seconds=round(seconds, 3),
+    )
+
+
+def as_columns(step: ForeignStep) -> dict[str, Value]:
+    """A step of full rows as the frame's record."""
+    assert step.input is not None and step.sent is not None and step.ignored is not None
+    return {
+        "action": step.action,
+        "node": step.node,
+        "before": Record(dict(step.before)),
+        "input": Record(dict(step.input)),
+        "after": Record(dict(step.after)),
+        "sent": frozenset(Record(dict(message)) for message in step.sent),
+        "ignored": step.ignored,
+    }
+
+
+def _first_row(step: ForeignStep) -> dict[str, Value]:
+    row = Record(dict(step.before))
+    sent: Value = frozenset[Value]()
+    return {
+        "action": INIT,
+        "node": step.node,
+        "before": row,
+        "input": INIT_INPUT,
+        "after": row,
+        "sent": sent,
+        "ignored": "",
+    }
+
+
+def _explained(
+    rejected: Sequence[tuple[ForeignStep, dict[str, Value]]],
+    bench: StepFrame,
+    options: CheckOptions,
+) -> list[Rejection]:
+    """The rejected steps, those that come first with what the spec would have allowed."""
+    asked = [columns for _, columns in rejected[:MOST_EXPLAINED]]
+    told = diagnose(bench, asked, options=options) if asked else []
+    lines = [list(diagnosis.lines) for diagnosis in told]
+    lines += [["not explained: too many others were rejected"]] * (len(rejected) - len(lines))
+    return [
+        Rejection(step.line, step.run, step.node, str(columns["action"]), said)
+        for (step, columns), said in zip(rejected, lines, strict=True)
+    ]

@@ -1,0 +1,195 @@
+"""Where messages come from, as far as the trace tells (L3: specs/Network.tla).
+
+A message that was received must have been sent before, to this node, as it is. A foreign trace may
+tell of some nodes only. So the question is asked of senders whose own steps are in the trace, with
+all that they sent; of any other sender nothing is known, and nothing is claimed.
+
+Two messages *agree* when no field that both have differs: a message may be logged in part where it
+was sent and in another part where it was received.
+
+Law of this file: what is possible is never excluded. A message that some hidden field could make
+true is not found wrong.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from reference.core.partition_messages import CLIENTS, CONTROLLER
+from reference.core.partition_types import INITIAL_OFFSET
+from tla_utils import Record, Value
+from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
+from traces.foreign.verdicts import Finding
+from traces.jobs.protocols import MESSAGES
+
+PROVENANCED, NOTHING_WHEN_DOWN = "Provenanced", "NothingWhenDown"
+SENT_ONCE, CHAINED, METADATA_READ = "SentOnce", "Chained", "MetadataRead"
+
+_MESSAGES: Final = frozenset(kind.__name__ for kind in MESSAGES)
+
+
+def is_message(input: Fields | None) -> bool:
+    return input is not None and input["type"] in _MESSAGES
+
+
+def agree(one: Fields, other: Fields) -> bool:
+    """Whether both can be the same message."""
+    return all(other[name] == value for name, value in one.items() if name in other)
+
+
+class Senders:
+    """What was sent in a trace, by whom and when."""
+
+    def __init__(self, trace: ForeignTrace) -> None:
+        self._trace = trace
+        self._exact: dict[tuple[int, Record], int] = {}
+        self._by_kind: dict[tuple[int, object], list[tuple[int, Fields]]] = defaultdict(list)
+        self._silent: set[tuple[int, int]] = set()
+        """Nodes of runs that have a line which hides what was sent."""
+        self._logged: set[tuple[int, int]] = set()
+        for step in trace.steps:
+            self._logged.add((step.run, step.node))
+            if step.sent is None:
+                self._silent.add((step.run, step.node))
+            for message in step.sent or ():
+                self._exact.setdefault((step.run, Record(message)), step.line)
+                self._by_kind[step.run, message["type"]].append((step.line, message))
+
+    def tells_all(self, run: int, sender: object) -> bool:
+        """Whether all that this node sent in this run is in the trace, each message at least in
+        part."""
+        if not (self._trace.from_initial and isinstance(sender, int)):
+            return False
+        return (run, sender) in self._logged and (run, sender) not in self._silent
+
+    def knows(self, step: ForeignStep) -> bool:
+        """Whether the trace must hold the sending of what this step received."""
+        message = step.input
+        if not is_message(message):
+            return False
+        assert message is not None
+        return "source" in message and self.tells_all(step.run, message["source"])
+
+    def candidates(self, step: ForeignStep) -> list[Fields]:
+        """The sent messages that this step may have received, each once."""
+        message = step.input
+        assert message is not None
+        exact = self._exact.get((step.run, Record(message)))
+        if self._trace.full:
+            return [] if exact is None or not self._in_time(exact, step) else [message]
+        found: dict[Record, Fields] = {}
+        for line, sent in self._by_kind[step.run, message["type"]]:
+            if self._in_time(line, step) and agree(sent, message):
+                found.setdefault(Record({**sent, **message}), {**sent, **message})
+        return list(found.values())
+
+    def _in_time(self, line: int, step: ForeignStep) -> bool:
+        return line < step.line or (not self._trace.causal and line != step.line)
+
+
+def provenanced(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:
+    """Messages that nobody sent although their sender's steps are here, or that went astray."""
+    for step in trace.steps:
+        if not is_message(step.input):
+            continue
+        assert step.input is not None
+        kind = step.input["type"]
+        if step.input.get("destination", step.node) != step.node:
+            to = step.input["destination"]
+            said = f"a {kind} to node {to} was delivered to node {step.node}"
+            yield Finding(step.line, PROVENANCED, said)
+        elif senders.knows(step) and not senders.candidates(step):
+            when = "before" if trace.causal else "in this run"
+            source = step.input["source"]
+            said = f"node {source} sent no such {kind} to node {step.node} {when}"
+            yield Finding(step.line, PROVENANCED, said)
+
+
+def nothing_when_down(trace: ForeignTrace) -> Iterator[Finding]:
+    """Messages that a node received which was not running; of full rows only."""
+    for step in trace.steps:
+        row = Record(dict(step.before))
+        if is_message(step.input) and not trace.kind(step).is_running(row):
+            assert step.input is not None
+            said = f"node {step.node} is down and received a {step.input['type']}"
+            yield Finding(step.line, NOTHING_WHEN_DOWN, said)
+
+
+def sent_once(trace: ForeignTrace) -> Iterator[Finding]:
+    """Steps that sent one message twice: the spec's set would not show it."""
+    for step in trace.steps:
+        sent = [Record(dict(message)) for message in step.sent or ()]
+        if len(set(sent)) < len(sent):
+            said = f"node {step.node} sent one message twice in one step"
+            yield Finding(step.line, SENT_ONCE, said)
+
+
+def chained(trace: ForeignTrace) -> Iterator[Finding]:
+    """Steps that a node entered in another row than that in which it left its last one."""
+    left: dict[tuple[int, int], Fields] = {}
+    for step in trace.steps:
+        before = left.get((step.run, step.node), step.before)
+        different = sorted(name for name in before if before[name] != step.before[name])
+        if different:
+            said = (
+                f"node {step.node} enters the step in another row than the one in which it left "
+                f"its step before: {', '.join(different)}"
+            )
+            yield Finding(step.line, CHAINED, said)
+        left[step.run, step.node] = step.after
+
+
+def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:
+    """What brokers read of the metadata log and nobody had written there (C0); of full rows, where
+    the controller's steps are in the trace."""
+    written: dict[int, list[Value]] = defaultdict(list)
+    for step in trace.steps:
+        for message in step.sent or ():
+            if message["type"] == "MetadataRecords" and trace.causal:
+                records = message["records"]
+                assert isinstance(records, tuple)
+                written[step.run] += records
+        if not _reads_metadata(step) or not _has_metadata_log(trace, senders, step.run):
+            continue
+        assert step.input is not None
+        offset, read = step.input["offset"], step.input["records"]
+        assert isinstance(offset, int) and isinstance(read, tuple)
+        start = offset - INITIAL_OFFSET
+        known = tuple(written[step.run][start : start + len(read)]) if start >= 0 else ()
+        if not read or known != read:
+            said = f"broker {step.node} read metadata that nobody had written"
+            yield Finding(step.line, METADATA_READ, said)
+
+
+def _reads_metadata(step: ForeignStep) -> bool:
+    return step.input is not None and step.input["type"] == "MetadataUpdate"
+
+
+def _has_metadata_log(trace: ForeignTrace, senders: Senders, run: int) -> bool:
+    return trace.causal and senders.tells_all(run, CONTROLLER)
+
+
+def not_asked(trace: ForeignTrace, senders: Senders) -> list[str]:
+    """What the trace leaves open, one line each."""
+    said = []
+    if not trace.from_initial:
+        said.append("whether nodes began in their first rows: the trace starts anywhere")
+    strangers = {
+        str(step.input.get("source", "hidden sources"))
+        for step in trace.steps
+        if step.input is not None and is_message(step.input) and not senders.knows(step)
+    }
+    strangers.discard(str(CLIENTS))
+    if strangers:
+        said.append(
+            f"whether messages of {', '.join(sorted(strangers))} had been sent: the trace does "
+            "not tell all that these nodes sent"
+        )
+    reading = [step for step in trace.steps if _reads_metadata(step)]
+    if not all(trace.full and _has_metadata_log(trace, senders, step.run) for step in reading):
+        said.append("whether metadata that brokers read had been written")
+    if any(step.input is None for step in trace.steps):
+        said.append("what nodes received where the input is hidden")
+    return said

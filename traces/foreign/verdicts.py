@@ -1,0 +1,88 @@
+"""What is said of a foreign trace, in either mode.
+
+Law of this file: nothing is judged here. The verdict follows from what was found, as everywhere
+(docs/conformance.md): violated before unknown, unknown before holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
+
+
+class Rejection(msgspec.Struct, frozen=True, order=True):
+    """A line that the spec does not allow. differences: what it would have allowed, in words."""
+
+    line: int
+    run: int
+    node: int
+    action: str
+    differences: list[str]
+
+
+class Finding(msgspec.Struct, frozen=True, order=True):
+    """What a check on whole runs found wrong, by the names of traces/jobs/checks.py."""
+
+    line: int
+    check: str
+    explanation: str
+
+
+class Doubt(msgspec.Struct, frozen=True, order=True):
+    """What could not be decided: at which line, and why."""
+
+    line: int
+    reason: str
+
+
+class Chain(msgspec.Struct, frozen=True, order=True):
+    """The steps of one node of one run. accepted_lines: how many were accepted, from the first on;
+    last_accepted: the line of the last of them, 0 if there is none. verdict: accepted, rejected or
+    unknown."""
+
+    run: int
+    node: int
+    lines: int
+    accepted_lines: int
+    last_accepted: int
+    verdict: str
+
+
+class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement of a trace.
+
+    mode: batch (full rows) or chain (partial rows). distinct: steps that were judged; first rows
+    that were held to be initial are among them. not_asked: what the trace leaves open, so that an
+    accepted trace claims nothing about it. runs_of_tlc, cpu_seconds: what TLC took.
+    """
+
+    mode: str
+    producer: str
+    steps: int
+    nodes: int
+    distinct: int
+    rejections: list[Rejection]
+    findings: list[Finding]
+    doubts: list[Doubt]
+    chains: list[Chain]
+    not_asked: list[str]
+    runs_of_tlc: int
+    cpu_seconds: float
+
+    @property
+    def verdict(self) -> str:
+        if self.rejections or self.findings:
+            return VIOLATED
+        return UNKNOWN if self.doubts else HOLDS
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it does not hold, one line each."""
+        said = []
+        if self.rejections:
+            what = "chains" if self.mode == "chain" else "steps"
+            said.append(f"{len(self.rejections)} {what} rejected by the spec")
+        said += [f"line {f.line}: {f.check}: {f.explanation}" for f in self.findings]
+        said += [f"line {d.line}: {d.reason}" for d in self.doubts]
+        return said
