@@ -10,7 +10,7 @@ byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,15 @@ def record(folder: Path, hunt: Hunt, kind: str, runs: int, backend: Backend | No
     return place
 
 
+def record_batch(folder: Path, hunt: Hunt, kind: str, first: int, runs: int) -> Path:
+    """`runs` runs from number `first` on, as a trace of one part in a new folder."""
+    campaign = hunt.campaign(kind, first + runs)
+    options = dict(campaign.options)
+    begin_trace(folder, campaign)
+    write_part(folder, simulate_part(hunt.scenario, hunt.seed, first, runs, hunt.bug, options))
+    return folder
+
+
 def record_numbers(folder: Path, hunt: Hunt, kind: str, numbers: Iterable[int]) -> Path:
     """These runs of the hunt alone, each as a part of a trace below `folder`."""
     wanted = sorted(set(numbers))
@@ -119,13 +128,17 @@ class _Stepper:
     """Takes steps of one cluster once more, with probes in the place of the bug."""
 
     def __init__(self, bug: str | None, constants: Any, consulted: Consulted) -> None:
+        self._nodes: Any
+        self._controller: Any = None
         if isinstance(constants, Constants):
-            quorum = QuorumHandlers(constants, rules_for(bug, constants, consulted))
-            self._of: Mapping[bool, Any] = {False: quorum, True: quorum}
+            self._nodes = QuorumHandlers(constants, rules_for(bug, constants, consulted))
             return
         rules = partition_rules_for(bug, constants, consulted)
-        controller = PartitionControllerHandlers(constants, rules)
-        self._of = {False: broker_handlers_for(bug, constants, consulted), True: controller}
+        self._nodes = broker_handlers_for(bug, constants, consulted)
+        self._controller = PartitionControllerHandlers(constants, rules)
 
     def take(self, node: int, row: Any, input: Any) -> None:
-        self._of[node == CONTROLLER].step(node, row, input)
+        if node == CONTROLLER:
+            self._controller.step(row, input)
+        else:
+            self._nodes.step(node, row, input)

@@ -1,8 +1,8 @@
 """Where each bug is looked for, and the stored runs in which each oracle found it.
 
-witnesses.json beside this file holds the runs, one for each bug and oracle, so that `bugs run` takes
-seconds and needs no luck. `bugs hunt` searches for them and writes the file again: do so when the
-simulator changes what a seed means.
+witnesses.json beside this file holds the runs, one for each bug and oracle, so that `bugs run`
+takes seconds and needs no luck. `bugs hunt` searches for them and writes the file again: do so when
+the simulator changes what a seed means.
 
 Law of this file: options narrow where chance looks (a configuration, a kind of trouble); nothing
 here makes a rule misbehave.
@@ -68,9 +68,7 @@ def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
 
 def store(witnesses: Mapping[str, Mapping[str, Witness]], path: Path = STORED) -> None:
     """Write the file, one bug a line, in order."""
-    lines = [
-        f"  {msgspec.json.encode(bug).decode()}: {msgspec.json.encode(found, order='sorted').decode()}"
-        for bug, found in sorted(witnesses.items())
-    ]
+    text = msgspec.json.Encoder(order="sorted").encode
+    lines = [f'  "{bug}": {text(found).decode()}' for bug, found in sorted(witnesses.items())]
     body = ",\n".join(lines)
     path.write_text(f'{{"witnesses": {{\n{body}\n}}}}\n', encoding="utf-8")
