@@ -163,19 +163,27 @@ def simulate(**options: Any) -> int:
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("path", metavar="PATH", type=FOLDER)
 @click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
 @placed
 @shown
-def conform(**options: Any) -> int:
+def conform(path: Path, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
+
+    PATH is the folder of a campaign, or a file of JSON lines (.jsonl) with the steps of another
+    implementation; docs/foreign-traces.md says what stands in it.
 
     \b
     Example: kraftcheck conform runs/Z01
+    Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import campaign as work
+    if path.suffix == ".jsonl":
+        from kraftcheck import foreign
 
-    return work.conform(**options)
+        return foreign.conform(path, **options)
+    from kraftcheck import campaign
+
+    return campaign.conform(path, **options)
 
 
 # -- client histories
