@@ -30,10 +30,11 @@ from kraftcheck.judgement import Options, PageWriter
 from kraftcheck.judging import judge_file
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Screen, coloured
+from kraftcheck.terms import BESIDE, RECORDING
 from traces.formats import trace
 from traces.formats.detect import Unrecognised
 from traces.history import HistoryError
-from traces.report.history_words import printable
+from traces.report.history_words import duration, printable
 from traces.report.judged import Judged, Refused
 
 SKIPPED_LISTED = 5
@@ -127,8 +128,11 @@ def sources_of(path: Path) -> Iterator[Source]:
 
 
 def _below(folder: Path) -> Iterator[Source]:
+    beside = BESIDE if (folder / RECORDING).is_file() else ()
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         path = folder / entry.name
+        if entry.name in beside:
+            continue
         if entry.name.startswith(".") or (entry.is_dir() and entry.is_symlink()):
             continue
         if not entry.is_dir():
@@ -266,7 +270,7 @@ def _line(judged: Judged) -> str:
     if judged.runs is not None:
         what = f"{judged.runs:,} runs, {what}"
     if judged.promised and judged.model == "partition-log":
-        what = f"{judged.level or 'no level'}, promised {judged.promised}; {what}"
+        what = f"{judged.level or 'no level'}, promised {judged.promised}; {_stale(judged)}{what}"
     why = judged.reason or ""
     if judged.certificate is not None:
         why = judged.certificate.sentence
@@ -274,6 +278,15 @@ def _line(judged: Judged) -> str:
             why = f"{judged.certificate.key}: {why}"
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
+
+
+def _stale(judged: Judged) -> str:
+    """By how much the stalest read was stale: in time, and in records."""
+    if not judged.staleness:
+        return ""
+    delay = max(max(each.delays, default=0) for each in judged.staleness)
+    missed = max(max(each.missed, default=0) for each in judged.staleness)
+    return f"Δ {duration(delay, judged.unit)}, k {missed:,}; "
 
 
 def as_json(judged: Judged) -> dict[str, Any]:

@@ -197,12 +197,33 @@ FORMAT = click.option(
     help="How histories are written; auto looks into each file.",
 )
 PROMISED = (
+    click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
     click.option(
         "--at-least-once",
         is_flag=True,
         help="Producers are not idempotent: a retry may append again.",
     ),
+    click.option("--transactional", is_flag=True, help="Some producer is."),
+    click.option(
+        "--isolation",
+        type=click.Choice(["read_uncommitted", "read_committed"]),
+        help="Of consumers.",
+    ),
+    click.option(
+        "--reads",
+        type=click.Choice(["leader", "follower", "any"]),
+        help="From which replica; follower: each consumer from one.",
+    ),
+    click.option(
+        "--faults",
+        type=click.Choice(["none", "clean", "lossy", "unclean"]),
+        help="What went wrong: clean moves the leader and cuts the network, lossy loses what was"
+        " not flushed, unclean elects from outside the ISR.",
+    ),
+    click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
+    click.option("--min-insync-replicas", type=click.IntRange(1), help="Of the topic."),
 )
+"""Default to what is recorded beside the history, else to Kafka's own, with nothing gone wrong."""
 
 
 def promised(verb: Callable[..., int]) -> Callable[..., int]:

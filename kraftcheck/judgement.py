@@ -17,6 +17,8 @@ from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
 
 AUTO = "auto"
+TWO_SIDED = ("elr",)
+"""Options that are on, off, or not given."""
 
 
 class Options(NamedTuple):
@@ -71,6 +73,7 @@ def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
         "indeterminate": outcomes.count(INDETERMINATE),
         "failed": outcomes.count(FAIL),
         "processes": len({operation.process for operation in history.operations}),
+        "unit": history.time_unit,
         "command": command(history.source, options),
     }
 
@@ -89,6 +92,8 @@ def command(source: str, options: Options) -> str:
     for name, value in options.configuration.items():
         if value is True:
             words.append(f"--{name.replace('_', '-')}")
+        elif value is False and name in TWO_SIDED:
+            words.append(f"--no-{name.replace('_', '-')}")
         elif value not in (None, False):
             words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--html", "pages"])

@@ -26,6 +26,32 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
 
 
+class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
+    """All findings of one kind, by Jepsen's name. The first certificate is the smallest."""
+
+    name: str
+    count: int
+    allowed: bool
+    """Whether the configuration allows it."""
+    reason: str
+    """Why it is allowed, or what it breaks."""
+    certificates: tuple[Certificate, ...] = ()
+
+
+class Staleness(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the reads of one partition lagged behind what was acknowledged.
+
+    reads: how many there were. delays: of each stale one, for how long at least the first record
+    that it missed had been there, in the history's unit (Jepsen's realtime lag). missed: of each
+    stale one, how many records it missed.
+    """
+
+    key: str | None
+    reads: int
+    delays: tuple[int, ...]
+    missed: tuple[int, ...]
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of one object's history by one model.
 

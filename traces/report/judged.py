@@ -8,33 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
+from traces.checkers.verdict import Anomaly as Anomaly
 from traces.checkers.verdict import Certificate
-
-
-class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
-    """All findings of one kind, by Jepsen's name. The first certificate is the smallest."""
-
-    name: str
-    count: int
-    allowed: bool
-    """Whether the configuration allows it."""
-    reason: str
-    """Why it is allowed, or what it breaks."""
-    certificates: tuple[Certificate, ...] = ()
-
-
-class Staleness(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the reads of one partition lagged behind what was acknowledged.
-
-    reads: how many there were. delays: of each stale one, for how long at least the first record
-    that it missed had been there, in the history's unit (Jepsen's realtime lag). missed: of each
-    stale one, how many records it missed.
-    """
-
-    key: str | None
-    reads: int
-    delays: tuple[int, ...]
-    missed: tuple[int, ...]
+from traces.checkers.verdict import Staleness as Staleness
 
 
 class Object(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +49,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     indeterminate: int = 0
     failed: int = 0
     processes: int = 0
+    unit: str = "event"
+    """Of times: 'ns', 'us', or 'event' where the history has an order only."""
     runs: int | None = None
     objects: tuple[Object, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()

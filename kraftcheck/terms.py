@@ -1,0 +1,167 @@
+"""What was promised to the clients of a history, and how that is known.
+
+A file `recording.json` beside a history says how its cluster was configured and what went wrong
+(`kraftcheck record` writes it; so may anybody). Options of the command line go before it. What
+neither says is taken from the history (who subscribes, who reads what it appends), and the rest is
+Kafka's defaults, with nothing gone wrong: the strongest promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from kraftcheck.judgement import Options
+from reference.core.promises import (
+    ANYTHING_CLEAN,
+    NOTHING,
+    Configuration,
+    Envelope,
+    Promise,
+    promised,
+    unseen,
+)
+from traces.checkers import log
+from traces.checkers.check import configuration_in
+from traces.history import History
+
+RECORDING: Final = "recording.json"
+BESIDE: Final = frozenset({RECORDING, "metadata.jsonl"})
+"""Files of a recording that are no histories."""
+
+FAULTS: Final[Mapping[str, Envelope]] = {
+    "none": NOTHING,
+    "clean": ANYTHING_CLEAN,
+    "lossy": msgspec.structs.replace(ANYTHING_CLEAN, lossy=1),
+    "unclean": msgspec.structs.replace(ANYTHING_CLEAN, unclean_moves=1),
+}
+"""What may be said to have gone wrong, each with all that stands before it."""
+
+
+class Terms(NamedTuple):
+    """What a history is held against.
+
+    gaps: whether offsets may hold what no client wrote. complete: whether everything was read in
+    the end. assumed: configuration and envelope in words, for the reader.
+    """
+
+    promise: Promise
+    gaps: bool
+    complete: bool
+    assumed: dict[str, str]
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a `recording.json`, what promises depend on. envelope_is: 'assumed', or how it is known.
+
+    complete: whether the final read reached every end.
+    """
+
+    configuration: Configuration
+    envelope: Envelope = ANYTHING_CLEAN
+    envelope_is: str = "assumed"
+    complete: bool = False
+
+
+def recorded_beside(path: Path) -> Recorded | None:
+    """What is recorded beside a history. Raises BadInput: damaged."""
+    place = path.parent / RECORDING
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=Recorded)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BadInput(f"{place}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"{place}: damaged: {error}") from None
+
+
+def terms_of(path: Path, history: History, options: Options) -> Terms:
+    """Raises BadInput: a damaged recording, or numbers of replicas that cannot be."""
+    beside = recorded_beside(path)
+    given = {name: value for name, value in options.configuration.items() if value is not None}
+    if beside is None:
+        configuration, envelope = configuration_in(history), NOTHING
+    else:
+        configuration, envelope = beside.configuration, beside.envelope
+        if beside.envelope_is == "assumed":
+            envelope = unseen(configuration)
+    configuration = _with(configuration, given)
+    envelope = FAULTS[given["faults"]] if "faults" in given else envelope
+    try:
+        promise = promised(configuration, envelope)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    gaps = configuration.transactions or log.gaps_in(history)
+    assumed = in_words(configuration)
+    assumed["what went wrong"] = _went_wrong(envelope)
+    assumed["offsets that nobody is known to have written"] = "control records" if gaps else "none"
+    assumed["known from"] = _known(beside, given)
+    return Terms(promise, gaps, beside is not None and beside.complete, assumed)
+
+
+def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
+    """The configuration with what the command line says."""
+    changed: dict[str, Any] = {
+        field: given[name]
+        for name, field in (
+            ("acks", "acks"),
+            ("isolation", "isolation"),
+            ("reads", "reads_from"),
+            ("elr", "elr"),
+            ("min_insync_replicas", "min_insync_replicas"),
+        )
+        if name in given
+    }
+    if given.get("at_least_once"):
+        changed |= {"idempotence": False, "retries": True}
+    if given.get("transactional"):
+        changed["transactions"] = True
+    found = msgspec.structs.replace(configuration, **changed)
+    return msgspec.structs.replace(
+        found, replication_factor=max(found.replication_factor, found.min_insync_replicas)
+    )
+
+
+def _known(beside: Recorded | None, given: Mapping[str, Any]) -> str:
+    said = [name.replace("_", "-") for name, value in given.items() if value is not False]
+    words = [f"--{name}" for name in said]
+    if beside is not None:
+        words.append(f"{RECORDING} (what went wrong: {beside.envelope_is})")
+    return ", ".join(words) or "nothing: Kafka's defaults are assumed, and that nothing went wrong"
+
+
+def in_words(configuration: Configuration) -> dict[str, str]:
+    """A configuration for the reader."""
+    c = configuration
+    if c.log == "metadata":
+        return {"log": "the metadata log", "reads": f"from {c.reads_from} replica"}
+    producers = "idempotent" if c.idempotence else "at least once" if c.retries else "no retries"
+    return {
+        "acks": c.acks,
+        "producers": f"{producers}{', transactional' if c.transactions else ''}",
+        "isolation": c.isolation,
+        "reads": f"from {'any replica' if c.reads_from == 'any' else f'the {c.reads_from}'}",
+        "consumers": c.consumers,
+        "a process reads what it appends": "yes" if c.one_client else "no",
+        "min.insync.replicas": f"{c.min_insync_replicas} of {c.replication_factor}",
+        "eligible leader replicas": "on" if c.elr else "off",
+    }
+
+
+def _went_wrong(envelope: Envelope) -> str:
+    counted = (
+        (envelope.leader_moves, "moves of the leader"),
+        (envelope.unclean_moves, "unclean elections"),
+        (envelope.lossy, "replicas lost records"),
+        (envelope.disks_lost, "replicas lost their disk"),
+        (envelope.network_partitions, "network partitions"),
+    )
+    words = [f"{number} {what}" for number, what in counted if number]
+    words += ["an old leader beside the new one"] if envelope.zombie else []
+    words += ["producers were forgotten"] if envelope.expired else []
+    return ", ".join(words) or "nothing"

@@ -1,0 +1,271 @@
+"""Partition logs against what was promised to their clients, in columns.
+
+A log breaks its promise when the level that holds is weaker than the promised one, or when an
+anomaly happened that no row of the table of promises allows (reference/core/promises.py). A level
+that is only an upper bound, because the history leaves open who wrote what, is enough to refuse a
+history and never to pass it. Who wants to judge one history asks check.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from reference.core.promises import Level, Promise
+from traces.checkers import log
+from traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
+from traces.checkers.certificates import certificate_of
+from traces.checkers.columns import Flags, LogBatch
+from traces.checkers.levels import levels_of, staleness
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly, Certificate, Staleness
+
+EXAMPLES_MAX: Final = 5
+"""Certificates of each anomaly."""
+UNSEEN: Final = "unseen"
+NOTHING_PROMISED: Final = "nothing"
+
+
+def name_of(level: Level) -> str:
+    """A level as options and reports name it: ordered-sequential."""
+    return level.name.lower().replace("_", "-")
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one object: a topic-partition, a key of a map, or all there is.
+
+    level: that held, by name; None where it is not known. certificate: the smallest evidence
+    against it. reason: why it is unknown.
+    """
+
+    key: str | None
+    verdict: str
+    operations: int
+    level: str | None = None
+    certificate: Certificate | None = None
+    reason: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on a history. Printed, it says in a few lines what an engineer wants to know.
+
+    verdict: holds, violated or unknown (which is no pass). level: the weakest that held for any
+    part, by name; None where it is not known. promised: the level that it is held against; because:
+    why not more. parts: each by itself. anomalies: of partition logs, whether allowed or not.
+    staleness: of each partition with reads that missed something.
+    """
+
+    verdict: str
+    model: str
+    level: str | None
+    promised: str
+    because: str = ""
+    parts: tuple[Part, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    staleness: tuple[Staleness, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict == HOLDS
+
+    def __str__(self) -> str:
+        held = self.level or "not known"
+        lines = [f"{self.verdict}: held {held}, promised {self.promised}"]
+        lines[0] += f" ({self.because})" if self.because else ""
+        for part in self.parts:
+            place = "" if part.key is None else f"{part.key}: "
+            if part.certificate is not None:
+                among = ", ".join(str(each) for each in part.certificate.operations)
+                lines.append(f"{place}{part.certificate.sentence} [operations {among}]")
+            elif part.reason is not None:
+                lines.append(f"{place}{part.reason}")
+        for each in self.anomalies:
+            fine = "allowed" if each.allowed else "NOT ALLOWED"
+            lines.append(f"{each.name} ({each.count}): {fine}: {each.reason}")
+        return "\n".join(lines)
+
+
+def worst(verdicts: Sequence[str]) -> str:
+    return next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
+
+
+def assess(
+    batch: LogBatch,
+    promises: Sequence[Promise],
+    *,
+    level: Level | None = None,
+    gaps: bool = False,
+    complete: bool = False,
+) -> Assessment:
+    """Each segment against its promise.
+
+    level: to be held against in place of all promises; then anomalies are told and do not count.
+    gaps, complete: as of `check_history`. Where one promise allows copies, all segments are judged
+    as at-least-once; copies are anomalies all the same. Raises ValueError: a promise is missing.
+    """
+    if len(promises) != batch.segments:
+        raise ValueError(f"{len(promises)} promises for {batch.segments} partitions")
+    loose = any(not (each.exactly_once or each.nothing) for each in promises)
+    found = log.judge(batch, at_least_once=loose, gaps=gaps)
+    return Assessment(found, promises, level, complete)
+
+
+class Assessment:
+    """A judged batch against its promises. violated: of each segment, whether it breaks its own."""
+
+    def __init__(
+        self,
+        found: log.Judgement,
+        promises: Sequence[Promise],
+        level: Level | None,
+        complete: bool,
+    ) -> None:
+        self.found, self.promises, self.level, self.complete = found, promises, level, complete
+        self.levels = levels_of(found)
+        subscribed = any("group" in each.rows for each in promises)
+        self.anomalies: Anomalies = anomalies_of(found, subscribed=subscribed)
+        wanted = [level if level is not None else each.level for each in promises]
+        self.wanted = np.array([int(each) for each in wanted], np.int64)
+        self.violated: Flags = self.levels.held < self.wanted
+        self.forbidden: dict[str, Flags] = {}
+        for name in self.anomalies.names:
+            self.forbidden[name] = self._forbidden(name)
+            if level is None:
+                self.violated |= self.forbidden[name]
+
+    def _forbidden(self, name: str) -> Flags:
+        """The segments in which an anomaly happened that they do not allow."""
+        happened: Flags = self.anomalies.counts(name) > 0
+        if self.level is not None:
+            return happened & self.violated
+        if name == UNSEEN and not self.complete:
+            return np.zeros(len(happened), bool)
+        for segment in np.flatnonzero(happened).tolist():
+            happened[segment] = not self.promises[segment].allows(name)
+        return happened
+
+    @property
+    def segments(self) -> range:
+        return range(self.found.batch.segments)
+
+    def exact(self, segment: int) -> bool:
+        """Whether the level that holds is known, as far as the promise asks for it."""
+        records = self.found.records
+        if self.wanted[segment] <= Level.CONSISTENT_PREFIX:
+            # An append without a place may be lost; only who wrote what must be known.
+            operations = self.found.batch.operations[segment] > 0
+            return bool(operations) and not records.ambiguous[segment]
+        return bool(self.levels.exact[segment])
+
+    def verdict(self, segment: int) -> str:
+        if self.violated[segment]:
+            return VIOLATED
+        if self._nothing(segment):
+            return HOLDS
+        return HOLDS if self.exact(segment) else UNKNOWN
+
+    def _nothing(self, segment: int) -> bool:
+        return self.level is None and self.promises[segment].nothing
+
+    def promised(self, segment: int) -> str:
+        if self._nothing(segment):
+            return NOTHING_PROMISED
+        return name_of(Level(int(self.wanted[segment])))
+
+    def because(self, segment: int) -> str:
+        if self.level is not None:
+            return "this level was asked for"
+        return self.promises[segment].because
+
+    def certificate(self, segment: int) -> Certificate | None:
+        """The smallest evidence against a segment: of the gravest anomaly that is not allowed."""
+        if not self.violated[segment]:
+            return None
+        for name in self.anomalies.names:
+            if self.forbidden[name][segment]:
+                examples = islice(self.anomalies.certificates(name, segment), EXAMPLES_MAX)
+                return min(examples, key=lambda each: len(each.operations))
+        return certificate_of(self.found, segment)
+
+    def part(self, segment: int) -> Part:
+        verdict = self.verdict(segment)
+        undecided = self.found.reason(segment) or "who wrote what is open"
+        level = self.levels.level(segment)
+        return Part(
+            key=self.found.batch.label(segment),
+            verdict=verdict,
+            operations=int(self.found.batch.operations[segment]),
+            level=name_of(level) if self.levels.exact[segment] else None,
+            certificate=self.certificate(segment),
+            reason=undecided if verdict == UNKNOWN else None,
+        )
+
+    def report(self) -> Report:
+        """All segments as one history, whose parts have been promised the same."""
+        parts = tuple(self.part(segment) for segment in self.segments)
+        exact = bool(self.levels.exact.all())
+        return Report(
+            verdict=worst([each.verdict for each in parts]),
+            model=log.MODEL,
+            level=name_of(Level(int(self.levels.held.min()))) if exact else None,
+            promised=self.promised(0),
+            because=self.because(0),
+            parts=parts,
+            anomalies=tuple(self.told()),
+            staleness=tuple(self.staleness()),
+        )
+
+    def told(self) -> Iterator[Anomaly]:
+        """The anomalies of all segments, the gravest first, those that are not allowed before."""
+        found = [self._told(name) for name in self.anomalies.names]
+        yield from (each for each in found if not each.allowed)
+        yield from (each for each in found if each.allowed)
+
+    def _told(self, name: str) -> Anomaly:
+        counts, forbidden = self.anomalies.counts(name), self.forbidden[name]
+        allowed = not forbidden.any()
+        # Of those that are not allowed first.
+        happened = np.flatnonzero(forbidden if not allowed else counts > 0).tolist()
+        examples = (
+            each for segment in happened for each in self.anomalies.certificates(name, segment)
+        )
+        listed = sorted(islice(examples, EXAMPLES_MAX), key=lambda each: len(each.operations))
+        return Anomaly(
+            name=name,
+            count=int(counts.sum()),
+            allowed=allowed,
+            reason=self._reason(name, happened[0], allowed),
+            certificates=tuple(listed),
+        )
+
+    def _reason(self, name: str, segment: int, allowed: bool) -> str:
+        meaning = JEPSEN.get(name) or OURS[name]
+        promise = self.promises[segment]
+        if self.level is not None:
+            how = "holds in spite of it" if allowed else "does not hold"
+            return f"{meaning}; {name_of(self.level)} {how}"
+        if not allowed:
+            return f"{meaning}; nothing allows it here"
+        if name == UNSEEN and not promise.allows(name):
+            return f"{meaning}; inconclusive: it is not known that everything was read in the end"
+        return f"{meaning}; {promise.allowed.get(name, promise.because)}"
+
+    def staleness(self) -> Iterator[Staleness]:
+        """Of each segment with stale reads, how stale they were."""
+        rows = staleness(self.found)
+        # Rows are in the order of their segments.
+        ends = np.searchsorted(rows.segment, np.arange(self.found.batch.segments + 1)).tolist()
+        for segment in self.segments:
+            begin, end = ends[segment], ends[segment + 1]
+            lag, missed = rows.lag[begin:end], rows.missed[begin:end]
+            stale = missed > 0
+            if stale.any():
+                yield Staleness(
+                    key=self.found.batch.label(segment),
+                    reads=end - begin,
+                    delays=tuple(lag[stale].tolist()),
+                    missed=tuple(missed[stale].tolist()),
+                )

@@ -1,0 +1,120 @@
+"""Is a history as consistent as its clients were promised? The checker as a library.
+
+    report = check_history(history)
+    assert report.holds, report
+
+Partition logs are held against the table of promises (assessment.py); other models to
+linearizability, by search (search.py). To judge many logs at once, in columns: `assess`.
+"""
+
+from __future__ import annotations
+
+from reference.core.promises import NOTHING, Configuration, Envelope, Level, Promise, promised
+from traces.checkers import log, models, search
+from traces.checkers.assessment import Part, Report, assess, name_of, worst
+from traces.checkers.columns import from_history
+from traces.checkers.models import Model
+from traces.checkers.verdict import HOLDS, Verdict
+from traces.history import History
+
+
+def check_history(
+    history: History,
+    *,
+    model: str | Model | None = None,
+    configuration: Configuration | None = None,
+    envelope: Envelope = NOTHING,
+    level: Level | None = None,
+    gaps: bool | None = None,
+    complete: bool = False,
+    budget_s: float = 60.0,
+) -> Report:
+    """Whether what the clients were told is as consistent as was promised to them.
+
+    model: by name, or one of your own; None: the one that the history implies.
+
+    Of partition logs. configuration, envelope: what the promise depends on; without, the most is
+    promised: acks of all, reads from a leader that does not change. level: to be held against in
+    place of that promise. gaps: whether offsets that nobody touched are explained (control
+    records); None: told by the history. complete: at the end everything was read, so that what
+    nobody has seen is lost.
+
+    Of other models. budget_s: for the search on each object, which then is unknown.
+
+    Raises ValueError: no model fits the operations, or there are none on a log. HistoryError: an
+    operation that the model does not have. KeyError: no model of this name.
+    """
+    chosen = history.model if model is None else model
+    if chosen is None:
+        raise ValueError("no model is known by these operations: name one")
+    if chosen == log.MODEL:
+        configuration = configuration or configuration_in(history)
+        if gaps is None:
+            gaps = configuration.transactions or log.gaps_in(history)
+        promise = promised(configuration, envelope)
+        return check_log(history, promise, level=level, gaps=gaps, complete=complete)
+    chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
+    return _searched(history, chosen, budget_s)
+
+
+def check_log(
+    history: History,
+    promise: Promise,
+    *,
+    level: Level | None = None,
+    gaps: bool = False,
+    complete: bool = False,
+) -> Report:
+    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations."""
+    batch = from_history(history)
+    promises = [promise] * batch.segments
+    return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
+
+
+def configuration_in(history: History) -> Configuration:
+    """The defaults, as far as the history itself does not say otherwise.
+
+    Whether consumers subscribe, and whether some process reads what it appends.
+    """
+    appending, reading, subscribed = set(), set(), False
+    for each in history.operations:
+        if each.f == "append":
+            appending.add((each.process, each.key))
+        elif each.f in ("fetch", "latest"):
+            reading.add((each.process, each.key))
+        subscribed = subscribed or each.f == "subscribe"
+    return Configuration(
+        consumers="subscribe" if subscribed else "assign",
+        one_client=not appending.isdisjoint(reading),
+    )
+
+
+# -- Other models
+
+
+def _searched(history: History, model: Model, budget_s: float) -> Report:
+    verdicts = search.check(history, model, search.Limits(seconds=budget_s))
+    linearizable = name_of(Level.LINEARIZABLE)
+    counts: dict[str | None, int] = {}
+    for operation in history.operations:
+        counts[operation.key] = counts.get(operation.key, 0) + 1
+    parts = tuple(_part(each, counts, len(history.operations), linearizable) for each in verdicts)
+    verdict = worst([each.verdict for each in parts])
+    return Report(
+        verdict=verdict,
+        model=model.name,
+        level=linearizable if verdict == HOLDS else None,
+        promised=linearizable,
+        parts=parts,
+    )
+
+
+def _part(found: Verdict, counts: dict[str | None, int], whole: int, level: str) -> Part:
+    return Part(
+        key=found.key,
+        verdict=found.verdict,
+        operations=counts.get(found.key, whole),
+        level=level if found.verdict == HOLDS else None,
+        certificate=found.certificate,
+        reason=found.reason,
+    )
