@@ -13,7 +13,7 @@ from traces.checkers.verdict import HOLDS, VIOLATED
 LENGTHS: Final = (1_000, 10_000, 100_000, 1_000_000)
 CONCURRENCIES: Final = (5, 10, 30)
 UNKNOWN_SHARE: Final = 0.01
-_RUNS: Final = {1_000: 10, 10_000: 2}
+_RUNS: Final = {1_000: 100, 10_000: 10}
 """Of how many histories a case consists; of those not named, of one."""
 _APPEND, _READ, _NOTHING = 0, 1, -1
 

@@ -69,7 +69,8 @@ class Records(NamedTuple):
     append that it is known to come from, or -1. begin, end: its window (BEFORE, ENDLESS: a hole).
     offset: of each slot. append_slot: of each append, its record's slot or -1. copies: slots that
     hold a value which another slot holds by right. low, high: of each read, see above (high =
-    slots: none). judged: reads that were answered. a_begin ...: shifted times of all rows.
+    slots: none). judged: reads that were answered. saw: rows of reads that prove a record there,
+    in no order. a_begin ...: shifted times of all rows.
     spare: appends whose record was not seen. ambiguous: segments in which owners had to be guessed;
     windows there are as wide as any guess makes them. e_read, e_slot: of each record that was read.
     overfull: segments with more holes than appends could fill.
@@ -88,6 +89,7 @@ class Records(NamedTuple):
     low: Ints
     high: Ints
     judged: Flags
+    saw: Ints
     a_begin: Ints
     a_end: Ints
     r_begin: Ints
@@ -494,8 +496,11 @@ class _Work:
         if len(empty):
             self.high[empty] = self.near(r.segment.take(empty), r.start.take(empty))
         told = indices(self.judged & (r.end >= 0))
+        self.saw = full
         if len(told):
             self._told(told)
+            # A log whose end was told is not empty, unless that is its first slot.
+            self.saw = indices(self.low > base)
 
     def _inside(self) -> None:
         """Within a fetch, record follows record."""
@@ -625,6 +630,7 @@ class _Work:
             low=self.low,
             high=self.high,
             judged=self.judged,
+            saw=self.saw,
             a_begin=self.a_begin,
             a_end=self.a_end,
             r_begin=self.r_begin,

@@ -41,11 +41,9 @@ class Scan:
         records = self._records
         ceiling = records.end
         if self._reads_end:
-            base = records.base[records.batch.reads.segment]
-            some = indices(records.judged & (records.low > base))
-            if len(some):
-                ceiling = ceiling.copy()
-                np.minimum.at(ceiling, records.low[some] - 1, records.r_end[some])
+            ceiling = ceiling.copy()
+            last = records.low.take(records.saw) - 1
+            np.minimum.at(ceiling, last, records.r_end.take(records.saw))
         return np.minimum.accumulate(ceiling[::-1])[::-1]
 
 

@@ -15,6 +15,7 @@ type row struct {
 type logHistory struct {
 	model      porcupine.Model
 	operations []porcupine.Operation
+	over       *deadline
 }
 
 // The smallest state that a log can have: its length. Which value stands at which offset is told by
@@ -38,7 +39,11 @@ func prepared(rows []row) logHistory {
 		held[each.Offset] = true
 		places[each.Value] = each.Offset
 	}
+	over := &deadline{}
 	step := func(state, input, output interface{}) (bool, interface{}) {
+		if over.yet() {
+			return false, state
+		}
 		length, asked := state.(int64), input.(*row)
 		if asked.Kind != kindAppend {
 			there := asked.Value != nothing
@@ -63,5 +68,5 @@ func prepared(rows []row) logHistory {
 		Init: func() interface{} { return int64(0) },
 		Step: step,
 	}
-	return logHistory{model, operations}
+	return logHistory{model, operations, over}
 }
