@@ -34,9 +34,9 @@ invariant does not tell voters apart, so all other pairs are renamings of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from time import monotonic
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import z3
 
@@ -50,6 +50,8 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, ROLES, Constants, Row, initial_row
+from reference.proofs.obligations import IMPLIES as IMPLIES
+from reference.proofs.obligations import Obligation as Obligation
 from reference.proofs.relation import (
     Case,
     cases,
@@ -60,8 +62,6 @@ from reference.proofs.relation import (
 from reference.proofs.symbolic import Cache, Unknown, bits_of, term_of, truth_of
 
 PROPERTIES: Final = ("ElectionSafety", "VoteOnce")
-IMPLIES: Final = "the invariant implies "
-Status = Literal["proved", "failed", "unknown"]
 _CANDIDATE, _LEADER, _FOLLOWER, _RESIGNED = (
     ROLES.index(role) for role in ("Candidate", "Leader", "Follower", "Resigned")
 )
@@ -244,22 +244,6 @@ def election_safety(system: System) -> z3.BoolRef:
             if a < b
         ]
     )
-
-
-@dataclass
-class Obligation:
-    """name: what is to be shown. status. seconds: the solver's and the paths'. paths: how many were
-    looked at. broken: the part that fails, if one does; state: the counterexample to induction, in
-    readable lines; reason: why it is unknown.
-    """
-
-    name: str
-    status: Status = "proved"
-    seconds: float = 0.0
-    paths: int = 0
-    broken: str = ""
-    state: list[str] = field(default_factory=list)
-    reason: str = ""
 
 
 def any_system(constants: Constants, acting: Mapping[int, RowTerms]) -> System:

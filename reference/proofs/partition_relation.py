@@ -84,6 +84,7 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 ANSWERS: Final = (
     *("NONE", "NOT_CONTROLLER", "FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION"),
     *("INVALID_REQUEST", "INELIGIBLE_REPLICA", "STALE_BROKER_EPOCH", "NEW_LEADER_ELECTED"),
+    *("OPERATION_NOT_ATTEMPTED", "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"),
 )
 FETCH_ERRORS: Final = (
     *("NONE", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER"),
@@ -395,6 +396,7 @@ class SymbolicBroker(BrokerHandlers):
         if self._answered:
             epoch, log = term_of(row.leader_epoch), _log(row)
             shared = least(log.match, prefix_of(epoch))
+            assume(term_of(offset) >= 0)
             assume(z3.Implies(epoch == WATCHED, term_of(offset) >= log.match))
             assume(z3.Implies(epoch > WATCHED, term_of(offset) >= shared))
         return super().truncate_to(row, offset)
@@ -507,7 +509,7 @@ class PartitionCases:
         for path in found:
             made, appended = path.result
             if made is not None:
-                yield Case(action, n, path.condition, *made, appended)
+                yield Case(action, n, [*given, *path.condition], *made, appended)
 
 
 # --- Messages.
