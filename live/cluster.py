@@ -31,7 +31,7 @@ STARTED = "Kafka Server started"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
 BROKER_PORT, CONTROLLER_PORT = 29090, 19090
-START_SECONDS, STOP_SECONDS = 60.0, 30.0
+START_SECONDS, STOP_SECONDS, TOOL_SECONDS = 60.0, 30.0, 180.0
 SESSION_MS, LAG_MS = 9000, 30000
 """Kafka's own broker.session.timeout.ms and replica.lag.time.max.ms."""
 
@@ -294,13 +294,13 @@ class Cluster:
         )
 
     def run_tool(self, host: str, main: str, *arguments: str) -> str:
-        """As `tool`, to its end. Raises ClusterError: it failed, or took over 90 seconds."""
+        """As `tool`, to its end. Raises ClusterError: it failed, or took over three minutes."""
         process = self.tool(host, main, *arguments)
         try:
-            output, _ = process.communicate(timeout=90)
+            output, _ = process.communicate(timeout=TOOL_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            raise ClusterError(f"{main}: no answer after 90 seconds") from None
+            raise ClusterError(f"{main}: no answer after {TOOL_SECONDS:.0f} seconds") from None
         if process.returncode:
             raise ClusterError(f"{main}: {' '.join(output.split())[:300]}")
         return output

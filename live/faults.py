@@ -26,6 +26,9 @@ and loses what was not flushed. These two need controllers apart.
 DOWN = ("kill", "power", "last", "last-power")
 """Faults by which a broker is gone at once; one that is stopped hands its partitions on alive."""
 
+DATA_LOSS = ("power", "last", "last-power")
+"""Of no use but to who leads."""
+
 LEADER_SHARE = 0.6
 """How often the victim is who leads the topic: faults of others have less to tell."""
 
@@ -127,7 +130,7 @@ def disturb(
     draw = random.Random(seed)
     while not done.wait(draw.uniform(2.0, 6.0)):
         kind, share, victim = draw.choice(kinds), draw.random(), draw.choice(names)
-        if share < LEADER_SHARE:
+        if share < LEADER_SHARE or kind in DATA_LOSS:
             victim = leader() or victim
         nemesis.start(kind, victim)
         lasts = session * draw.uniform(0.4, 2.0)

@@ -1,0 +1,103 @@
+"""Histories of real Apache Kafka, recorded under faults, against what each is promised.
+
+`experiments/samples.py` records them again. Here no Kafka is needed.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from experiments.samples import DATA, SAMPLES
+from kraftcheck.judgement import Options
+from kraftcheck.judging import judge_file
+from live import facts, metadata
+from live.recording import HISTORY, RECORDING, Recording
+from reference.core.promises import Configuration, Envelope, Level, Promise, level_named, promised
+from traces.report.judged import Judged
+
+HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def told(folder: Path) -> Recording:
+    return msgspec.json.decode((folder / RECORDING).read_bytes(), type=Recording)
+
+
+def promise_of(recording: Recording) -> Promise:
+    configuration = msgspec.convert(recording.configuration, Configuration)
+    return promised(configuration, msgspec.convert(recording.envelope, Envelope))
+
+
+def judged(folder: Path, level: Level) -> Judged:
+    return judge_file(folder / HISTORY, Options(level=level.name))
+
+
+def test_a_sample_is_complete_and_its_faults_are_in_it(sample: Path) -> None:
+    recording = told(sample)
+    assert recording.complete
+    assert recording.kafka is not None
+    assert {fault.kind for fault in recording.faults} == set(recording.plan.faults)
+    assert recording.lines == len((sample / HISTORY).read_bytes().splitlines())
+
+
+def test_what_happened_is_in_the_metadata_log(sample: Path) -> None:
+    recording = told(sample)
+    moves = facts.moves_of(recording.plan.topic, metadata.read(sample / metadata.METADATA))
+    assert sum(not move.unclean for move in moves) == recording.envelope["leader_moves"]
+    assert sum(move.unclean for move in moves) == recording.envelope["unclean_moves"]
+
+
+def test_kafka_keeps_its_promise_and_a_liar_does_not(sample: Path) -> None:
+    recording = told(sample)
+    promise = promise_of(recording)
+    verdict = judged(sample, promise.level)
+    if recording.plan.topic.startswith("proxy"):
+        assert verdict.verdict == "violated"
+        assert verdict.certificate is not None
+    else:
+        assert verdict.verdict == "holds", verdict.certificate
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_defaults_promise_something_and_leaders_moved(name: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    recording = told(tmp_path)
+    promise = promise_of(recording)
+    assert recording.envelope["leader_moves"] > 0
+    assert promise.durable and promise.ordered and promise.exactly_once and not promise.nothing
+    assert judged(tmp_path, promise.level).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("acks-one-partition", "inconsistent-offsets"),
+        ("unclean-last", "inconsistent-offsets"),
+        ("min-isr-1-last-power", "inconsistent-offsets"),
+        ("proxy-drop", "inconsistent-offsets"),
+        ("proxy-double", "duplicate"),
+    ],
+)
+def test_weak_configurations_show_the_expected_anomaly(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    verdict = judged(tmp_path, Level.LINEARIZABLE)
+    assert verdict.verdict == "violated"
+    assert verdict.certificate is not None
+    assert verdict.certificate.kind == kind
+    assert len(verdict.certificate.operations) <= 2
+    assert verdict.level is not None and level_named(verdict.level) < Level.LINEARIZABLE
