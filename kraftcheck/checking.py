@@ -40,6 +40,8 @@ from traces.report.judged import Judged, Refused
 SKIPPED_LISTED = 5
 RUNS_LISTED = 10
 """Of a trace, so many runs get a line of their own on a terminal."""
+ALLOWED_LISTED = 4
+"""Of the anomalies that are allowed, so many kinds are named on a terminal."""
 SMALL_BYTES = 1 << 20
 HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
@@ -271,13 +273,21 @@ def _line(judged: Judged) -> str:
         what = f"{judged.runs:,} runs, {what}"
     if judged.promised and judged.model == "partition-log":
         what = f"{judged.level or 'no level'}, promised {judged.promised}; {_stale(judged)}{what}"
-    why = judged.reason or ""
+    why = judged.reason or _in_spite(judged)
     if judged.certificate is not None:
         why = judged.certificate.sentence
         if judged.certificate.key is not None:
             why = f"{judged.certificate.key}: {why}"
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
+
+
+def _in_spite(judged: Judged) -> str:
+    """What happened in a history that holds all the same."""
+    allowed = [f"{each.name} {each.count:,}" for each in judged.anomalies if each.allowed]
+    more = f" and {len(allowed) - ALLOWED_LISTED} kinds more" * (len(allowed) > ALLOWED_LISTED)
+    said = f"allowed: {', '.join(allowed[:ALLOWED_LISTED])}{more}" if allowed else ""
+    return f"{said}; {judged.because}" if said and judged.because else said
 
 
 def _stale(judged: Judged) -> str:

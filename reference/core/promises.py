@@ -160,7 +160,8 @@ _BACK: Final = ("stale-read", "session-regress")
 _FORKED: Final = (
     *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
-    *("stale-read", "session-regress", "future-read", "hole", "unplaced-append"),
+    *("stale-read", "session-regress", "start-regress", "future-read", "hole"),
+    "unplaced-append",
 )
 """What comes of acknowledged offsets that are used again. What was read stays as it was read."""
 
@@ -242,10 +243,10 @@ TABLE: Final[tuple[Row, ...]] = (
         "the leader moved (from the ISR or ELR)",
         lambda c, e: e.leader_moves > 0 and c.acks == "all",
         "a new leader has every committed record, but learns how far that is from its followers: "
-        "until then a fetch finds nothing there",
-        "P20, P21; KIP-207 covers latest only",
+        "until then a fetch finds nothing there; it may not have deleted as much either",
+        "P20, P21; KIP-207 covers latest only; S9",
         level=Level.ORDERED_SEQUENTIAL,
-        allows=_STALE,
+        allows=(*_STALE, "start-regress"),
     ),
     Row(
         "moved-own",
@@ -264,7 +265,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "consumer may come to it from the new one",
         "P20; KIP-320 compares epochs only where the client sends one",
         level=Level.DURABLE_PREFIX,
-        allows=_BACK,
+        allows=(*_BACK, "start-regress"),
     ),
     Row(
         "follower",

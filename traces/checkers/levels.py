@@ -13,9 +13,10 @@ operations bound each other: the log itself, each process's own order, or real t
     1 consistent prefix     the same, but what was acknowledged and never read may be missing
     0 divergent             an offset with two values, a value nobody sent, or an aborted read
 
-Two definitions go beyond that table. The log's start is compared in real time at level 7 only;
-below, each process by itself must not see it go back (replicas apply retention on their own,
-KIP-392). A copy of a record (`duplicate`) costs level 7 only: delivery is judged apart from order.
+Three definitions go beyond that table. The log's start is compared at level 7 only: replicas delete
+on their own, so that it may go back below, which is the anomaly start-regress. The end that comes
+along with a fetch is nothing that a session knows (sessions.py). A copy of a record (`duplicate`)
+costs level 7 only: delivery is judged apart from order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
 from traces.checkers.records import ENDLESS, Records
 from traces.checkers.scans import Scan
-from traces.checkers.sessions import sessions, starts_back
+from traces.checkers.sessions import sessions
 
 
 class Staleness(NamedTuple):
@@ -80,7 +81,6 @@ def levels_of(
             (_disordered(records, appends), Level.SEQUENTIAL),
             (_unfilled(records, appends, lowest), Level.SEQUENTIAL),
             (_flags(own.segment, segments), Level.DURABLE_PREFIX),
-            (starts_back(records), Level.DURABLE_PREFIX),
             (_unfilled(records, _timeless(records), lowest), Level.DURABLE_PREFIX),
             (_unfilled(records, _timeless(records), None), Level.DIVERGENT),
             (records.overfull, Level.DIVERGENT),

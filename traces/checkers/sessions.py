@@ -4,6 +4,10 @@ By the records that a process read, and by its own appends, it knows how long th
 An operation that needs a shorter log than that has no place in any order that keeps the process'
 own: it did not read its writes, or read less than before. Parts of one operation of the client have
 no order among themselves: a transaction need not see its own records.
+
+The end that comes along with a fetch is no knowledge of this kind. It bounds that fetch, but after
+a clean election the next one may be lower, until the new leader knows what is committed; what
+`latest` tells may not go back (KIP-207) [linearizability.md, section 2.2].
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import EARLIEST, FAILED, FETCH, Flags, Ints
+from traces.checkers.columns import FAILED, LATEST, Ints
 from traces.checkers.records import Records
 
 
@@ -41,7 +45,7 @@ def sessions(records: Records) -> Sessions:
     invoked = np.concatenate((appends.invoked[a_rows], reads.invoked[r_rows]))
     operation = np.concatenate((appends.operation[a_rows], reads.operation[r_rows]))
     group = np.concatenate((appends.group[a_rows], reads.group[r_rows]))
-    gains = np.concatenate((np.where(placed >= 0, placed + 1, base), records.low[r_rows]))
+    gains = np.concatenate((np.where(placed >= 0, placed + 1, base), _known(records)[r_rows]))
     allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
     order = np.lexsort((operation, invoked, process, segment))
     before, source = _running(segment[order], process[order], gains[order])
@@ -59,6 +63,14 @@ def sessions(records: Records) -> Sessions:
     lowest[a_rows] = np.maximum(needs[: len(a_rows)], 0)
     victim = operation[wrong]
     return Sessions(lowest, segment[wrong], victim, np.where(alone, victim, culprit[wrong]))
+
+
+def _known(records: Records) -> Ints:
+    """Of each read, how many slots hold records by what it returned, or by `latest`."""
+    reads = records.batch.reads
+    found = np.where(reads.kind == LATEST, records.low, records.base[reads.segment])
+    np.maximum.at(found, records.e_read, records.e_slot + 1)
+    return found
 
 
 def _running(segment: Ints, process: Ints, gains: Ints) -> tuple[Ints, Ints]:
@@ -92,26 +104,3 @@ def _begin(segment: Ints, process: Ints, group: Ints) -> Ints:
     part[1:] = (group[1:] == group[:-1]) & (group[1:] >= 0) & (process[1:] == process[:-1])
     part[1:] &= segment[1:] == segment[:-1]
     return np.maximum.accumulate(np.where(part, 0, rows))
-
-
-def starts_back(records: Records) -> Flags:
-    """Segments in which a process was told the log's start and then read, or was told of, less."""
-    reads = records.batch.reads
-    broken = np.zeros(records.batch.segments, bool)
-    starts = records.judged & (reads.kind == EARLIEST)
-    if not starts.any():
-        return broken
-    full = records.judged & (reads.kind == FETCH) & (reads.splits[1:] > reads.splits[:-1])
-    rows = np.flatnonzero(starts | full)
-    first = np.zeros(len(starts), np.int64)
-    first[full] = reads.offsets[reads.splits[:-1][full]]
-    first[starts] = reads.end[starts]
-    order = rows[
-        np.lexsort(
-            (reads.operation[rows], reads.invoked[rows], reads.process[rows], reads.segment[rows])
-        )
-    ]
-    told = np.where(starts[order], first[order], 0)
-    before, _ = _running(reads.segment[order], reads.process[order], told)
-    broken[reads.segment[order[first[order] < before]]] = True
-    return broken

@@ -195,6 +195,11 @@ def test_what_is_no_anomaly(name: str, groups: tuple[Any, ...]) -> None:
     assert name not in anomalies(made(*groups)).names
 
 
+def test_latest_may_not_go_back() -> None:
+    history = made(*ABC, (1, ("latest", None, 3)), (1, ("latest", None, 1)))
+    assert "session-regress" in anomalies(history).names
+
+
 def test_a_kept_assignment_keeps_the_place() -> None:
     history = made(
         *ABC, (1, poll((0, "a"))), (1, client("assign", "other", KEY)), (1, poll((2, "c")))
