@@ -35,6 +35,10 @@ COLOURS = {
     "MISMATCH": "red",
     "REFUSED": "red",
     "unknown": "yellow",
+    "found": "green",
+    "apart": "green",
+    "missed": "red",
+    "surprise": "yellow",
 }
 
 

@@ -141,10 +141,14 @@ def _histories(folder: Path, backend: Backend) -> Opinion:
     return histories(folder, None)
 
 
-def histories(folder: Path, level: str | None) -> Opinion:
-    """What clients saw, against this level, or against what their runs promised."""
-    judged, _ = judge_trace(folder, Options(level=level))
-    bad = [each for each in judged[1:] if each.verdict == "violated"]
+def histories(folder: Path, level: str | None, run: int | None = None) -> Opinion:
+    """What clients saw, against this level, or against what their runs promised.
+
+    run: this one alone, else all of the trace.
+    """
+    judged, _ = judge_trace(folder, Options(level=level, run=run))
+    # Of a whole trace, the first is the trace itself.
+    bad = [each for each in judged[run is None :] if each.verdict == "violated"]
     if bad:
         first = bad[0]
         said = first.certificate.sentence if first.certificate else first.reason or ""

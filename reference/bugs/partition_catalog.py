@@ -174,9 +174,10 @@ def _other(
     klass: Class = "safety",
     replicas: int = 3,
     lossy: bool = False,
+    detectors: tuple[Detector, ...] = (),
 ) -> PartitionBug:
     """An entry that replaces nothing: a configuration, or what cannot be replayed yet."""
-    assert bool(configuration) != bool(scope)
+    assert bool(configuration) == bool(detectors) != bool(scope)
     return PartitionBug(
         id=id,
         title=title,
@@ -190,7 +191,7 @@ def _other(
         klass=klass,
         replicas=replicas,
         lossy=lossy,
-        detectors=() if scope else ("tlc", "invariants", "histories"),
+        detectors=detectors,
         boundary=boundary,
         field=field,
         scope=scope,
@@ -407,6 +408,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         field="isr, elr of the controller",
         configuration="elr_enabled = False, and one crash that loses records",
         lossy=True,
+        detectors=("tlc", "invariants", "histories"),
     ),
     _bug(
         "Z41",
@@ -543,6 +545,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         field="recovering, isr of the controller",
         configuration="unclean_election = True",
         replicas=2,
+        detectors=("invariants", "histories"),
     ),
     _other(
         "Z54",
@@ -555,6 +558,7 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         field="log",
         configuration="acks = 1, and any election",
         replicas=2,
+        detectors=("histories",),
     ),
     _bug(
         "Z55",

@@ -197,14 +197,18 @@ def promise_of(options: str, statistics: Mapping[str, int]) -> Promise:
 
     options, statistics: as table `runs` of a trace holds them. Raises msgspec.MsgspecError.
     """
-    envelope = Envelope(
+    return promised(configuration_of(_decode_options(options)), envelope_of(statistics))
+
+
+def envelope_of(statistics: Mapping[str, int]) -> Envelope:
+    """What went wrong in a recorded run, by its statistics as table `runs` holds them."""
+    return Envelope(
         leader_moves=statistics["leader_moves"],
         unclean_moves=statistics["unclean_moves"],
         lossy=statistics["lossy_replicas"],
         network_partitions=statistics["partitions"],
         zombie=bool(statistics["zombies"]),
     )
-    return promised(configuration_of(_decode_options(options)), envelope)
 
 
 # --- Episodes ---

@@ -1,0 +1,133 @@
+"""Negative controls: configurations under which Kafka promises less, held against its default.
+
+They are no bugs. Each run keeps what its own configuration promises, and some run breaks what the
+default configuration would have promised under the same faults. Both are asked; so a control shows
+that a property can fail, and that the promise, not the checker, made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+
+from kraftcheck.zoo import oracles
+from kraftcheck.zoo.oracles import FOUND, NOTHING, Opinion
+from kraftcheck.zoo.runs import UNWATCHED, Hunt, record
+from reference.core.broker import BrokerHandlers
+from reference.core.partition_messages import CONTROLLER, MetadataRecords
+from reference.core.partition_properties import (
+    PARTITION_INVARIANTS,
+    PartitionHistory,
+    PartitionState,
+    history_next,
+    initial_state,
+)
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import PartitionConstants
+from reference.core.promises import Configuration, Level, promised
+from reference.sim.partition.options import PartitionOptions, configuration_of, envelope_of
+from reference.sim.run import Run
+from traces.checkers.assessment import name_of
+from traces.jobs.backends import Pool
+from traces.schema import part_path, read_manifest
+
+RUNS = 60
+"""Runs of a control, unless told otherwise."""
+
+
+def told_apart(oracle: str, hunt: Hunt, runs: int, folder: Path) -> Opinion | None:
+    """The first run that breaks the default promise by this oracle; None when none does.
+
+    `nothing` is the verdict when a run breaks its own promise too: then it is no control.
+    """
+    if oracle == "histories":
+        return _by_histories(record(folder, hunt, UNWATCHED, runs, Pool(1)))
+    if oracle == "invariants":
+        place = record(folder, hunt, UNWATCHED, runs, Pool(1))
+        return _by_invariants(hunt, runs, place)
+    return None
+
+
+# -- What clients saw
+
+
+def _by_histories(place: Path) -> Opinion | None:
+    own = oracles.judge("histories", place)
+    if own.verdict != NOTHING:
+        said = f"its own promise is broken: {own.said}"
+        return msgspec.structs.replace(own, verdict=NOTHING, said=said)
+    for run, level in default_levels(place):
+        found = oracles.histories(place, name_of(level), run)
+        if found.verdict == FOUND:
+            said = f"its own promise holds; with the default configuration: {found.said}"
+            return msgspec.structs.replace(found, said=said, folder=str(place), run=run)
+    return None
+
+
+def default_levels(place: Path) -> Iterator[tuple[int, Level]]:
+    """(run, what the default configuration would have promised under the same faults)."""
+    for entry in read_manifest(place).parts:
+        columns = ["run", "options", "statistics"]
+        for row in pq.read_table(part_path(place, entry, "runs"), columns=columns).to_pylist():
+            options = msgspec.json.decode(row["options"], type=PartitionOptions)
+            default = default_of(configuration_of(options))
+            yield row["run"], promised(default, envelope_of(row["statistics"])).level
+
+
+def default_of(own: Configuration) -> Configuration:
+    """Kafka's default, for a partition of the same size and the same clients."""
+    return Configuration(
+        replication_factor=own.replication_factor,
+        min_insync_replicas=min(2, own.replication_factor),
+        reads_from=own.reads_from,
+        one_client=own.one_client,
+    )
+
+
+# -- Invariants, whatever was promised
+
+
+def _by_invariants(hunt: Hunt, runs: int, place: Path) -> Opinion | None:
+    for number in range(runs):
+        run = hunt.run(UNWATCHED, number)
+        violated = first_violation(run)
+        if violated is not None:
+            step, name, explanation = violated
+            said = f"nothing of the kind was promised; {name}: {explanation}"
+            return Opinion(
+                oracle="invariants",
+                verdict=FOUND,
+                said=said,
+                run=number,
+                step=step,
+                folder=str(place),
+            )
+    return None
+
+
+def first_violation(run: Run) -> tuple[int, str, str] | None:
+    """(step, property, explanation) of the first property of a partition that a run breaks,
+    promised or not. The slow way, property by property: not for campaigns.
+    """
+    constants = run.result.constants
+    assert isinstance(constants, PartitionConstants), "controls are configurations of a partition"
+    handlers = BrokerHandlers(constants, PartitionRules(constants))
+    state, history = initial_state(constants), PartitionHistory()
+    for number, step in enumerate(run.steps):
+        before = state
+        if step.node == CONTROLLER:
+            records = [m.records for m in step.sent if isinstance(m, MetadataRecords)]
+            metadata = before.metadata + tuple(record for each in records for record in each)
+            state = PartitionState(before.rows, step.after, metadata)
+        else:
+            rows = {**before.rows, step.node: step.after}
+            state = PartitionState(rows, before.controller, before.metadata)
+        history = history_next(history, state, step.sent)
+        for invariant in PARTITION_INVARIANTS:
+            explanation = invariant.check(before, state, history, handlers)
+            if explanation is not None:
+                return number, invariant.name, explanation
+    return None

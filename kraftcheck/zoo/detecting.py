@@ -1,0 +1,229 @@
+"""`bugs run`: is each bug found again by everybody who is expected to find it?
+
+By default from stored runs (witnesses.py); with a number of runs, in a campaign of one's own. A
+verdict on one bug and one oracle is one of
+
+    found     as expected
+    missed    expected, and not found: the detector sleeps
+    clean     not expected, and not found: the catalogue says why it cannot be seen so
+    surprise  found, though the catalogue does not expect it
+    apart     a negative control: its own promise holds, Kafka's default promise does not
+    unknown   nothing can be said, with the reason; above all, that the bug was never there
+
+Law of this file: "missed" is said only when the bug was there to be found. Runs in which what the
+bug replaces was never asked, or never answered otherwise than the correct rule, are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.zoo import controls, oracles
+from kraftcheck.zoo.entries import Entry, is_control, replaced, scenario_of
+from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
+from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, record, record_numbers
+from kraftcheck.zoo.witnesses import Witness, hunt_of
+from reference.sim.run import forget
+from tla_utils import RunOptions
+from traces.jobs.backends import Pool
+
+KINDS: dict[str, str] = {
+    "steps": WATCHED,
+    "invariants": WATCHED,
+    "histories": UNWATCHED,
+    "progress": UNWATCHED,
+}
+MISSED, CLEAN, SURPRISE, APART = "missed", "clean", "surprise", "apart"
+
+_CODES = {MISSED: exits.VIOLATED, UNKNOWN: exits.UNKNOWN}
+
+
+class Detection(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one bug and one oracle."""
+
+    bug: str
+    oracle: str
+    verdict: str
+    said: str = ""
+    opinion: Opinion | None = None
+    replay: str = ""
+    """The command that tells the run."""
+
+    @property
+    def code(self) -> int:
+        return _CODES.get(self.verdict, exits.HOLDS)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of `bugs run`.
+
+    runs: of a campaign; None takes the stored runs. scenario: another than the bug's own.
+    """
+
+    oracles: tuple[Oracle, ...] = ()
+    runs: int | None = None
+    seed: int = 1
+    scenario: str | None = None
+    out: Path
+
+
+Told = Callable[[Detection], None]
+
+
+def expected(entry: Entry) -> tuple[Oracle, ...]:
+    """The oracles that the catalogue expects to find the bug, in the order of ORACLES."""
+    return tuple(oracle for oracle in oracles.ORACLES if oracle in entry.detectors)
+
+
+def detect(
+    entries: Sequence[Entry],
+    asked: Asked,
+    stored: dict[str, dict[str, Witness]],
+    options: RunOptions,
+    told: Told,
+) -> list[Detection]:
+    """Ask the oracles of these bugs; `told` hears of each detection as it comes."""
+    found: list[Detection] = []
+
+    def note(detection: Detection) -> None:
+        found.append(detection)
+        told(detection)
+
+    for entry in entries:
+        wanted = asked.oracles or expected(entry)
+        for oracle in wanted:
+            if oracle != "tlc":
+                note(_in_runs(entry, oracle, asked, stored.get(entry.id, {})))
+        forget()
+    by_tlc = [entry for entry in entries if "tlc" in (asked.oracles or expected(entry))]
+    if by_tlc:
+        _by_tlc(by_tlc, options, note)
+    return found
+
+
+# -- Models
+
+
+def _by_tlc(entries: Sequence[Entry], options: RunOptions, note: Told) -> None:
+    opinions = oracles.tlc([entry.id for entry in entries], None, options)
+    for entry in entries:
+        expects = "tlc" in entry.detectors
+        if not opinions[entry.id]:
+            said = "no model has this bug"
+            verdict = UNKNOWN if expects else CLEAN
+            note(Detection(bug=entry.id, oracle="tlc", verdict=verdict, said=said))
+        for opinion in opinions[entry.id]:
+            verdict = _verdict(opinion.verdict, expects)
+            note(
+                Detection(
+                    bug=entry.id, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion
+                )
+            )
+
+
+def _verdict(said: str, expects: bool) -> str:
+    if said == FOUND:
+        return FOUND if expects else SURPRISE
+    if said == NOTHING:
+        return MISSED if expects else CLEAN
+    return UNKNOWN
+
+
+# -- Runs
+
+
+def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witness]) -> Detection:
+    own = scenario_of(entry)
+    hunt = hunt_of(entry, asked.seed)
+    if hunt is None:
+        return _unknown(entry, oracle, "its protocol has no scenario yet")
+    if asked.scenario not in (None, own):
+        names = ", ".join(replaced(entry)) or entry.id
+        said = f"scenario {asked.scenario} never asks {names}; try --scenario {own}"
+        return _unknown(entry, oracle, said)
+    if is_control(entry):
+        return _control(entry, oracle, asked, hunt)
+    if asked.runs is not None:
+        return _in_campaign(entry, oracle, asked, hunt)
+    witness = stored.get(oracle)
+    if witness is None:
+        if oracle in entry.detectors:
+            return _unknown(entry, oracle, "no run is stored: look for one with --runs")
+        said = "not expected, and no run is stored that shows it"
+        return Detection(bug=entry.id, oracle=oracle, verdict=CLEAN, said=said)
+    hunt = msgspec.structs.replace(hunt, seed=witness.seed)
+    folder = asked.out / entry.id / oracle
+    place = record_numbers(folder, hunt, KINDS[oracle], [witness.run])
+    return _judged(entry, oracle, place, hunt, range(witness.run, witness.run + 1))
+
+
+def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
+    assert asked.runs is not None
+    folder = asked.out / entry.id / f"seed-{asked.seed}-runs-{asked.runs}"
+    place = record(folder, hunt, KINDS[oracle], asked.runs, Pool(1))
+    return _judged(entry, oracle, place, hunt, range(asked.runs))
+
+
+def _judged(entry: Entry, oracle: Oracle, place: Path, hunt: Hunt, numbers: range) -> Detection:
+    opinion = oracles.judge(oracle, place)
+    verdict, said = _verdict(opinion.verdict, oracle in entry.detectors), opinion.said
+    if verdict in (MISSED, CLEAN):
+        absent = never_there(entry, hunt, numbers)
+        if absent:
+            verdict, said = UNKNOWN, absent
+    replay = ""
+    if opinion.run is not None:
+        replay = f"kraftcheck replay {place} --run {opinion.run}"
+    return Detection(
+        bug=entry.id, oracle=oracle, verdict=verdict, said=said, opinion=opinion, replay=replay
+    )
+
+
+def never_there(entry: Entry, hunt: Hunt, numbers: range) -> str:
+    """Why these runs say nothing of the bug; empty if it was there."""
+    consulted = consult(hunt, numbers)
+    if consulted.effective:
+        return ""
+    names = ", ".join(replaced(entry))
+    runs = f"{len(numbers):,} run{'s' if len(numbers) > 1 else ''}"
+    if not any(consulted.asked.values()):
+        return f"the bug was never there: nobody asked {names} in {runs}"
+    times = sum(consulted.asked.values())
+    return (
+        f"the bug was never there: {names}, asked {times:,} times in {runs}, always answered as "
+        "the correct rule does"
+    )
+
+
+def _unknown(entry: Entry, oracle: str, said: str) -> Detection:
+    return Detection(bug=entry.id, oracle=oracle, verdict=UNKNOWN, said=said)
+
+
+# -- Negative controls
+
+
+def _control(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
+    """A configuration under which less is promised: is the difference seen, and nothing more?"""
+    begin = perf_counter()
+    runs = asked.runs or controls.RUNS
+    found = controls.told_apart(oracle, hunt, runs, asked.out / entry.id)
+    if found is None:
+        said = f"in {runs} runs nothing breaks what the default configuration promises"
+        verdict = MISSED if oracle in entry.detectors else CLEAN
+        return Detection(bug=entry.id, oracle=oracle, verdict=verdict, said=said)
+    seconds = round(perf_counter() - begin, 3)
+    opinion = msgspec.structs.replace(found, seconds=seconds)
+    verdict = APART if found.verdict == FOUND else MISSED
+    return Detection(
+        bug=entry.id,
+        oracle=oracle,
+        verdict=verdict,
+        said=found.said,
+        opinion=opinion,
+        replay=f"kraftcheck replay {found.folder} --run {found.run}",
+    )

@@ -1,0 +1,94 @@
+"""`bugs run` on a screen: a line for each bug and oracle, and what it comes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from kraftcheck import artifacts, exits
+from kraftcheck.screen import Columns, Screen
+from kraftcheck.zoo.detecting import Asked, Detection, detect, expected
+from kraftcheck.zoo.entries import selected
+from kraftcheck.zoo.oracles import Oracle
+from kraftcheck.zoo.witnesses import stored
+from reference.sim.scenario import scenario as scenario_named
+from tla_utils import RunOptions, find_jar, find_java
+
+HEAD = ("bug", "oracle", "verdict", ">seconds", "what")
+FOUND_FILE = "found.json"
+
+
+def run(
+    ids: Sequence[str],
+    *,
+    oracles: Sequence[Oracle] = (),
+    runs: int | None = None,
+    seed: int = 1,
+    scenario: str | None = None,
+    out: Path,
+    cores: int | None = None,
+    jar: str | None = None,
+    java: str | None = None,
+    screen: Screen,
+) -> int:
+    """Have bugs found again; returns the worst of 0 as expected, 1 missed, 2 unknown.
+
+    Raises UnknownBug, OutOfScope; BadInput for a scenario that there is none of.
+    """
+    entries = selected(ids)
+    asked = Asked(
+        oracles=tuple(oracles),
+        runs=runs,
+        seed=seed,
+        scenario=None if scenario is None else _known(scenario),
+        out=artifacts.claim(out),
+    )
+    options = RunOptions(cores=cores, jar=find_jar(jar), java=find_java(java))
+    total = sum(len(asked.oracles or expected(entry)) for entry in entries)
+    columns = Columns(HEAD, [("Z00-xx", "invariants", "surprise", 9999.9, "")])
+    screen.line(columns.head)
+    begin, done = monotonic(), 0
+    with screen.progress("detections", total) as meter:
+
+        def told(detection: Detection) -> None:
+            nonlocal done
+            done += 1
+            screen.line(columns.row(_cells(detection)))
+            meter.update(min(done, total), f"{detection.bug} {detection.oracle}")
+
+        found = detect(entries, asked, stored(), options, told)
+    document = [msgspec.to_builtins(each) for each in found]
+    artifacts.write_json(out / FOUND_FILE, document)
+    _conclude(found, monotonic() - begin, screen)
+    screen.document({"verdict": exits.VERDICTS[exit_code(found)], "detections": document})
+    return exit_code(found)
+
+
+def _known(scenario: str) -> str:
+    try:
+        return scenario_named(scenario).name
+    except ValueError as error:
+        raise exits.BadInput(str(error)) from None
+
+
+def exit_code(found: Sequence[Detection]) -> int:
+    return exits.worst(each.code for each in found)
+
+
+def _cells(detection: Detection) -> list[Any]:
+    seconds = detection.opinion.seconds if detection.opinion else 0.0
+    return [detection.bug, detection.oracle, detection.verdict, seconds, detection.said]
+
+
+def _conclude(found: Sequence[Detection], seconds: float, screen: Screen) -> None:
+    replays = [each for each in found if each.replay]
+    for each in replays[:1]:
+        screen.line(f"tell one   {each.replay}")
+    counts = Counter(each.verdict for each in found)
+    said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    screen.line(f"{len(found)} detections: {said}; {seconds:.1f} s")
