@@ -605,7 +605,7 @@ def record(
 
 @cli.group()
 def bugs() -> None:
-    """List the known bugs, or tell about one.
+    """List the known bugs, tell about one, or have them found again.
 
     \b
     Example: kraftcheck bugs show Z01
@@ -629,7 +629,7 @@ def bugs_list(screen: Screen) -> int:
 @click.argument("bug", metavar="ID")
 @shown
 def bugs_show(bug: str, screen: Screen) -> int:
-    """Tell a bug's story, what it replaces, and how to have it.
+    """Tell a bug's story, what it replaces on both sides, and a counterexample by messages.
 
     \b
     Example: kraftcheck bugs show Z01
@@ -637,6 +637,39 @@ def bugs_show(bug: str, screen: Screen) -> int:
     from kraftcheck import bugs as work
 
     return work.show(bug, screen)
+
+
+@bugs.command("run")
+@click.argument("ids", metavar="[ID...]", nargs=-1)
+@click.option(
+    "--oracle",
+    "oracles",
+    multiple=True,
+    type=click.Choice(["tlc", "steps", "invariants", "histories", "progress"]),
+    help="Who is asked; may be repeated; default: all that the catalogue expects.",
+)
+@click.option("--runs", type=RUNS, help="A campaign of so many runs, not the stored runs.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+@click.option("--scenario", help="Another scenario than the one of the bug's own protocol.")
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("runs/bugs"),
+    show_default=True,
+    help="The folder for the recorded runs and found.json.",
+)
+@click.option("--cores", type=click.IntRange(1, 256), help="For TLC; default: all processors.")
+@tools
+@shown
+def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
+    """Have bugs found again by everybody who is expected to find them.
+
+    \b
+    Example: kraftcheck bugs run Z06 --oracle steps --oracle invariants
+    """
+    from kraftcheck.zoo import running as work
+
+    return work.run(ids, **options)
 
 
 def main() -> None:
