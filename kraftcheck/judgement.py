@@ -89,11 +89,19 @@ def command(source: str, options: Options) -> str:
     for name, value in given.items():
         words += [f"--{name}", str(value)] if value != AUTO else []
     words += ["--budget", f"{options.budget:g}"] if options.budget != Options().budget else []
-    for name, value in options.configuration.items():
-        if value is True:
-            words.append(f"--{name.replace('_', '-')}")
-        elif value is False and name in TWO_SIDED:
-            words.append(f"--no-{name.replace('_', '-')}")
-        elif value not in (None, False):
-            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += given_words(options.configuration)
     return shlex.join([*words, "--html", "pages"])
+
+
+def given_words(configuration: Mapping[str, Any]) -> list[str]:
+    """What was said of the configuration, as options of the command line, in the order of names."""
+    words: list[str] = []
+    for name, value in sorted(configuration.items()):
+        option = name.replace("_", "-")
+        if value is True:
+            words.append(f"--{option}")
+        elif value is False and name in TWO_SIDED:
+            words.append(f"--no-{option}")
+        elif value not in (None, False):
+            words += [f"--{option}", str(value)]
+    return words

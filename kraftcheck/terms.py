@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options
+from kraftcheck.judgement import Options, given_words
 from reference.core.promises import (
     ANYTHING_CLEAN,
     NOTHING,
@@ -128,8 +128,8 @@ def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configurati
 
 
 def _known(beside: Recorded | None, given: Mapping[str, Any]) -> str:
-    said = [name.replace("_", "-") for name, value in given.items() if value is not False]
-    words = [f"--{name}" for name in said]
+    said = " ".join(given_words(given))
+    words = [said] if said else []
     if beside is not None:
         words.append(f"{RECORDING} (what went wrong: {beside.envelope_is})")
     return ", ".join(words) or "nothing: Kafka's defaults are assumed, and that nothing went wrong"

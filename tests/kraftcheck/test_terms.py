@@ -1,0 +1,236 @@
+"""`check` and promises: what is known of a history, from a file beside it, options, and itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck import terms
+from kraftcheck.cli import cli as command
+
+GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"
+
+
+def check(*arguments: object) -> Result:
+    return CliRunner().invoke(command, ["check", "--quiet", *map(str, arguments)])
+
+
+def judged(*arguments: object) -> dict[str, Any]:
+    result = check("--json", *arguments)
+    assert "Traceback" not in result.stderr
+    found: dict[str, Any] = json.loads(result.stdout.splitlines()[0])
+    return found
+
+
+def lines(*calls: tuple[Any, ...]) -> str:
+    """Completed calls one after the other: (process, verb, asked, told, more)."""
+    events = []
+    for process, f, asked, told, *more in calls:
+        extra = more[0] if more else {}
+        events.append({"process": process, "type": "invoke", "f": f, "value": asked})
+        events.append({"process": process, "type": "ok", "f": f, "value": told, **extra})
+    return "".join(json.dumps(each) + "\n" for each in events)
+
+
+def send(process: int, value: int, offset: int) -> tuple[Any, ...]:
+    return (process, "send", [["send", "t", value]], [["send", "t", [offset, value]]])
+
+
+def poll(process: int, *records: list[int], **more: Any) -> tuple[Any, ...]:
+    return (process, "poll", [["poll"]], [["poll", {"t": list(records)}]], more)
+
+
+STALE = lines(send(0, 7, 0), poll(1, ends=[{"t": 0}]))
+"""A reader is told that the log is empty after the append was acknowledged."""
+LOST = lines(send(0, 7, 0), send(0, 8, 0), poll(1, [0, 8]))
+TWICE = lines(send(0, 7, 0), poll(1, [0, 7], [1, 7]))
+JUMPS = lines(
+    *(send(0, 7, 0), send(0, 8, 1), send(0, 9, 2)),
+    *(poll(1, [0, 7]), poll(2, [1, 8]), poll(1, [2, 9])),
+)
+
+
+def write(folder: Path, text: str, **recorded: Any) -> Path:
+    path = folder / "history.jsonl"
+    path.write_text(text, encoding="utf-8")
+    if recorded:
+        (folder / terms.RECORDING).write_text(json.dumps(recorded), encoding="utf-8")
+    return path
+
+
+# -- From options
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "verdict", "promised"),
+    [
+        (STALE, [], "violated", "linearizable"),
+        (STALE, ["--faults", "clean"], "holds", "durable-prefix"),
+        (STALE, ["--reads", "any"], "holds", "durable-prefix"),
+        (STALE, ["--reads", "follower"], "holds", "ordered-sequential"),
+        (STALE, ["--acks", "1"], "holds", "ordered-sequential"),
+        (STALE, ["--transactional", "--isolation", "read_committed"], "holds", None),
+        (STALE, ["--isolation", "read_committed"], "violated", "linearizable"),
+        (LOST, [], "violated", "linearizable"),
+        (LOST, ["--faults", "clean"], "violated", "durable-prefix"),
+        (LOST, ["--acks", "1"], "violated", "ordered-sequential"),
+        (LOST, ["--acks", "1", "--faults", "clean"], "holds", "divergent"),
+        (LOST, ["--faults", "unclean"], "holds", "nothing"),
+        (LOST, ["--faults", "lossy"], "violated", "durable-prefix"),
+        (LOST, ["--faults", "lossy", "--no-elr"], "holds", "nothing"),
+        (LOST, ["--faults", "lossy", "--min-insync-replicas", "1"], "holds", "nothing"),
+        (LOST, ["--faults", "lossy", "--min-insync-replicas", "4"], "violated", "durable-prefix"),
+        (TWICE, [], "violated", "linearizable"),
+        # A level that allows copies is no excuse: producers are idempotent.
+        (TWICE, ["--faults", "clean"], "violated", "durable-prefix"),
+        (TWICE, ["--at-least-once"], "holds", "linearizable"),
+        (JUMPS, [], "violated", "linearizable"),
+        # A level that was asked for is all that is asked.
+        (JUMPS, ["--level", "linearizable"], "holds", "linearizable"),
+        (TWICE, ["--level", "ordered-sequential"], "holds", "ordered-sequential"),
+    ],
+)
+def test_options_say_what_was_promised(
+    text: str, options: list[str], verdict: str, promised: str | None, tmp_path: Path
+) -> None:
+    found = judged(write(tmp_path, text), *options)
+    assert (found["verdict"], found["promised"]) == (verdict, promised or found["promised"])
+    assert (found["certificate"] is not None) == (verdict == "violated")
+    forbidden = [each["name"] for each in found["anomalies"] if not each["allowed"]]
+    assert bool(forbidden) == (verdict == "violated")
+
+
+def test_the_evidence_is_of_what_is_not_allowed(tmp_path: Path) -> None:
+    """A stale read, which is allowed, and a copy, which is not."""
+    path = write(tmp_path, STALE + lines(poll(2, [0, 7], [1, 7])))
+    found = judged(path, "--faults", "clean")
+    assert found["certificate"]["kind"] == "duplicate"
+    told = {each["name"]: each for each in found["anomalies"]}
+    assert told["stale-read"]["allowed"] and not told["duplicate"]["allowed"]
+    assert "KIP-320" in told["stale-read"]["reason"] or "P20" in told["stale-read"]["reason"]
+    assert told["duplicate"]["reason"].endswith("nothing allows it here")
+
+
+def test_a_line_says_how_stale_and_what_was_allowed(tmp_path: Path) -> None:
+    path = write(tmp_path, STALE)
+    (line,) = check(path, "--reads", "any").stdout.splitlines()
+    assert "durable-prefix" in line or "bounded-staleness, promised durable-prefix" in line
+    assert "Δ 1 events, k 1; 2 operations" in line and "allowed: stale-read 1" in line
+    (line,) = check(path).stdout.splitlines()
+    assert "promised linearizable" in line and "missed the record" in line
+
+
+def test_the_command_of_a_page_says_the_options(tmp_path: Path) -> None:
+    path = write(tmp_path, STALE)
+    found = judged(path, "--acks", "1", "--no-elr", "--transactional", "--html", tmp_path / "out")
+    words = found["command"].split(" ", 3)[3]
+    assert words == "--acks 1 --no-elr --transactional --html pages"
+    assert found["configuration"]["known from"] == "--acks 1 --no-elr --transactional"
+
+
+# -- From the history
+
+
+def test_consumers_that_subscribe_may_jump(tmp_path: Path) -> None:
+    subscribed = lines((1, "subscribe", ["t"], ["t"]))
+    found = judged(write(tmp_path, subscribed + JUMPS))
+    assert found["verdict"] == "holds"
+    assert [(each["name"], each["allowed"]) for each in found["anomalies"]] == [("poll-skip", True)]
+    assert "rebalance" in found["anomalies"][0]["reason"]
+
+
+def test_a_process_that_reads_its_own_is_promised_less(tmp_path: Path) -> None:
+    apart, same = lines(send(0, 7, 0), poll(1, [0, 7])), lines(send(0, 7, 0), poll(0, [0, 7]))
+    options = ("--acks", "1")
+    assert judged(write(tmp_path, apart), *options)["promised"] == "ordered-sequential"
+    assert judged(write(tmp_path, same), *options)["promised"] == "durable-prefix"
+
+
+# -- From a file beside it
+
+RECORDED: dict[str, Any] = {
+    "configuration": {"acks": "1", "idempotence": False, "retries": False, "one_client": False},
+    "envelope": {"leader_moves": 2},
+    "envelope_is": "read from the metadata log",
+    "complete": True,
+}
+
+
+def test_a_recording_says_what_was_promised(tmp_path: Path) -> None:
+    (tmp_path / "metadata.jsonl").write_text('{"type": "no history"}\n', encoding="utf-8")
+    write(tmp_path, LOST, **RECORDED)
+    result = check(tmp_path, "--json")
+    (line,) = result.stdout.splitlines()
+    found = json.loads(line)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (found["verdict"], found["promised"]) == ("holds", "divergent")
+    assert found["configuration"]["acks"] == "1"
+    assert found["configuration"]["what went wrong"] == "2 moves of the leader"
+    assert "recording.json (what went wrong: read from" in found["configuration"]["known from"]
+    assert judged(tmp_path, "--faults", "none")["verdict"] == "violated"
+    assert judged(tmp_path, "--acks", "all")["verdict"] == "violated"
+
+
+@pytest.mark.parametrize(("unclean", "promised"), [(False, "durable-prefix"), (True, "nothing")])
+def test_of_a_cluster_that_nobody_watched_the_worst_is_assumed(
+    unclean: bool, promised: str, tmp_path: Path
+) -> None:
+    write(tmp_path, STALE, configuration={"unclean_election": unclean})
+    assert judged(tmp_path)["promised"] == promised
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_nobody_saw_is_lost_if_everything_was_read(complete: bool, tmp_path: Path) -> None:
+    text = lines(send(0, 7, 0), poll(1, [0, 7]), send(0, 8, 1))
+    recorded = {"configuration": {}, "envelope": {}, "envelope_is": "known", "complete": complete}
+    write(tmp_path, text, **recorded)
+    found = judged(tmp_path)
+    (unseen,) = found["anomalies"]
+    assert (unseen["name"], unseen["allowed"]) == ("unseen", not complete)
+    assert found["verdict"] == ("violated" if complete else "holds")
+    assert ("inconclusive" in unseen["reason"]) is not complete
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "recording.json: damaged: "),
+        ('{"configuration": {"acks": "2"}}', "Invalid enum value '2'"),
+        ('{"configuration": {"min_insync_replicas": 0}}', "min.insync.replicas 0 of 3"),
+        ('{"configuration": {}, "envelope": {"lossy": -1}, "envelope_is": "x"}', "less than never"),
+        ("[]", "Expected `object`"),
+    ],
+)
+def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Path) -> None:
+    write(tmp_path, STALE)
+    (tmp_path / terms.RECORDING).write_text(text, encoding="utf-8")
+    result = check(tmp_path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert complaint in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_names_of_a_recording_are_those_that_are_written() -> None:
+    recording = pytest.importorskip("live.recording")
+    metadata = pytest.importorskip("live.metadata")
+    assert {recording.RECORDING, metadata.METADATA} == terms.BESIDE
+
+
+# -- Of a trace
+
+
+def test_a_trace_says_its_configuration_itself() -> None:
+    result = check(GOLDEN, "--acks", "1")
+    assert result.exit_code == 3 and "a trace says itself" in result.stderr
+
+
+def test_a_trace_tells_its_anomalies_and_whether_each_run_allows_them() -> None:
+    found = judged(GOLDEN)
+    assert found["verdict"] == "holds" and found["promised"] == "durable-prefix"
+    assert all(each["allowed"] and "in " in each["reason"] for each in found["anomalies"])
+    strict = judged(GOLDEN, "--level", "linearizable")
+    stale = next(each for each in strict["anomalies"] if each["name"] == "stale-read")
+    assert not stale["allowed"] and "of which it was not allowed" in stale["reason"]
