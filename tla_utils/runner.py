@@ -127,6 +127,10 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
         command.append(f"-DTLA-Library={os.pathsep.join(libraries)}")
     command += ["-cp", str(jar.path), "tlc2.TLC", "-tool", "-metadir", str(work_dir / "states")]
     command += ["-workers", str(job.workers), "-fp", "0", "-seed", str(job.seed)]
+    if job.simulate is None:
+        # Otherwise liveness is looked at whenever the graph has grown for a while: which of several
+        # counterexamples is found would depend on the speed of the machine.
+        command += ["-lncheck", "final"]
     if not job.deadlock:
         command.append("-deadlock")
     if job.go_on:
