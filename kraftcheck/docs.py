@@ -1,4 +1,4 @@
-"""Write the generated parts of the documentation: tables that restate what is said elsewhere.
+"""Write the generated parts of the documentation: what restates what is said elsewhere.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `make docs` rewrites
 them all; a test fails when one is stale.
@@ -6,6 +6,7 @@ them all; a test fails when one is stale.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,8 @@ from reference.core.promises import (
     promised,
 )
 from tla_utils import read_manifest
+from traces.foreign.describe import tables
+from traces.foreign.forms import json_schema
 from traces.schema import TABLES, describe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,6 +109,23 @@ def trace() -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
+def foreign() -> str:
+    """What stands in a foreign step trace, from the types of its parser."""
+    lines: list[str] = []
+    for heading, rows in tables():
+        named = any(name for name, _, _ in rows)
+        lines += ["", f"### {heading}", ""]
+        lines += ["| type | tag | fields |" if named else "| field | what stands there |"]
+        lines += ["|---|---|---|" if named else "|---|---|"]
+        lines += [f"| {' | '.join(row if named else row[1:])} |" for row in rows]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def foreign_schema() -> str:
+    """The same as a JSON Schema of one line."""
+    return json.dumps(json_schema(), indent=1) + "\n"
+
+
 def promises() -> str:
     """What each cause takes away, from the table of promises."""
     lines = [
@@ -170,6 +190,7 @@ def _in_short(promise: Promise) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "foreign": foreign,
     "models": models,
     "bugs": bugs,
     "partition_bugs": partition_bugs,
@@ -178,7 +199,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "promised_levels": promised_levels,
     "trace": trace,
 }
-PAGES = ("specs/README.md", "docs/bugs.md", "docs/guarantees.md", "docs/trace.md")
+PAGES = (
+    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/guarantees.md"),
+    "docs/trace.md",
+)
+# Files that are generated whole.
+FILES: dict[str, Callable[[], str]] = {"docs/foreign-traces.schema.json": foreign_schema}
 
 
 def rewritten(text: str) -> str:
@@ -192,6 +218,8 @@ def main() -> None:
     for page in PAGES:
         path = ROOT / page
         path.write_text(rewritten(path.read_text("utf-8")), "utf-8")
+    for name, write in FILES.items():
+        (ROOT / name).write_text(write(), "utf-8")
 
 
 if __name__ == "__main__":

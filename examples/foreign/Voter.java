@@ -363,6 +363,7 @@ public class Voter {
         final Voter voter;
         final List<Entry> log = new ArrayList<>();
         int nextValue = 1;
+        FetchResponse last;
 
         Peers(Recorder recorder) {
             this.recorder = recorder;
@@ -405,6 +406,7 @@ public class Voter {
         }
 
         void respond(FetchResponse m) {
+            last = m;
             recorder.step(toJson(m), () -> voter.onFetchResponse(m));
         }
 
@@ -436,7 +438,9 @@ public class Voter {
                 }
                 answerFetch();
             }
+            // The network is late with one message, and delivers another one twice.
             askForVote(loser, ofEpoch - 1, false);
+            respond(last);
         }
     }
 

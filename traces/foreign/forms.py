@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -53,16 +53,15 @@ _BY_NODE: Final = Meta(description="From a node's number to its entry; one for e
 
 
 class Vocabulary(NamedTuple):
-    """How a protocol writes its fields: traces/jobs/abstraction.py. prefix: of names of types."""
+    """How a protocol writes its fields: traces/jobs/abstraction.py."""
 
-    prefix: str
     fields: dict[str, str]
     sets: frozenset[str]
     by_node: frozenset[str]
 
 
-QUORUM: Final = Vocabulary("", dict(FIELDS), SETS, BY_VOTER)
-PARTITION: Final = Vocabulary("Partition", dict(PARTITION_FIELDS), PARTITION_SETS, BY_BROKER)
+QUORUM: Final = Vocabulary(dict(FIELDS), SETS, BY_VOTER)
+PARTITION: Final = Vocabulary(dict(PARTITION_FIELDS), PARTITION_SETS, BY_BROKER)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,11 +144,12 @@ def _meaning(struct: type) -> str:
 
 
 class _Maker:
-    """Makes twins, each once."""
+    """Makes twins, each once; types that both protocols use have one twin."""
+
+    _made: ClassVar[dict[tuple[type, bool], type[msgspec.Struct]]] = {}
 
     def __init__(self, words: Vocabulary) -> None:
         self.words = words
-        self._made: dict[tuple[type, bool], type[msgspec.Struct]] = {}
 
     def twin(self, struct: type[msgspec.Struct], *, partial: bool = False) -> type[msgspec.Struct]:
         """The type of the foreign form of this type of the core."""
@@ -165,9 +165,8 @@ class _Maker:
             form = self._field(field.name, field.type)
             name = self.words.fields[field.name]
             fields.append((name, form | UnsetType, UNSET) if partial else (name, form))
-        form_name = "Partial" if partial else ""
         return msgspec.defstruct(
-            f"{form_name}{self.words.prefix}{struct.__name__}",
+            f"{'Partial' if partial else ''}{struct.__name__}",
             fields,
             tag=config.tag,
             tag_field=config.tag_field,

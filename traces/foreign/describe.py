@@ -1,0 +1,72 @@
+"""The format in words: tables for docs/foreign-traces.md, out of the same types as the parser.
+
+Law of this file: it says what the JSON Schema says (forms.py), and nothing of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from traces.foreign.forms import json_schema
+
+# The types that docs/foreign-traces.md tells of in its own words.
+_TOLD: Final = frozenset(
+    {
+        *("Header", "QuorumConstants", "PartitionConstants"),
+        *("VoterStep", "BrokerStep", "ControllerStep"),
+    }
+)
+_ROWS: Final = ("Row", "BrokerRow", "ControllerRow")
+_REF: Final = "#/$defs/"
+
+
+def tables() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """(heading, rows of a table): a type's name, a field or tag, and what stands there."""
+    types = json_schema()["$defs"]
+    for name in _ROWS:
+        fields = types[name]["properties"]
+        yield f"`{name}`", [("", f"`{field}`", _words(of)) for field, of in fields.items()]
+    rest = [name for name in types if name not in _TOLD.union(_ROWS)]
+    rest = [name for name in rest if not name.startswith("Partial")]
+    inputs = [name for name in rest if "type" in types[name]["properties"]]
+    parts = [name for name in rest if name not in inputs]
+    yield "Messages and other inputs", [_in_one(name, types[name]) for name in inputs]
+    yield "What these consist of", [_in_one(name, types[name]) for name in parts]
+
+
+def _in_one(name: str, of: Mapping[str, Any]) -> tuple[str, str, str]:
+    fields = [
+        f"`{field}` {_words(schema)}"
+        for field, schema in of["properties"].items()
+        if not _is_tag(field, schema)
+    ]
+    tags = [
+        f'`"{field}": "{schema["enum"][0]}"`'
+        for field, schema in of["properties"].items()
+        if _is_tag(field, schema)
+    ]
+    return f"`{name}`", "".join(tags), ", ".join(fields) or "nothing more"
+
+
+def _is_tag(field: str, schema: Mapping[str, Any]) -> bool:
+    """Whether the field only says of what type the object is."""
+    return field in ("type", "kind", "protocol") and len(schema.get("enum", ())) == 1
+
+
+def _words(schema: Mapping[str, Any]) -> str:
+    """What a value may be."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).removeprefix(_REF)
+    if "anyOf" in schema:
+        kinds = [_words(each) for each in schema["anyOf"]]
+        return " or ".join(kinds)
+    if "enum" in schema:
+        return " or ".join(map(str, schema["enum"]))
+    kind = schema["type"]
+    if kind == "array":
+        items = _words(schema["items"])
+        return f"{'set' if schema.get('uniqueItems') else 'list'} of {items}"
+    if kind == "object":
+        return f"by node: {_words(schema['additionalProperties'])}"
+    return {"integer": "number", "string": "text", "boolean": "true or false"}[kind]
