@@ -46,13 +46,20 @@ class Counter:
 
 
 class Setting:
-    """What all clients of a recording share.
+    """What all clients of a topic share.
 
-    pace: seconds that a producer rests after each record.
+    pace: seconds that a producer rests after each record. processes: where several topics are
+    recorded at once, theirs together.
     """
 
     def __init__(
-        self, journal: Journal, bootstrap: str, topic: str, partitions: int, pace: float = 0.0
+        self,
+        journal: Journal,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        pace: float = 0.0,
+        processes: Counter | None = None,
     ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
@@ -60,7 +67,7 @@ class Setting:
         self.partitions = partitions
         self.pace = pace
         self.values = Counter(1)
-        self.processes = Counter()
+        self.processes = processes or Counter()
         self.done = threading.Event()
         self._epochs: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -81,23 +88,28 @@ class Setting:
         self.journal.moment("leader-epoch", label, key=self.key(partition))
 
 
-def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
-    """A producer: one record, then the next when its fate is known."""
+def produce(
+    setting: Setting, at: int, options: Mapping[str, Any], partition: int | None = None
+) -> None:
+    """A producer: one record, then the next when its fate is known.
+
+    partition: the only one it writes to; None: one after the other, from `at` on.
+    """
     told: list[tuple[KafkaError | None, int | None]] = []
     producer = _producer(setting, options)
     process = setting.processes.next()
     for turn in count():
         if setting.done.wait(setting.pace):
             break
-        partition = (at + turn) % setting.partitions
-        key, value = setting.key(partition), setting.values.next()
+        place = (at + turn) % setting.partitions if partition is None else partition
+        key, value = setting.key(place), setting.values.next()
         setting.journal.event(process, "invoke", "send", [["send", key, value]])
         told.clear()
         try:
             producer.produce(
                 setting.topic,
                 value=str(value).encode(),
-                partition=partition,
+                partition=place,
                 on_delivery=lambda error, message: told.append((error, message.offset())),
             )
             while not told:
@@ -106,8 +118,8 @@ def produce(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
             told.append((problem.args[0], None))
         error, offset = told[0]
         if error is None:
-            place = None if offset is None or offset < 0 else offset
-            answer = [["send", key, [place, value]]]
+            known = None if offset is None or offset < 0 else offset
+            answer = [["send", key, [known, value]]]
             setting.journal.event(process, "ok", "send", answer)
             continue
         kind = "fail" if error.code() in NEVER_SENT else "info"
@@ -154,13 +166,18 @@ def ask_offsets(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
         consumer.close()
 
 
-def read_all(setting: Setting, options: Mapping[str, Any], patience: int = 60) -> bool:
-    """The final phase: every partition from its beginning to its end.
+def read_all(
+    setting: Setting,
+    options: Mapping[str, Any],
+    patience: int = 60,
+    process: int | None = None,
+) -> bool:
+    """The final phase: every partition from its beginning to its end, by one process.
 
     Returns whether every end was reached within `patience` polls without progress. The ends are
     asked for again in between: who was asked first need not lead any more.
     """
-    process = setting.processes.next()
+    process = setting.processes.next() if process is None else process
     consumer = _assigned(setting, process, "final", options)
     try:
         ends = _ends(setting, consumer)

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from confluent_kafka.cimpl import NewTopic
 from live import facts, metadata
 from live.clients import ROLES, SILENT, Setting, read_all
 from live.cluster import Cluster, ClusterError
+from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
 
@@ -106,7 +106,8 @@ def record(
         setting = Setting(journal, bootstrap, plan.topic, plan.partitions, pace)
         faults = _work(setting, plan, cluster)
         if cluster is not None:
-            _settle(setting, plan)
+            admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+            settle(admin, plan.topic, plan.partitions, SETTLE_S)
         complete = read_all(setting, {})
         lines = journal.lines
     records = _metadata(cluster, folder)
@@ -200,22 +201,6 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
         for each in work:
             each.result()
     return nemesis.faults if nemesis else []
-
-
-def _settle(setting: Setting, plan: Plan, seconds: float = 60.0) -> None:
-    """Waits until all replicas are in sync, or so long: before, two may take themselves for leader.
-
-    A broker that was paused or cut off answers from its own log until it hears of its successor.
-    """
-    admin = AdminClient({**SILENT, "bootstrap.servers": setting.bootstrap})
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(KafkaException, KeyError):
-            partitions = admin.list_topics(plan.topic, timeout=5).topics[plan.topic].partitions
-            whole = [len(p.isrs) == plan.replication_factor for p in partitions.values()]
-            if len(whole) == plan.partitions and all(whole):
-                return
-        time.sleep(0.5)
 
 
 def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
