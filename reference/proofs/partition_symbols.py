@@ -202,8 +202,7 @@ def _max(*values: Any) -> Any:
 
 def _epoch_end(cache: Any, end: Any, epoch: Any) -> Any:
     """Any answer; within one step the same question has the same."""
-    epoch: Any = Number(z3.Int("asked.epoch"))
-    end: Any = Number(z3.Int("asked.end"))
+    epoch, end = Number(z3.Int("asked.epoch")), Number(z3.Int("asked.end"))
     return EpochEnd(epoch, end)
 
 

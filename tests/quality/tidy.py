@@ -52,9 +52,14 @@ def is_source(path: str) -> bool:
 def check_line_length(path: str, text: str) -> Iterator[Finding]:
     if not is_source(path):
         return
+    fenced = False
     for number, line in enumerate(text.splitlines(), 1):
-        # A row of a Markdown table cannot be broken.
-        if len(line) > LINE_MAX and not (path.endswith(".md") and line.lstrip().startswith("|")):
+        if path.endswith(".md"):
+            fenced ^= line.lstrip().startswith("```")
+            # A row of a table cannot be broken, nor can what a program prints.
+            if fenced or line.lstrip().startswith("|"):
+                continue
+        if len(line) > LINE_MAX:
             yield Finding(number, f"line of {len(line)} characters, more than {LINE_MAX}")
 
 
