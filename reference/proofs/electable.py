@@ -322,6 +322,7 @@ def _reads(s: System, v: int) -> z3.BoolRef:
         z3.Implies(acts, followed == row["leader"]),
         z3.Implies(leads, z3.And(row["leader"] == v, z3.Select(s.led, row["leader_epoch"]), *isr)),
         z3.Implies(row["role"] == FOLLOWER, row["leader"] != v),
+        z3.Implies(row["asked"], z3.Select(s.led, row["asked.leader_epoch"])),
         z3.Implies(
             _registered(s, v), z3.And(row["floor"] >= 0, row["floor"] <= c["partition_epoch"])
         ),
@@ -572,8 +573,9 @@ def change_parts(s: System, p: z3.ArithRef) -> Parts:
         said += [z3.Implies(leader == b, member), known <= c[f"epoch.{b}"]]
         waited = z3.And(z3.Or(row["old"], s.is_stopper(b)), b != WATCHED_LEADER)
         unread.append(z3.Implies(z3.And(enough, waited), member))
-        lives.append(z3.Implies(row["old"], row["life"] <= known))
-        lives.append(z3.Implies(s.is_stopper(b), s.stopper_life <= known))
+        other = b != WATCHED_LEADER
+        lives.append(z3.Implies(z3.And(other, row["old"]), row["life"] <= known))
+        lives.append(z3.Implies(z3.And(other, s.is_stopper(b)), s.stopper_life <= known))
     ahead = [z3.And(s.leads_watched(v), p > row["partition_epoch"]) for v, row in s.rows.items()]
     new = z3.Not(z3.Select(s.led, WATCHED))
     watched = z3.And(there, epoch == WATCHED)
@@ -649,8 +651,14 @@ def fetch_part(s: System, m: Fetch) -> z3.BoolRef:
     began = prefix_of(m.epoch)
     far = z3.And(m.epoch > WATCHED, mine, row["intact"], m.offset >= began)
     reached = z3.If(s.begun, least(began, s.cap), began)
+    floor = z3.Select(s.epoch_at, row["floor"])
+    asked = z3.And(
+        z3.Implies(row["role"] != NONE, m.epoch <= row["leader_epoch"]),
+        z3.Implies(_registered(s, m.source), m.epoch <= floor),
+    )
     return z3.And(
         *(m.offset >= 0, m.epoch >= 0, m.broker_epoch >= 0),
+        *(m.epoch <= s.controller["leader_epoch"], asked),
         z3.Implies(z3.And(watched, mine), m.offset <= row["sent"]),
         z3.Implies(
             z3.And(watched, s.is_stopper(m.source), m.broker_epoch >= s.stopper_life),
