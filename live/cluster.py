@@ -91,6 +91,8 @@ class Cluster:
 
     def __init__(self, directory: Path, state: State) -> None:
         self.directory = directory
+        self.patience = START_SECONDS
+        """Seconds that a node may take to start."""
         self._state = state
 
     @classmethod
@@ -101,11 +103,13 @@ class Cluster:
         islands: bool = False,
         settings: Mapping[str, str] | None = None,
         guests: Sequence[str] = (),
+        patience: float = START_SECONDS,
     ) -> Cluster:
         """Formats and starts a new cluster, and waits until every node has started.
 
-        guests: further hosts on the islands' network, for clients. Raises ClusterError,
-        ArtifactError, IslandError; nothing is left running then.
+        guests: further hosts on the islands' network, for clients. patience: seconds that a node
+        may take to start. Raises ClusterError, ArtifactError, IslandError; nothing is left running
+        then.
         """
         if (directory / STATE).exists():
             raise ClusterError(f"{directory / STATE}: there is a cluster; take it down first")
@@ -118,6 +122,7 @@ class Cluster:
         more = dict(settings or {})
         state = State(version(), layout, islands, more, tuple(nodes), tuple(guests))
         cluster = cls(directory, state)
+        cluster.patience = patience
         libraries()
         cluster._refuse_taken_ports()
         try:
@@ -380,13 +385,13 @@ class Cluster:
         return {**properties, **self._state.settings}
 
     def _await_start(self, *names: str) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self.patience
         for name in names or [node.name for node in self._state.nodes]:
             while STARTED not in self.log(name):
                 if not self.is_running(name):
                     raise ClusterError(f"{name} did not start: see {self._path(name, 'log')}")
                 if time.monotonic() > deadline:
-                    raise ClusterError(f"{name} did not start within {START_SECONDS:.0f} seconds")
+                    raise ClusterError(f"{name} did not start within {self.patience:.0f} seconds")
                 time.sleep(0.2)
 
 

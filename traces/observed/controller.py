@@ -1,0 +1,430 @@
+"""Is every record of a real metadata log a step of our controller's rules?
+
+The log says what was decided, not what was asked. So each change of a partition is explained by an
+input that would have led to it: what happened to a broker, which the log tells by the record at
+whose side the change stands (C6: fencing and an unclean registration write changes first and their
+own record last; unfencing and controlled shutdown the other way round), or else a request of the
+leader (AlterPartition) or an election. The handler of reference/core/controller.py, given that
+input, must decide exactly the same: leader, epochs, ISR, ELR, last known leader, recovery.
+
+The other way round as well: when a broker comes or goes, no partition may lack the change that the
+rules demand.
+
+What cannot be judged is counted as such: heartbeats, sessions and refusals leave no record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from reference.core.controller import PartitionControllerHandlers
+from reference.core.partition_messages import (
+    CONTROLLER,
+    NOBODY,
+    AlterPartitionRequest,
+    ControllerInput,
+    ElectLeaders,
+    Member,
+    Partition,
+)
+from reference.core.partition_types import (
+    UNDEFINED,
+    ControllerRow,
+    PartitionConstants,
+    Registration,
+)
+from traces.observed.image import NEVER, Image, Key, changed
+from traces.observed.records import Record
+
+CHANGE = "PARTITION_CHANGE_RECORD"
+REGISTER = "REGISTER_BROKER_RECORD"
+BROKER_CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
+MOVES = ("replicas", "removingReplicas", "addingReplicas")
+"""Fields of a change that belong to reassignment (C14), of which the rules say nothing."""
+
+FENCE, UNFENCE, STOP = "fence", "unfence", "controlled shutdown"
+FIRST, RESTART = "first registration", "registration of a new process"
+AFTER_KILL = "registration after an unclean stop that cost something"
+AGAIN, REPEATED = "registration of the same process again", "fencing of one that is fenced"
+FAILOVER = "new controller"
+ALTER, PREFERRED, UNCLEAN = "AlterPartition", "preferred election", "unclean election"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A record that no rule explains, or one that is missing. offset: in the metadata log."""
+
+    offset: int
+    subject: str
+    reason: str
+
+
+@dataclass
+class Report:
+    """What came of a log. steps: explained ones by what they are; unjudged: records by kind."""
+
+    records: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def judged(self) -> int:
+        return sum(self.steps.values())
+
+
+def judge(records: Sequence[Record], defaults: Mapping[str, str] | None = None) -> Report:
+    """The whole log, from its beginning.
+
+    defaults: settings of the brokers' files (min.insync.replicas and the like).
+    """
+    replay = _Replay(defaults)
+    for block in _blocks(records):
+        replay.take(block)
+    replay.report.records = len(records)
+    return replay.report
+
+
+@dataclass
+class _Block:
+    """A run of changes, with the broker's record before or after it; or one other record."""
+
+    opening: Record | None = None
+    changes: list[Record] = field(default_factory=list)
+    closing: Record | None = None
+    other: Record | None = None
+
+
+def broker_event(record: Record) -> str | None:
+    """What a record says of a broker; None: nothing of this kind."""
+    if record.kind == REGISTER:
+        return REGISTER
+    if record.kind in ("FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD"):
+        return UNFENCE if record.kind.startswith("UN") else FENCE
+    if record.kind != BROKER_CHANGE:
+        return None
+    if record.data.get("inControlledShutdown", 0) == 1:
+        return STOP
+    return {1: FENCE, -1: UNFENCE}.get(record.data.get("fenced", 0))
+
+
+def _blocks(records: Sequence[Record]) -> Iterator[_Block]:
+    at = 0
+    while at < len(records):
+        block = _Block()
+        if broker_event(records[at]) in (UNFENCE, STOP):
+            block.opening, at = records[at], at + 1
+        while at < len(records) and records[at].kind == CHANGE:
+            block.changes.append(records[at])
+            at += 1
+        event = broker_event(records[at]) if at < len(records) else None
+        if event in (FENCE, REGISTER):
+            block.closing, at = records[at], at + 1
+        if block == _Block():
+            block.other, at = records[at], at + 1
+        yield block
+
+
+Rule = Callable[[PartitionControllerHandlers, ControllerRow], Partition]
+"""What becomes of a partition when something happens to a broker."""
+
+
+class _Replay:
+    def __init__(self, defaults: Mapping[str, str] | None) -> None:
+        self.image = Image(defaults)
+        self.report = Report()
+
+    def take(self, block: _Block) -> None:
+        if block.other is not None:
+            self._other(block.other)
+            return
+        left: dict[Key, list[Record]] = {}
+        for record in block.changes:
+            left.setdefault((record.data["topicId"], record.data["partitionId"]), []).append(record)
+        if block.opening is not None:
+            self._open(block.opening, left)
+        if block.closing is None:
+            for key, changes in left.items():
+                self._on_their_own(key, changes)
+        elif block.closing.kind == REGISTER:
+            self._register(block.closing, left)
+        else:
+            self._fence(block.closing, left)
+
+    # -- What happens to brokers
+
+    def _open(self, record: Record, left: dict[Key, list[Record]]) -> None:
+        """Unfencing and the beginning of a controlled shutdown: changes come after."""
+        b, what = _broker(record), str(broker_event(record))
+        known = self._known(record, b)
+        if known.fenced != (what == UNFENCE):
+            self._find(record, f"broker {b}", f"{what}, and it was fenced: {known.fenced}")
+        for key in self._with_replica(b):
+            handlers, row = self._handlers(key), self._row(key, record)
+            after = handlers.after_unfencing if what == UNFENCE else handlers.after_fencing
+            wanted = after(row, b)
+            if wanted == row.partition:
+                continue
+            changes = left.get(key, [])
+            if changes and changed(row.partition, changes[0].data) == wanted:
+                self._accept(key, changes.pop(0), what)
+            else:
+                self._find(record, self._name(key), f"{what} of {b} asks for {_told(wanted)}")
+        self.image.registrations[b] = msgspec.structs.replace(
+            known, fenced=known.fenced and what != UNFENCE, stopping=known.stopping or what == STOP
+        )
+        self.report.steps[what] += 1
+
+    def _fence(self, record: Record, left: dict[Key, list[Record]]) -> None:
+        b = _broker(record)
+        known = self._known(record, b)
+        what = REPEATED if known.fenced else FENCE
+        self._event(record, b, left, lambda handlers, row: handlers.after_fencing(row, b), what)
+        self.image.registrations[b] = msgspec.structs.replace(known, fenced=True)
+        self.report.steps[what] += 1
+
+    def _register(self, record: Record, left: dict[Key, list[Record]]) -> None:
+        """C2, C3. Whether the last stop was clean is not in the log: what fits was so."""
+        b = _broker(record)
+        known = self.image.registrations.get(b, NEVER)
+        new = self.image.registration(record.data, record.offset)
+
+        def unclean(handlers: PartitionControllerHandlers, row: ControllerRow) -> Partition:
+            return handlers.after_unclean_restart(row, b)
+
+        rule: Rule = _as_it_was
+        what = RESTART
+        if known.epoch == UNDEFINED:
+            what = FIRST
+        elif known.incarnation == new.incarnation:
+            what = AGAIN
+            if new.epoch != known.epoch:
+                self._find(record, f"broker {b}", "the same process was given another epoch")
+        elif not self._all_follow(record, b, left, _as_it_was):
+            what, rule = AFTER_KILL, unclean
+        written = self._event(record, b, left, rule, what)
+        if what != AGAIN and new.epoch != record.offset - written:
+            begins = record.offset - written
+            reason = f"its epoch is {new.epoch}, and its records begin at {begins}"
+            self._find(record, f"broker {b}", reason)
+        self.image.registrations[b] = new
+        self.report.steps[what] += 1
+
+    def _event(
+        self, record: Record, b: int, left: dict[Key, list[Record]], rule: Rule, what: str
+    ) -> int:
+        """Every partition after something happened to b; returns how many changes that made."""
+        written = 0
+        for key in dict.fromkeys([*left, *self._with_replica(b)]):
+            changes = left.get(key, [])
+            own = self._own(key, changes, record, rule)
+            if own is None:
+                wanted = rule(self._handlers(key), self._row(key, record))
+                self._find(record, self._name(key), f"{what} of {b} asks for {_told(wanted)}")
+                own = len(changes)
+            self._on_their_own(key, changes[:own])
+            for change in changes[own:]:
+                self._accept(key, change, what)
+                written += 1
+        return written
+
+    def _all_follow(
+        self, record: Record, b: int, left: dict[Key, list[Record]], rule: Rule
+    ) -> bool:
+        """Whether every change before the record is explained without it, or by the rule."""
+        for key in self._with_replica(b):
+            changes = left.get(key, [])
+            own = self._own(key, changes, record, rule)
+            if own is None or not self._explained(key, changes[:own]):
+                return False
+        return True
+
+    def _own(self, key: Key, changes: list[Record], record: Record, rule: Rule) -> int | None:
+        """How many of the changes are not the event's; None: they do not end as the rule asks."""
+        if key not in self.image.partitions:
+            return len(changes)
+        handlers, row = self._handlers(key), self._row(key, record)
+        for change in changes[:-1]:
+            row = _moved(row, change)
+        if changes:
+            wanted = rule(handlers, row)
+            after = _moved(row, changes[-1])
+            if wanted == after.partition:
+                return len(changes) - 1
+            row = after
+        return len(changes) if rule(handlers, row) == row.partition else None
+
+    # -- Changes that somebody asked for
+
+    def _on_their_own(self, key: Key, changes: Sequence[Record]) -> None:
+        for change in changes:
+            if key not in self.image.partitions:
+                self._find(change, str(key), "a change of a partition that there is not")
+            elif any(change.data.get(each) is not None for each in MOVES):
+                self.report.unjudged["reassignment"] += 1
+                self._reassign(key, change)
+            elif {*change.data} == {"partitionId", "topicId", "directories"}:
+                self.report.unjudged["directories"] += 1
+                self._apply(key, change)
+            else:
+                what = self._why(key, change)
+                if what is None:
+                    wanted = changed(self.image.partitions[key].state, change.data)
+                    self._find(change, self._name(key), f"nothing leads to {_told(wanted)}")
+                self._accept(key, change, what)
+
+    def _why(self, key: Key, change: Record) -> str | None:
+        """What may have been asked."""
+        handlers, row = self._handlers(key), self._row(key, change)
+        wanted = changed(row.partition, change.data)
+        for what, asked in _inputs(handlers.constants.brokers, row, wanted):
+            outcome = handlers.step(row, asked)
+            if outcome is not None and outcome.row.partition == wanted:
+                return what
+        return None
+
+    def _explained(self, key: Key, changes: Sequence[Record]) -> bool:
+        """Whether somebody may have asked for each of them. Nothing is noted."""
+        observed = self.image.partitions[key]
+        before = observed.state
+        try:
+            for change in changes:
+                if self._why(key, change) is None:
+                    return False
+                observed.state = changed(observed.state, change.data)
+        finally:
+            observed.state = before
+        return True
+
+    def _reassign(self, key: Key, change: Record) -> None:
+        observed = self.image.partitions[key]
+        replicas = change.data.get("replicas")
+        observed.replicas = tuple(replicas) if replicas is not None else observed.replicas
+        self._apply(key, change)
+
+    # -- Other records
+
+    def _other(self, record: Record) -> None:
+        image = self.image
+        kinds: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "TOPIC_RECORD": image.make_topic,
+            "REMOVE_TOPIC_RECORD": image.remove_topic,
+            "CONFIG_RECORD": image.configure,
+            "CLEAR_ELR_RECORD": image.clear_elr,
+        }
+        if record.kind in kinds:
+            kinds[record.kind](record.data)
+        elif record.kind == "PARTITION_RECORD":
+            self._created(record)
+        elif record.kind == "FEATURE_LEVEL_RECORD":
+            if record.data["name"] == "eligible.leader.replicas.version":
+                image.elr = record.data["featureLevel"] > 0
+        elif record.kind == "LEADER_CHANGE":
+            self.report.steps[FAILOVER] += 1
+            return
+        self.report.unjudged[record.kind] += 1
+
+    def _created(self, record: Record) -> None:
+        """C9: a new partition is led by the first replica of its ISR, and that is who is active."""
+        data = record.data
+        self.image.make_partition(data)
+        replicas = tuple(data["replicas"])
+        active = [b for b in replicas if self._is_active(b)]
+        if data["isr"] != active or data["leader"] != active[0]:
+            name = self._name((data["topicId"], data["partitionId"]))
+            self._find(
+                record, name, f"of {replicas}, {active} are active: {data['isr']} were taken"
+            )
+
+    # -- Small things
+
+    def _is_active(self, b: int) -> bool:
+        known = self.image.registrations.get(b, NEVER)
+        return known.epoch >= 0 and not known.fenced and not known.stopping
+
+    def _known(self, record: Record, b: int) -> Registration:
+        """The registration that a broker's record speaks of (C4)."""
+        known = self.image.registrations.get(b, NEVER)
+        epoch = record.data.get("brokerEpoch", record.data.get("epoch"))
+        if known.epoch != epoch:
+            reason = f"a record for its epoch {epoch}, and it has {known.epoch}"
+            self._find(record, f"broker {b}", reason)
+        return known
+
+    def _with_replica(self, b: int) -> list[Key]:
+        return [key for key, each in self.image.partitions.items() if b in each.replicas]
+
+    def _handlers(self, key: Key) -> PartitionControllerHandlers:
+        return _handlers_for(self.image.constants(key))
+
+    def _row(self, key: Key, record: Record) -> ControllerRow:
+        return self.image.row(key, record.offset)
+
+    def _accept(self, key: Key, change: Record, what: str | None) -> None:
+        if what is not None:
+            self.report.steps[f"change by {what}"] += 1
+        self._apply(key, change)
+
+    def _apply(self, key: Key, change: Record) -> None:
+        observed = self.image.partitions[key]
+        observed.state = changed(observed.state, change.data)
+
+    def _name(self, key: Key) -> str:
+        return f"{self.image.topics.get(key[0], key[0])}-{key[1]}"
+
+    def _find(self, record: Record, subject: str, reason: str) -> None:
+        self.report.findings.append(Finding(record.offset, subject, reason))
+
+
+@lru_cache(maxsize=256)
+def _handlers_for(constants: PartitionConstants) -> PartitionControllerHandlers:
+    return PartitionControllerHandlers(constants)
+
+
+def _as_it_was(_: PartitionControllerHandlers, row: ControllerRow) -> Partition:
+    return row.partition
+
+
+def _broker(record: Record) -> int:
+    return int(record.data["brokerId"] if "brokerId" in record.data else record.data["id"])
+
+
+def _moved(row: ControllerRow, change: Record) -> ControllerRow:
+    return msgspec.structs.replace(row, partition=changed(row.partition, change.data))
+
+
+def _inputs(
+    brokers: tuple[int, ...], row: ControllerRow, wanted: Partition
+) -> Iterator[tuple[str, ControllerInput]]:
+    """What may have been asked, if `wanted` came of it."""
+    old = row.partition
+    epochs = {b: known.epoch for b, known in zip(brokers, row.registrations, strict=True)}
+    if old.leader in epochs:
+        asked = AlterPartitionRequest(
+            source=old.leader,
+            destination=CONTROLLER,
+            broker_epoch=epochs[old.leader],
+            leader_epoch=old.leader_epoch,
+            partition_epoch=old.partition_epoch,
+            isr=tuple(Member(b, epochs.get(b, UNDEFINED)) for b in wanted.isr),
+            recovering=wanted.recovering,
+        )
+        yield ALTER, asked
+    yield PREFERRED, ElectLeaders("PREFERRED")
+    yield UNCLEAN, ElectLeaders("UNCLEAN")
+
+
+def _told(partition: Partition) -> str:
+    """A partition in words."""
+    leader = "no leader" if partition.leader == NOBODY else f"leader {partition.leader}"
+    known = f", last known {partition.last_known_leader}"
+    return (
+        f"{leader} in epoch {partition.leader_epoch}, ISR {list(partition.isr)}, "
+        f"ELR {list(partition.elr)}{known if partition.last_known_leader != NOBODY else ''}"
+        f"{', recovering' if partition.recovering else ''}"
+    )
