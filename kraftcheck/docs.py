@@ -24,6 +24,7 @@ from reference.core.promises import (
     promised,
 )
 from tla_utils import read_manifest
+from traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from traces.foreign.describe import tables
 from traces.foreign.forms import json_schema
 from traces.schema import TABLES, describe
@@ -189,7 +190,18 @@ def _in_short(promise: Promise) -> str:
     return f"{int(promise.level)} {promise.level.words}{lost}"
 
 
+def anomalies() -> str:
+    """The anomalies of partition logs, the gravest first, and which causes allow them."""
+    lines = ["| anomaly | means | allowed where |", "|---|---|---|"]
+    for name in NAMES:
+        ours = "" if name in JEPSEN else " *"
+        allowed = ", ".join(row.id for row in TABLE if name in row.allows) or "never"
+        lines.append(f"| `{name}`{ours} | {JEPSEN.get(name) or OURS[name]} | {allowed} |")
+    return "\n".join(lines) + "\n"
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "anomalies": anomalies,
     "foreign": foreign,
     "models": models,
     "bugs": bugs,
@@ -201,7 +213,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/guarantees.md"),
-    "docs/trace.md",
+    *("docs/histories.md", "docs/trace.md"),
 )
 # Files that are generated whole.
 FILES: dict[str, Callable[[], str]] = {"docs/foreign-traces.schema.json": foreign_schema}

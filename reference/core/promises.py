@@ -402,7 +402,7 @@ def promised(configuration: Configuration, envelope: Envelope = NOTHING) -> Prom
     if nothing or level < Level.LINEARIZABLE:
         because = f"{decisive[0].when}: {decisive[0].because} [{decisive[0].source}]"
     else:
-        because = "every read comes from the leader, which did not change"
+        because = "nothing weakens it: reads come from the leader, which did not change"
     return Promise(
         level=level,
         durable=not nothing and all(row.durable for row in rows),

@@ -72,19 +72,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict == HOLDS
 
     def __str__(self) -> str:
-        held = self.level or "not known"
-        lines = [f"{self.verdict}: held {held}, promised {self.promised}"]
-        lines[0] += f" ({self.because})" if self.because else ""
+        lines = [f"{self.verdict}: held {self.level or 'not known'}, promised {self.promised}"]
+        lines += [f"  {self.because}"] if self.because else []
         for part in self.parts:
             place = "" if part.key is None else f"{part.key}: "
             if part.certificate is not None:
                 among = ", ".join(str(each) for each in part.certificate.operations)
-                lines.append(f"{place}{part.certificate.sentence} [operations {among}]")
+                lines += [f"{place}{part.certificate.sentence}", f"  [operations {among}]"]
             elif part.reason is not None:
                 lines.append(f"{place}{part.reason}")
-        for each in self.anomalies:
-            fine = "allowed" if each.allowed else "NOT ALLOWED"
-            lines.append(f"{each.name} ({each.count}): {fine}: {each.reason}")
+        for words, allowed in (("not allowed", False), ("allowed", True)):
+            found = [f"{a.name} {a.count:,}" for a in self.anomalies if a.allowed is allowed]
+            lines += [f"{words}: {', '.join(found)}"] if found else []
         return "\n".join(lines)
 
 
