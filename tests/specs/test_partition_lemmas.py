@@ -1,0 +1,59 @@
+"""What the proof of the partition assumes of logs holds in TLC's models, and can fail."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.specs.cfgs import LIBRARIES, SPECS
+from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
+
+LEMMAS = ("FetchSound", "CutsNothing", "Appended")
+ROOT = SPECS / "models" / "MCPartitionLemmas.tla"
+FAULTY = """---- MODULE FaultyLemmas ----
+EXTENDS MCPartitionLemmas
+NeverDiverging(row, m) == FALSE
+CutsAll(row, diverging) == 0
+====
+"""
+pytestmark = [pytest.mark.tlc]
+
+
+def checked(cfg: str, lemmas: tuple[str, ...], fault: str = "") -> TlcResult:
+    """TLC on these lemmas at the bounds of a cfg; fault: a rule that is replaced."""
+    text = (SPECS / "models" / cfg).read_text("utf-8")
+    bounds = re.split(r"^INVARIANTS", text, flags=re.MULTILINE)[0]
+    bounds = bounds.replace("SYMMETRY", f"{fault}SYMMETRY")
+    root: Path | ModuleText = ModuleText("FaultyLemmas", FAULTY) if fault else ROOT
+    cfg = bounds + "INVARIANTS\n" + "".join(f"  {name}\n" for name in lemmas)
+    return run_tlc(TlcJob(module=root, cfg=cfg, libraries=LIBRARIES, deadlock=False, timeout_s=300))
+
+
+def test_the_lemmas_hold() -> None:
+    assert checked("partition-any-order.cfg", LEMMAS).verdict == "holds"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cfg",
+    [
+        *("partition-crash.cfg", "partition-three.cfg", "partition-two-three-epochs.cfg"),
+        "partition-late-responses.cfg",
+    ],
+)
+def test_the_lemmas_hold_in_larger_models(cfg: str) -> None:
+    assert checked(cfg, LEMMAS).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("lemma", "rule"),
+    [
+        ("FetchSound", "IsDiverging <- [PartitionRules] NeverDiverging"),
+        ("CutsNothing", "TruncationPoint <- [PartitionRules] CutsAll"),
+    ],
+)
+def test_a_lemma_fails_where_its_rule_is_replaced(lemma: str, rule: str) -> None:
+    result = checked("partition-two-three-epochs.cfg", (lemma,), f"  {rule}\n")
+    assert (result.verdict, result.property) == ("violated", lemma)
