@@ -1,0 +1,291 @@
+"""TLC's counterexample to a bug, told as a sequence of messages.
+
+The reduced models fuse a request, its handling and its answer into one action, so TLC's states show
+no messages. specs/stories takes the same steps again and says in which way each could be taken;
+here that is put into words, with what it changed. Models without a teller of their own are told by
+what changes from state to state: the asynchronous ones have every message in their network.
+
+Law of this file: nothing is guessed. A step that no way explains is told as "?" with its changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
+from tla_utils.config import read_config
+from tla_utils.errors import ToolError
+from tla_utils.manifest import outline
+from tla_utils.output import State
+from tla_utils.values import Function, ModelValue, Record, render
+
+TELLERS = {
+    "MCQuorumReduced": ("TellQuorum", ("rows", "network", "spent")),
+    "MCPartitionReduced": (
+        "TellPartition",
+        ("rows", "controller", "metadata", "network", "spent"),
+    ),
+}
+"""By module: who tells its counterexamples, and the variables that make a state of a story."""
+
+_SECTION = re.compile(
+    r"^(SPECIFICATION|INIT|NEXT|CONSTANTS?|SYMMETRY|VIEW|(?:ACTION_)?CONSTRAINTS?|INVARIANTS?"
+    r"|PROPERTY|PROPERTIES)\b",
+    re.MULTILINE,
+)
+
+Way = Mapping[str, Any]
+
+
+def sections(cfg: str) -> Iterator[tuple[str, str]]:
+    """(keyword, text) of each section of a cfg, in order; what stands before them is left out."""
+    starts = [*_SECTION.finditer(cfg)]
+    ends = [match.start() for match in starts[1:]] + [len(cfg)] * bool(starts)
+    for match, end in zip(starts, ends, strict=True):
+        yield match[1], cfg[match.start() : end]
+
+
+def constants_text(cfg: str) -> str:
+    """The CONSTANTS sections of a cfg, as they are."""
+    return "".join(text for keyword, text in sections(cfg) if keyword in CONSTANTS)
+
+
+def without_specification(cfg: str) -> str:
+    """A cfg without what says where behaviours begin and how they go on."""
+    begin = ("SPECIFICATION", "INIT", "NEXT")
+    return "".join(text for keyword, text in sections(cfg) if keyword not in begin)
+
+
+CONSTANTS = ("CONSTANT", "CONSTANTS")
+
+
+def root_module(name: str, extended: Sequence[str], body: str) -> ModuleText:
+    return ModuleText(
+        name, f"---- MODULE {name} ----\nEXTENDS {', '.join(extended)}\n{body}\n====\n"
+    )
+
+
+def overridden_names(cfg: str, states: Sequence[State]) -> tuple[str, str]:
+    """What a module needs to speak of model values that only a cfg has named so far.
+
+    Returns (a CONSTANTS declaration for the module, the lines for the cfg).
+    """
+    assigned = set(read_config(cfg).assigned)
+    names: set[str] = set()
+    for state in states:
+        for value in state.values.values():
+            _collect(value, names)
+    fresh = sorted(names - assigned)
+    if not fresh:
+        return "", ""
+    return f"CONSTANTS {', '.join(fresh)}", "CONSTANTS\n" + "".join(
+        f"  {name} = {name}\n" for name in fresh
+    )
+
+
+def _collect(value: object, names: set[str]) -> None:
+    if isinstance(value, ModelValue):
+        names.add(value.name)
+    elif isinstance(value, Record):
+        for name in value:
+            _collect(value[name], names)
+    elif isinstance(value, Function):
+        for key in value:
+            _collect(key, names)
+            _collect(value[key], names)
+    elif isinstance(value, tuple | frozenset):
+        for each in value:
+            _collect(each, names)
+
+
+def ways(
+    manifest: Manifest, model: Model, states: Sequence[State], options: RunOptions
+) -> list[Way] | None:
+    """How each step of a counterexample was taken, the first state's "begins" included.
+
+    None when the model's module has no teller. Raises ToolError when TLC cannot tell it.
+    """
+    teller = TELLERS.get(model.module)
+    if teller is None:
+        return None
+    name, variables = teller
+    cfg = (manifest.root / model.config).read_text("utf-8")
+    declared, given = overridden_names(cfg, states)
+    story = ",\n".join(
+        "[" + ", ".join(f"{v} |-> {render(state.values[v])}" for v in variables) + "]"
+        for state in states
+    )
+    body = f"{declared}\nStoryTold == <<\n{story}\n>>"
+    job = TlcJob(
+        module=root_module("Told", [name, *model.overlays], body),
+        cfg=f"INIT TellInit\nNEXT TellNext\n{constants_text(cfg)}{given}"
+        "CONSTANT Story <- StoryTold\nINVARIANT NotOver\n",
+        libraries=[*manifest.libraries, manifest.root / "stories"],
+        heap_mb=model.heap_mb,
+        timeout_s=600,
+        deadlock=False,
+        java=options.java,
+        jar=options.jar,
+    )
+    result = run_tlc(job)
+    if result.verdict != "violated" or len(result.counterexample) != len(states):
+        raise ToolError(f"the counterexample of {model.name} cannot be told: {result.reason}")
+    found: list[Way] = []
+    for state in result.counterexample:
+        way: Any = state.values["told"]
+        found.append({key: way[key] for key in way})
+    return found
+
+
+def find(
+    manifest: Manifest, model: Model, options: RunOptions, timeout_s: float | None = None
+) -> TlcResult:
+    """A shortest counterexample of a bug's model, searched from the beginning.
+
+    timeout_s: None is what the manifest says. Raises ToolError: there is none, or no time.
+    """
+    files = outline(manifest, model)
+    root: Any = files.root_path
+    if model.overlays:
+        root = root_module("Found", [model.module, *model.overlays], "")
+    job = TlcJob(
+        module=root,
+        cfg=manifest.root / model.config,
+        libraries=manifest.libraries,
+        heap_mb=model.heap_mb,
+        timeout_s=timeout_s or model.timeout_s,
+        deadlock=model.deadlock,
+        long=True,
+        java=options.java,
+        jar=options.jar,
+    )
+    result = run_tlc(job)
+    if result.verdict != "violated":
+        raise ToolError(f"model {model.name} shows no counterexample: {result.reason}")
+    return result
+
+
+# -- In words
+
+
+def narrated(states: Sequence[State], told: Sequence[Way] | None) -> Iterator[str]:
+    """A counterexample, line by line: what happened, the messages, what they changed."""
+    for number, state in enumerate(states):
+        if number == 0:
+            yield "1. the beginning"
+            yield from (f"     {line}" for line in _beginning(state))
+            continue
+        before = states[number - 1]
+        yield f"{number + 1}. {_heading(state, told[number] if told else None)}"
+        messages = told[number]["messages"] if told else _fresh_messages(before, state)
+        yield from (f"     {message(m)}" for m in messages)
+        yield from (f"       {line}" for line in changes(before, state))
+
+
+def _heading(state: State, way: Way | None) -> str:
+    if way is None:
+        return state.action if state.action not in ("MCNext", "Next") else "then"
+    return "?" if way["what"] == "?" else f"{_name(way['node'])} {way['what']}"
+
+
+_NODES = {-1: "nobody", -2: "controller", -3: "clients", -4: "metadata"}
+
+
+def _name(node: object) -> str:
+    if isinstance(node, int):
+        return _NODES.get(node, str(node))
+    return node.name if isinstance(node, ModelValue) else str(node)
+
+
+def _beginning(state: State) -> Iterator[str]:
+    for node, row in _pairs(state.values.get("rows")):
+        yield f"{_name(node)}: {row['role']}, its log is {short(row['log'])}"
+
+
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
+    """The keys and values of a function or a record; a function over 1..n is a tuple."""
+    if isinstance(value, Function | Record):
+        return [(key, value[key]) for key in value]  # type: ignore[index]
+    return [*enumerate(value, 1)] if isinstance(value, tuple) else []
+
+
+def _fresh_messages(before: State, after: State) -> list[Any]:
+    """What the network has now and had not before."""
+    old, new = before.values.get("network"), after.values.get("network")
+    if not isinstance(old, frozenset) or not isinstance(new, frozenset):
+        return []
+    return sorted(new - old, key=render)
+
+
+_QUIET = {"type", "source", "destination", "request"}
+
+
+def message(m: Any) -> str:
+    """A message in a line: from whom to whom, and every field that says something."""
+    between = f"{_name(m['source'])} > {_name(m['destination'])}"
+    fields = [f"{name}={short(m[name])}" for name in m if name not in _QUIET]
+    return " ".join([between, m["type"], *(each for each in fields if each[-2:] not in _NOTHING)])
+
+
+_NOTHING = {"=-", "={", "{}", "<>", "=("}
+
+
+def short(value: Any) -> str:
+    """A value on little room: - for undefined, a record of a log as value~epoch, members of an
+    ISR as broker~broker epoch.
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return "-" if value == -1 else _NODES.get(value, str(value))
+    if isinstance(value, Record):
+        fields = set(value)
+        if {"epoch", "value"} <= fields:
+            return f"{value['value']}~{value['epoch']}"
+        if fields == {"broker", "epoch"}:
+            return f"{short(value['broker'])}~{value['epoch']}"
+        said = [f"{name}={short(value[name])}" for name in value if short(value[name]) != "-"]
+        return f"({' '.join(said)})" if said else "-"
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(short(each) for each in value)) + "}"
+    if isinstance(value, tuple):
+        return "<" + ", ".join(short(each) for each in value) + ">"
+    if isinstance(value, Function):
+        return "{" + ", ".join(f"{_name(k)}: {short(v)}" for k, v in _pairs(value)) + "}"
+    text = _name(value)
+    return "-" if text in ("NONE", "") else text
+
+
+def changes(before: State, after: State) -> Iterator[str]:
+    """What a step changed: by node the fields of its row, then the controller's, then history."""
+    new_rows = _pairs(after.values.get("rows"))
+    for (_, old), (node, new) in zip(_pairs(before.values.get("rows")), new_rows, strict=True):
+        yield from _row_changes(_name(node), old, new)
+    if "controller" in after.values:
+        yield from _row_changes(
+            "controller", before.values["controller"], after.values["controller"]
+        )
+    for name in ("committed", "acked"):
+        if name in after.values and before.values[name] != after.values[name]:
+            yield f"{name}: {short(before.values[name])} -> {short(after.values[name])}"
+
+
+def _row_changes(node: str, old: Any, new: Any) -> Iterator[str]:
+    said = [*_leaves("", old, new)]
+    if said:
+        yield f"{node}: {'; '.join(said)}"
+
+
+def _leaves(path: str, old: Any, new: Any) -> Iterator[str]:
+    """Every difference, as deep as both sides have the same form."""
+    if old == new:
+        return
+    inside = isinstance(new, Record | Function) and isinstance(old, type(new))
+    if inside and [key for key, _ in _pairs(old)] == [key for key, _ in _pairs(new)]:
+        for (key, left), (_, right) in zip(_pairs(old), _pairs(new), strict=True):
+            step = f"[{_name(key)}]" if isinstance(new, Function) else f".{key}"
+            yield from _leaves(f"{path}{step}" if path else step.strip(".[]"), left, right)
+        return
+    yield f"{path} {short(old)} -> {short(new)}"
