@@ -1,67 +1,117 @@
 """Damaged histories against every parser: how many, how they end, the slowest, the memory.
 
 Each case is a small history of one format, damaged in one to four ways, read with the format told
-and with the format to be found. It must be read, or refused with a HistoryError of one line.
+and with the format to be found. A trace of ours is damaged in its manifest, or in its file of runs,
+with a manifest that fits the damage or does not. All must be read, or refused with a HistoryError
+of one line.
 
-    python -m benchmarks.fuzz [CASES] [SEED]     default 100000 1
+    python -m benchmarks.fuzz [CASES] [SEED]     default 100000 (of each history) 1, some minutes
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
-import resource
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from benchmarks._damage import damaged
+from benchmarks._memory import peak_memory
 from benchmarks._texts import TEXTS
-from traces.formats import detect
+from traces.formats import detect, trace
 from traces.history import HistoryError
+from traces.jobs.backends import Pool
+from traces.jobs.simulate import simulate
+from traces.schema import MANIFEST, Campaign
 
 CASES: Final = 100_000
 SECONDS_MAX: Final = 2.0
+MEGABYTES_MAX: Final = 200
+RUNS: Final = 2
+"""Of the trace."""
+
+
+class Ends:
+    """Counts how the cases of one history end, and notes the slowest of all."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.slowest = 0.0
+
+    def add(self, name: str, case: Callable[[], None]) -> None:
+        """Anything but a HistoryError of one line is an error that ends the benchmark."""
+        begin = time.process_time()
+        try:
+            case()
+            self.counts[name, "read"] += 1
+        except HistoryError as error:
+            assert str(error).isprintable() and len(error.reason) < 500, str(error)
+            self.counts[name, "refused"] += 1
+        self.slowest = max(self.slowest, time.process_time() - begin)
 
 
 def main(cases: int = CASES, seed: int = 1) -> None:
-    chance = random.Random(seed)
-    ends: Counter[tuple[str, str]] = Counter()
-    slowest = 0.0
-    texts = [(name, (text.encode(), format)) for name, (text, format, _) in TEXTS.items()]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "history"
-        for case in range(cases):
-            name, (data, format) = texts[case % len(texts)]
-            for _ in range(chance.randint(1, 4)):
-                data = damaged(data, *(chance.randrange(4096) for _ in range(4)))
-            path.write_bytes(data)
-            for chosen in ("auto", format):
-                begin = time.process_time()
-                ends[name, outcome(path, chosen)] += 1
-                slowest = max(slowest, time.process_time() - begin)
-    print(f"{'history':<12} {'read':>8} {'refused':>8}")
-    for name, _ in texts:
-        print(f"{name:<12} {ends[name, 'read']:>8,} {ends[name, 'refused']:>8,}")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    ends = Ends()
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        folder = Path(name)
+        asked = Campaign(scenario="quorum", seed=seed, runs=RUNS)
+        simulate(folder / "trace", asked, backend=Pool())
+        before = peak_memory()
+        for text in TEXTS:
+            damage_text(text, cases, random.Random(f"{text} {seed}"), folder / "history", ends)
+        damage_trace(cases, random.Random(f"trace {seed}"), folder / "trace", ends)
+    print(f"{'history':<12} {'read':>9} {'refused':>9}")
+    for each in (*TEXTS, "trace"):
+        print(f"{each:<12} {ends.counts[each, 'read']:>9,} {ends.counts[each, 'refused']:>9,}")
     print(
-        f"{cases:,} damaged histories, each read twice; slowest {slowest * 1000:.0f} ms CPU, ",
-        end="",
+        f"{cases:,} damaged histories of each, texts read twice; slowest {ends.slowest * 1e3:.0f} "
+        f"ms CPU; {before / 1024:.0f} MB before, {peak_memory() / 1024:.0f} MB at the peak"
     )
-    print(f"peak memory {memory:.0f} MB")
-    assert slowest < SECONDS_MAX, "a parser took long over a small file"
+    assert ends.slowest < SECONDS_MAX, "a parser took long over a small file"
+    assert peak_memory() - before < MEGABYTES_MAX * 1024, "a parser took much over a small file"
 
 
-def outcome(path: Path, format: str) -> str:
-    """`read` or `refused`; anything else is an error that ends the benchmark."""
-    try:
-        detect.read(path, format)
-    except HistoryError as error:
-        assert str(error).isprintable() and len(error.reason) < 500, str(error)
-        return "refused"
-    return "read"
+def harmed(data: bytes, chance: random.Random) -> bytes:
+    for _ in range(chance.randint(1, 4)):
+        data = damaged(data, *(chance.randrange(1 << 20) for _ in range(4)))
+    return data
+
+
+def damage_text(name: str, cases: int, chance: random.Random, path: Path, ends: Ends) -> None:
+    text, format, _ = TEXTS[name]
+    for _ in range(cases):
+        path.write_bytes(harmed(text.encode(), chance))
+        for chosen in ("auto", format):
+            ends.add(name, partial(read_text, path, chosen))
+
+
+def read_text(path: Path, format: str) -> None:
+    detect.read(path, format)
+
+
+def damage_trace(cases: int, chance: random.Random, folder: Path, ends: Ends) -> None:
+    manifest, runs = folder / MANIFEST, next(folder.glob("*.runs.parquet"))
+    said, data = manifest.read_bytes(), runs.read_bytes()
+    digest = hashlib.sha256(data).hexdigest().encode()
+    for _ in range(cases):
+        way = chance.randrange(3)
+        worse = data if way == 0 else harmed(data, chance)
+        runs.write_bytes(worse)
+        now = hashlib.sha256(worse).hexdigest().encode()
+        fitting = said.replace(digest, now)
+        manifest.write_bytes((harmed(said, chance), said, fitting)[way])
+        ends.add("trace", partial(read_trace, folder))
+
+
+def read_trace(folder: Path) -> None:
+    for _ in trace.histories(folder):
+        pass
 
 
 if __name__ == "__main__":

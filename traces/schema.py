@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -35,6 +35,8 @@ import pyarrow.parquet as pq
 
 SCHEMA_VERSION = 2
 MANIFEST = "manifest.json"
+STEM = r"\A[\w-]{1,60}\Z"
+"""A part's files lie in the trace's own folder, whatever a manifest says."""
 PROGRESSED = "progressed"
 """The verdict of a run whose healed core did what it must."""
 STOPPED = "stopped at a violation"
@@ -101,7 +103,16 @@ OUTCOMES = ("ok", "fail", "indeterminate")
 
 
 class TraceError(Exception):
-    """A trace that cannot be written, or must not be believed. The text is one line."""
+    """A trace that cannot be written, or must not be believed.
+
+    The text is one line of printable characters, whatever the files say that it quotes.
+    """
+
+    def __init__(self, text: str) -> None:
+        line = " ".join(text.split())
+        super().__init__(
+            "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+        )
 
 
 # --- The tables, as data ---
@@ -362,7 +373,7 @@ class PartFile(msgspec.Struct, frozen=True):
 class PartEntry(msgspec.Struct, frozen=True):
     """One part: the runs it holds, and its files `<stem>.<table>.parquet`."""
 
-    stem: str
+    stem: Annotated[str, msgspec.Meta(pattern=STEM)]
     first_run: int
     runs: int
     tables: dict[str, PartFile]
@@ -415,7 +426,7 @@ def read_manifest(directory: Path) -> Manifest:
         found = msgspec.json.decode(data).get("schema_version")
         if found == SCHEMA_VERSION:
             return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.DecodeError, AttributeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError) as error:
         raise TraceError(f"{path}: damaged: {_one_line(error)}") from None
     raise TraceError(f"{path}: schema version {found}, this kraftcheck reads {SCHEMA_VERSION}")
 
@@ -590,9 +601,10 @@ def _schema_difference(name: str, found: pa.Schema) -> str:
         if at < 0:
             return f"no column {field.name!r}"
         if not found.field(at).equals(field):
-            return f"column {field.name!r} is {found.field(at).type}, not {field.type}"
+            there = found.field(at).type
+            return f"column {field.name!r} is {there!s:.150}, not {field.type!s:.150}"
     unknown = [column for column in found.names if column not in SCHEMAS[name].names]
-    return f"unknown column {unknown[0]!r}" if unknown else "columns in another order"
+    return f"unknown column {unknown[0]!r:.150}" if unknown else "columns in another order"
 
 
 def _one_line(error: BaseException) -> str:
