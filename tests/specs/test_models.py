@@ -32,7 +32,7 @@ def properties(module: str) -> list[str]:
 
 def complaints(specs: Path) -> list[str]:
     required = {root: properties(module) for module, roots in _ROOTS.items() for root in roots}
-    # Liveness of a partition is checked for itself: the same states are judged for safety elsewhere.
+    # Liveness of a partition is checked for itself; other models judge the safety of its states.
     required["MCPartitionLiveness"] = []
     return lint(read_manifest(specs / "models.toml"), required)
 
