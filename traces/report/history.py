@@ -158,7 +158,7 @@ def _witness(judged: Judged, key: str | None) -> Sequence[int]:
 
 def _anomalies(history: History, judged: Judged) -> list[dict[str, Any]]:
     """The anomalies, those that are not allowed first, with their operations."""
-    ordered = sorted(judged.anomalies, key=lambda each: (each.allowed, -each.count))
+    ordered = sorted(judged.anomalies, key=lambda each: each.allowed)
     return [
         {
             "name": each.name,
