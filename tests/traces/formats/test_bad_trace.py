@@ -41,7 +41,9 @@ def test_parts_lie_in_the_folder_of_their_trace(tmp_path: Path, stem: str) -> No
     part = PartEntry(stem, 0, 1, {})
     fields = {"schema_version": said.schema_version, "campaign": said.campaign, "parts": (part,)}
     manifest.write_bytes(
-        schema._manifest_bytes(schema.Manifest(kraftcheck_version="1", **fields))  # type: ignore[arg-type]
+        schema._manifest_bytes(
+            schema.Manifest(kraftcheck_version="1", **fields)  # type: ignore[arg-type]
+        )
     )
     with pytest.raises(TraceError, match="damaged"):
         schema.read_manifest(tmp_path)
