@@ -4,6 +4,7 @@ Writes into a folder
 
     history.jsonl    what the clients asked and were told, with faults and leader epochs
     metadata.jsonl   the metadata log, where the cluster is ours
+    logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
@@ -26,7 +27,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from live import facts, metadata
+from live import datalog, facts, metadata
 from live.clients import ROLES, SILENT, Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.episode import SETTLE_S, settle
@@ -110,7 +111,7 @@ def record(
             settle(admin, plan.topic, plan.partitions, SETTLE_S)
         complete = read_all(setting, {})
         lines = journal.lines
-    records = _metadata(cluster, folder)
+    records = _dumped(cluster, plan.topic, folder)
     recording = Recording(
         plan=plan,
         bootstrap=bootstrap,
@@ -129,15 +130,16 @@ def record(
     return recording
 
 
-def _metadata(cluster: Cluster | None, folder: Path) -> list[metadata.Record]:
-    """The metadata log, also as a file; empty where it cannot be had."""
+def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.Record]:
+    """The metadata log; it and the topic's logs as files. Empty where they cannot be had."""
     if cluster is None:
         return []
     try:
         records = metadata.dump(cluster)
+        metadata.write(records, folder / metadata.METADATA)
+        datalog.write(datalog.dump(cluster, topic), folder / datalog.LOGS)
     except ClusterError:  # the history is worth keeping without
         return []
-    metadata.write(records, folder / metadata.METADATA)
     return records
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -33,6 +32,7 @@ from reference.core.partition_messages import (
     Member,
     Partition,
 )
+from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import (
     UNDEFINED,
     ControllerRow,
@@ -78,12 +78,16 @@ class Report:
         return sum(self.steps.values())
 
 
-def judge(records: Sequence[Record], defaults: Mapping[str, str] | None = None) -> Report:
+def judge(
+    records: Sequence[Record],
+    defaults: Mapping[str, str] | None = None,
+    rules: type[PartitionRules] = PartitionRules,
+) -> Report:
     """The whole log, from its beginning.
 
     defaults: settings of the brokers' files (min.insync.replicas and the like).
     """
-    replay = _Replay(defaults)
+    replay = _Replay(defaults, rules)
     for block in _blocks(records):
         replay.take(block)
     replay.report.records = len(records)
@@ -135,9 +139,11 @@ Rule = Callable[[PartitionControllerHandlers, ControllerRow], Partition]
 
 
 class _Replay:
-    def __init__(self, defaults: Mapping[str, str] | None) -> None:
+    def __init__(self, defaults: Mapping[str, str] | None, rules: type[PartitionRules]) -> None:
         self.image = Image(defaults)
         self.report = Report()
+        self._rules = rules
+        self._known_handlers: dict[PartitionConstants, PartitionControllerHandlers] = {}
 
     def take(self, block: _Block) -> None:
         if block.other is not None:
@@ -360,7 +366,11 @@ class _Replay:
         return [key for key, each in self.image.partitions.items() if b in each.replicas]
 
     def _handlers(self, key: Key) -> PartitionControllerHandlers:
-        return _handlers_for(self.image.constants(key))
+        constants = self.image.constants(key)
+        if constants not in self._known_handlers:
+            handlers = PartitionControllerHandlers(constants, self._rules(constants))
+            self._known_handlers[constants] = handlers
+        return self._known_handlers[constants]
 
     def _row(self, key: Key, record: Record) -> ControllerRow:
         return self.image.row(key, record.offset)
@@ -379,11 +389,6 @@ class _Replay:
 
     def _find(self, record: Record, subject: str, reason: str) -> None:
         self.report.findings.append(Finding(record.offset, subject, reason))
-
-
-@lru_cache(maxsize=256)
-def _handlers_for(constants: PartitionConstants) -> PartitionControllerHandlers:
-    return PartitionControllerHandlers(constants)
 
 
 def _as_it_was(_: PartitionControllerHandlers, row: ControllerRow) -> Partition:

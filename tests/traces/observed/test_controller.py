@@ -1,0 +1,203 @@
+"""Metadata logs of real Apache Kafka are steps of our rules; with anything changed, they are not.
+
+`data/busy.metadata.jsonl.gz` is of Kafka 4.3.1 with three brokers, some ten faults, clean and
+unclean elections, and eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import zipfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from reference.core.partition_messages import Partition
+from reference.core.partition_rules import PartitionRules
+from traces.observed import controller
+from traces.observed.controller import Report, broker_event, judge
+from traces.observed.records import NAME, ObservedError, Record, read
+
+BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
+SAMPLES = sorted((Path(__file__).parents[2] / "live" / "data").glob("*.zip"))
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    path = tmp_path_factory.mktemp("busy") / NAME
+    path.write_bytes(gzip.decompress(BUSY.read_bytes()))
+    return read(path)
+
+
+def test_every_record_of_a_busy_log_is_a_step(busy: list[Record]) -> None:
+    report = judge(busy)
+    assert report.findings == []
+    assert report.judged > 1000
+    wanted = {
+        *(controller.FENCE, controller.UNFENCE, controller.FIRST, controller.RESTART),
+        *(controller.AFTER_KILL, controller.REPEATED, controller.FAILOVER),
+        *(f"change by {each}" for each in (controller.ALTER, controller.PREFERRED)),
+        *(f"change by {each}" for each in (controller.FENCE, controller.UNFENCE)),
+    }
+    assert wanted <= report.steps.keys()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_every_sample_s_metadata_are_steps(sample: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(sample) as archive:
+        archive.extract(NAME, tmp_path)
+    report = judge(read(tmp_path / NAME))
+    assert report.findings == []
+    assert report.judged > 5
+
+
+# -- Planted faults
+
+
+def with_data(record: Record, **data: Any) -> Record:
+    return msgspec.structs.replace(record, data={**record.data, **data})
+
+
+def places(records: list[Record], wanted: Callable[[Record], bool]) -> list[int]:
+    return [at for at, record in enumerate(records) if wanted(record)]
+
+
+def fenced_out(records: list[Record]) -> list[int]:
+    """Changes before a fencing that take the broker out of an ISR: what the rules demand then."""
+    found = []
+    for at in places(records, lambda r: broker_event(r) == controller.FENCE):
+        victim, before = records[at].data["brokerId"], at - 1
+        while records[before].kind == controller.CHANGE:
+            if victim not in (records[before].data.get("isr") or [victim]):
+                found.append(before)
+            before -= 1
+    return found
+
+
+def replaced(records: list[Record], at: int, *by: Record) -> Report:
+    return judge([*records[:at], *by, *records[at + 1 :]])
+
+
+def test_a_change_that_is_missing_is_found(busy: list[Record]) -> None:
+    draw = random.Random(1)
+    for at in draw.sample(fenced_out(busy), 6):
+        report = replaced(busy, at)
+        assert report.findings, busy[at]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["leader", "isr", "eligibleLeaderReplicas", "lastKnownElr", "leaderRecoveryState"],
+)
+def test_a_change_that_says_something_else_is_found(busy: list[Record], field: str) -> None:
+    other = {
+        "leader": 9,
+        "isr": [1, 2, 3],
+        "eligibleLeaderReplicas": [3],
+        "lastKnownElr": [2],
+        "leaderRecoveryState": 1,
+    }
+    draw = random.Random(2)
+    for at in draw.sample(fenced_out(busy), 6):
+        report = replaced(busy, at, with_data(busy[at], **{field: other[field]}))
+        assert report.findings, busy[at]
+
+
+def test_a_leader_that_is_alive_but_not_the_next_is_found(busy: list[Record]) -> None:
+    """C9: the first in assignment order."""
+    for at in fenced_out(busy):
+        isr = busy[at].data.get("isr") or []
+        if "leader" in busy[at].data and len(isr) == 2:
+            (other,) = {*isr} - {busy[at].data["leader"]}
+            assert replaced(busy, at, with_data(busy[at], leader=other)).findings
+            return
+    raise AssertionError("no such election in the sample")
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "said"),
+    [
+        (controller.FENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
+        (controller.UNFENCE, {"brokerEpoch": 5}, "a record for its epoch 5"),
+        (controller.REGISTER, {"brokerEpoch": 5}, "its epoch is 5"),
+    ],
+)
+def test_a_broker_s_record_with_another_epoch_is_found(
+    busy: list[Record], event: str, data: dict[str, Any], said: str
+) -> None:
+    at = places(busy, lambda r: broker_event(r) == event)[-1]
+    report = replaced(busy, at, with_data(busy[at], **data))
+    assert any(said in finding.reason for finding in report.findings)
+
+
+def test_unfencing_twice_is_found(busy: list[Record]) -> None:
+    at = places(busy, lambda r: broker_event(r) == controller.UNFENCE)[-1]
+    report = replaced(busy, at, busy[at], busy[at])
+    assert any("unfence, and it was fenced: False" in each.reason for each in report.findings)
+
+
+def test_a_change_out_of_nowhere_is_found(busy: list[Record]) -> None:
+    """A leader gives way although nobody asked, and nothing happened to it."""
+    last = places(busy, lambda r: r.kind == controller.CHANGE)[-1]
+    here = {each: busy[last].data[each] for each in ("topicId", "partitionId")}
+    change = msgspec.structs.replace(busy[last], data={**here, "leader": -1})
+    assert "nothing leads to no leader" in judge([*busy, change]).findings[-1].reason
+
+
+def test_a_new_partition_is_led_by_its_first_replica(busy: list[Record]) -> None:
+    at = places(busy, lambda r: r.kind == "PARTITION_RECORD")[0]
+    _, second, *_ = busy[at].data["replicas"]
+    report = replaced(busy, at, with_data(busy[at], leader=second))
+    assert any("were taken" in finding.reason for finding in report.findings)
+
+
+# -- Other rules than Kafka's are refuted by Kafka's log
+
+
+class LastInLine(PartitionRules):
+    def leader_choices(self, candidates: Collection[int]) -> tuple[int, ...]:
+        return tuple(b for b in self.constants.replicas if b in candidates)[-1:]
+
+
+class NobodyEligible(PartitionRules):
+    def target_elr(
+        self, partition: Partition, target_isr: tuple[int, ...], unclean: Collection[int]
+    ) -> tuple[int, ...]:
+        return ()
+
+
+class SilentEpoch(PartitionRules):
+    def leader_epoch_bumped(self, partition: Partition, leader: int) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("rules", [LastInLine, NobodyEligible, SilentEpoch])
+def test_other_rules_are_refuted(busy: list[Record], rules: type[PartitionRules]) -> None:
+    assert judge(busy, rules=rules).findings
+
+
+# -- Bad input
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("{", ":1: no metadata record"),
+        ('{"offset":1,"epoch":1,"time":1,"kind":"X","version":0,"data":{}}\n' * 2, ":2: offset 1"),
+    ],
+)
+def test_a_damaged_log_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(ObservedError) as caught:
+        read(tmp_path / NAME)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_no_log_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ObservedError, match="No such file"):
+        read(tmp_path / NAME)

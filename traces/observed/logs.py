@@ -1,0 +1,143 @@
+"""The logs on brokers' disks, when all is quiet: do they agree, and with what clients were told?
+
+A replica is a line of `logs.jsonl`, as `kraftcheck record` writes it: broker, key (its partition),
+records as [offset, leader epoch, value], and the epoch cache as [epoch, first offset].
+
+What is asked (docs/protocol-rules.md):
+
+- offsets of a log have no gaps, and leader epochs never fall;
+- LogMatching: where two replicas have a record of the same offset and epoch, they have the same
+  records up to it;
+- all replicas of a partition end alike, since nobody writes any more and all are in sync;
+- the epoch cache says of each record the epoch that it has (S5, S6); it may know epochs in which
+  nothing was written (KAFKA-7415);
+- what was read in the end is what lies there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.observed.records import ObservedError
+
+NAME = "logs.jsonl"
+
+
+class Replica(msgspec.Struct, frozen=True):
+    """One partition on one broker's disk."""
+
+    broker: int
+    key: str
+    records: list[tuple[int, int, Any]]
+    epochs: list[tuple[int, int]]
+
+
+class Defect(msgspec.Struct, frozen=True):
+    """What is wrong: of which partition, on which brokers, and the first place of its kind."""
+
+    name: str
+    key: str
+    brokers: tuple[int, ...]
+    reason: str
+
+
+def read(path: Path) -> list[Replica]:
+    """Raises ObservedError: no such file, or a line that is no replica."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ObservedError(f"{path}: {error.strerror or error}") from None
+    decode = msgspec.json.Decoder(Replica).decode
+    replicas = []
+    for number, line in enumerate(lines, 1):
+        try:
+            replicas.append(decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ObservedError(f"{path}:{number}: no replica: {error}") from None
+    return replicas
+
+
+def judge(
+    replicas: Sequence[Replica], final: Mapping[str, Mapping[int, Any]] | None = None
+) -> list[Defect]:
+    """Everything that is wrong, the first place of each kind.
+
+    final: by key, the value at each offset that somebody read at the very end.
+    """
+    found: list[Defect] = []
+    by_key: dict[str, list[Replica]] = {}
+    for replica in replicas:
+        by_key.setdefault(replica.key, []).append(replica)
+        found += _alone(replica)
+    for key, group in by_key.items():
+        for one, other in combinations(group, 2):
+            found += _together(one, other)
+        if final is not None and key in final:
+            found += [each for replica in group for each in _as_read(replica, final[key])]
+    return found
+
+
+def _alone(replica: Replica) -> Iterator[Defect]:
+    def defect(name: str, reason: str) -> Defect:
+        return Defect(name, replica.key, (replica.broker,), reason)
+
+    for (offset, epoch, _), (following, later, _) in pairwise(replica.records):
+        if following != offset + 1:
+            yield defect("gap", f"offset {following} follows {offset}")
+            break
+        if later < epoch:
+            yield defect("epoch falls", f"offset {following} has epoch {later}, after {epoch}")
+            break
+    for (epoch, start), (later, begins) in pairwise(replica.epochs):
+        if later <= epoch or begins < start:
+            reason = f"epoch {later} from {begins} after epoch {epoch} from {start}"
+            yield defect("epoch cache disordered", reason)
+            return
+    starts = [start for _, start in replica.epochs]
+    for offset, epoch, _ in replica.records:
+        at = bisect_right(starts, offset) - 1
+        known = replica.epochs[at][0] if at >= 0 else None
+        if known != epoch:
+            reason = f"offset {offset} has epoch {epoch}, and the cache says {known}"
+            yield defect("epoch cache unsound", reason)
+            break
+
+
+def _together(one: Replica, other: Replica) -> Iterator[Defect]:
+    def defect(name: str, reason: str) -> Defect:
+        return Defect(name, one.key, (one.broker, other.broker), reason)
+
+    theirs = {offset: (epoch, value) for offset, epoch, value in other.records}
+    differs: int | None = None
+    for offset, epoch, value in one.records:
+        if offset not in theirs:
+            continue
+        if theirs[offset] != (epoch, value):
+            differs = offset if differs is None else differs
+        if differs is not None and theirs[offset][0] == epoch:
+            reason = f"both have epoch {epoch} at offset {offset}, and they differ at {differs}"
+            yield defect("LogMatching", reason)
+            break
+    if differs is not None:
+        yield defect("not the same", f"they differ at offset {differs}")
+    elif _end(one) != _end(other):
+        yield defect("not the same", f"they end at {_end(one)} and {_end(other)}")
+
+
+def _end(replica: Replica) -> int:
+    return replica.records[-1][0] + 1 if replica.records else 0
+
+
+def _as_read(replica: Replica, final: Mapping[int, Any]) -> Iterator[Defect]:
+    here = {offset: value for offset, _, value in replica.records}
+    for offset in sorted(here.keys() | final.keys()):
+        if here.get(offset) != final.get(offset):
+            reason = f"offset {offset} holds {here.get(offset)}, and {final.get(offset)} was read"
+            yield Defect("not as read", replica.key, (replica.broker,), reason)
+            break
