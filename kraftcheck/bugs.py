@@ -1,4 +1,4 @@
-"""`bugs list` and `bugs show`: the catalogue, as it stands in reference/bugs/catalog.py."""
+"""`bugs list` and `bugs show`: the catalogue, what each bug replaces, TLC's counterexample."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import Any
 
 from kraftcheck import exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import CATALOG, Bug, UnknownBug, bug
-from reference.bugs.partition_catalog import PARTITION_CATALOG, PartitionBug, partition_bug
-
-ALL: tuple[Bug | PartitionBug, ...] = tuple(
-    sorted((*CATALOG, *PARTITION_CATALOG), key=lambda each: each.id)
+from kraftcheck.specs import SPECS
+from kraftcheck.zoo import counterexamples
+from kraftcheck.zoo.counterexamples import Counterexample
+from kraftcheck.zoo.diffs import python_diffs, tla_diffs
+from kraftcheck.zoo.entries import (
+    ALL,
+    Entry,
+    entry_of,
+    is_control,
+    properties,
+    replaced,
+    scenario_of,
 )
-"""The bugs of the quorum and of the partition, by id."""
+from kraftcheck.zoo.oracles import models_of
+from reference.bugs.partition_catalog import PartitionBug
+from tla_utils import read_manifest
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
@@ -28,67 +37,98 @@ def show_list(screen: Screen) -> int:
     return exits.HOLDS
 
 
-def _row(each: Bug | PartitionBug) -> list[object]:
+def _row(each: Entry) -> list[object]:
     seen = ", ".join(each.detectors) if each.in_scope else "out of scope"
-    return [each.id, each.klass, each.property, seen, each.title]
+    klass = "control" if is_control(each) else each.klass
+    return [each.id, klass, each.property, seen, each.title]
 
 
 def show(id: str, screen: Screen) -> int:
-    """Print one bug. Raises UnknownBug, which names the nearest."""
-    found = _found(id)
+    """Print one bug: its story, both diffs, the counterexample. Raises UnknownBug."""
+    found = entry_of(id)
     screen.line(f"{found.id}  {found.title}")
     screen.line()
     for line in textwrap.wrap(found.story, 96):
         screen.line(line)
     screen.line()
     screen.facts(_facts(found))
-    screen.document(as_json(found))
+    document = as_json(found)
+    document["python"] = [each._asdict() for each in python_diffs(found)]
+    document["tla"] = [each._asdict() for each in tla_diffs(found)]
+    for title, key in (("The reference", "python"), ("The spec", "tla")):
+        if document[key]:
+            _heading(title, screen)
+        for each in document[key]:
+            for line in each["lines"]:
+                screen.line(line)
+    document["counterexamples"] = _show_counterexample(found, screen)
+    screen.document(document)
     return exits.HOLDS
 
 
-def _found(id: str) -> Bug | PartitionBug:
-    try:
-        return bug(id)
-    except UnknownBug as unknown:
-        try:
-            return partition_bug(id)
-        except UnknownBug:
-            raise unknown from None
+def _heading(title: str, screen: Screen) -> None:
+    screen.line()
+    screen.line(title)
+    screen.line("-" * len(title))
 
 
-def _facts(found: Bug | PartitionBug) -> list[tuple[str, str]]:
+def _show_counterexample(found: Entry, screen: Screen) -> list[dict[str, Any]]:
+    manifest = read_manifest(SPECS / "models.toml")
+    stored: list[Counterexample] = []
+    for model in models_of(manifest, found.id):
+        known = counterexamples.load(manifest, model)
+        if known is not None:
+            stored.append(known)
+    if not stored and "tlc" in found.detectors:
+        _heading("TLC's counterexample", screen)
+        screen.line(f"none is stored; search: kraftcheck bugs run {found.id} --oracle tlc --full")
+    if stored:
+        first = stored[0]
+        _heading(f"TLC's counterexample to {first.property}, {first.length} states", screen)
+        screen.line(f"(model {first.model}; of states that nobody can tell apart TLC shows one)")
+        for line in first.told:
+            screen.line(line)
+    keys = ("model", "property", "length", "told")
+    return [{key: getattr(each, key) for key in keys} for each in stored]
+
+
+def _facts(found: Entry) -> list[tuple[str, str]]:
     facts = [
         ("source", found.source),
-        ("class", found.klass),
-        ("breaks", ", ".join([found.property, *found.also])),
+        ("class", "negative control" if is_control(found) else found.klass),
+        ("breaks", ", ".join(properties(found))),
         _size(found),
     ]
     if not found.in_scope:
         return [*facts, ("out of scope", found.scope)]
-    if isinstance(found, PartitionBug):
-        replaces = [*found.rules, *found.handlers] or [f"nothing: {found.configuration}"]
-        return [
-            *facts,
-            ("seen by", ", ".join(found.detectors)),
-            ("replaces", ", ".join(replaces)),
-        ]
-    simulate = f"kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug {found.id}"
+    instead = replaced(found)
+    if isinstance(found, PartitionBug) and found.configuration:
+        instead = [f"nothing: {found.configuration}"]
     return [
         *facts,
         ("seen by", ", ".join(found.detectors)),
-        ("replaces", ", ".join(found.rules)),
-        ("try it", f"{simulate} --out runs/{found.id}"),
+        ("replaces", ", ".join(instead)),
+        ("find it", f"kraftcheck bugs run {found.id}"),
+        *_simulated(found),
     ]
 
 
-def _size(found: Bug | PartitionBug) -> tuple[str, str]:
+def _simulated(found: Entry) -> list[tuple[str, str]]:
+    scenario = scenario_of(found)
+    if scenario is None or is_control(found):
+        return []
+    out = f"--bug {found.id} --out runs/{found.id}"
+    return [("try it", f"kraftcheck simulate --scenario {scenario} --runs 300 --seed 1 {out}")]
+
+
+def _size(found: Entry) -> tuple[str, str]:
     """The smallest cluster that shows it."""
     if isinstance(found, PartitionBug):
         return ("replicas", str(found.replicas))
     return ("voters", str(found.voters))
 
 
-def as_json(found: Bug | PartitionBug) -> dict[str, Any]:
+def as_json(found: Entry) -> dict[str, Any]:
     return {
         "id": found.id,
         "title": found.title,
@@ -96,10 +136,10 @@ def as_json(found: Bug | PartitionBug) -> dict[str, Any]:
         "source": found.source,
         "year": found.year,
         "class": found.klass,
-        "properties": [found.property, *found.also],
+        "properties": properties(found),
         _size(found)[0]: int(_size(found)[1]),
         "detectors": list(found.detectors),
-        "replaces": list(found.rules),
+        "replaces": replaced(found),
         "in_scope": found.in_scope,
         "scope": found.scope,
     }

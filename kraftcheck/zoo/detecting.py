@@ -23,13 +23,14 @@ from time import perf_counter
 import msgspec
 
 from kraftcheck import exits
+from kraftcheck.specs import SPECS
 from kraftcheck.zoo import controls, oracles
-from kraftcheck.zoo.entries import Entry, is_control, replaced, scenario_of
+from kraftcheck.zoo.entries import Entry, entry_of, is_control, replaced, scenario_of
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
-from tla_utils import RunOptions
+from tla_utils import RunOptions, read_manifest
 from traces.jobs.backends import Pool
 
 KINDS: dict[str, str] = {
@@ -69,6 +70,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     runs: int | None = None
     seed: int = 1
     scenario: str | None = None
+    full: bool = False
+    """TLC searches from the beginning."""
     out: Path
 
 
@@ -102,28 +105,27 @@ def detect(
         forget()
     by_tlc = [entry for entry in entries if "tlc" in (asked.oracles or expected(entry))]
     if by_tlc:
-        _by_tlc(by_tlc, options, note)
+        _by_tlc(by_tlc, options, asked.full, note)
     return found
 
 
 # -- Models
 
 
-def _by_tlc(entries: Sequence[Entry], options: RunOptions, note: Told) -> None:
-    opinions = oracles.tlc([entry.id for entry in entries], None, options)
-    for entry in entries:
-        expects = "tlc" in entry.detectors
-        if not opinions[entry.id]:
-            said = "no model has this bug"
-            verdict = UNKNOWN if expects else CLEAN
-            note(Detection(bug=entry.id, oracle="tlc", verdict=verdict, said=said))
-        for opinion in opinions[entry.id]:
-            verdict = _verdict(opinion.verdict, expects)
-            note(
-                Detection(
-                    bug=entry.id, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion
-                )
-            )
+def _by_tlc(entries: Sequence[Entry], options: RunOptions, full: bool, note: Told) -> None:
+    manifest = read_manifest(SPECS / "models.toml")
+    expects = {entry.id: "tlc" in entry.detectors for entry in entries}
+    asked = set()
+    for bug, opinion in oracles.tlc(list(expects), manifest, options, full):
+        asked.add(bug)
+        verdict = _verdict(opinion.verdict, expects[bug])
+        if is_control(entry_of(bug)) and verdict == FOUND:
+            verdict = APART
+        note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion))
+    for bug in sorted(expects.keys() - asked):
+        said = "no model is to show this bug"
+        verdict = UNKNOWN if expects[bug] else CLEAN
+        note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=said))
 
 
 def _verdict(said: str, expects: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -60,7 +61,15 @@ def class_diffs(replacement: type, correct: type) -> list[Replaced]:
 
 
 def _source(member: Any) -> str:
-    return textwrap.dedent(inspect.getsource(member))
+    """The function as it is written, without its docstring: what a bug's own prose says instead."""
+    text = textwrap.dedent(inspect.getsource(member))
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[0]
+    lines = text.splitlines()
+    if ast.get_docstring(function) is not None and len(function.body) > 1:
+        del lines[first.lineno - 1 : first.end_lineno]
+    return "\n".join(lines)
 
 
 def _place(of: type) -> str:

@@ -15,8 +15,7 @@ judgements only.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -27,8 +26,9 @@ import pyarrow.parquet as pq
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
-from kraftcheck.specs import SPECS
-from tla_utils import Manifest, Model, RunOptions, check_models, read_manifest
+from kraftcheck.zoo import counterexamples
+from kraftcheck.zoo.counterexamples import Counterexample
+from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check_model
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.conform import ConformOptions, conform
 from traces.schema import PROGRESSED, STOPPED, part_path
@@ -181,37 +181,31 @@ _JUDGES: dict[str, Callable[[Path, Backend], Opinion]] = {
 
 def models_of(manifest: Manifest, bug: str) -> list[Model]:
     """The models that are to show a bug."""
-    return [model for model in manifest.models.values() if model.bug == bug]
+    return [
+        model
+        for model in manifest.models.values()
+        if model.bug == bug and model.expect == "violated"
+    ]
 
 
 def tlc(
-    bugs: Sequence[str],
-    manifest: Manifest | None = None,
-    options: RunOptions | None = None,
-    done: Callable[[str, Opinion], None] | None = None,
-) -> dict[str, list[Opinion]]:
-    """TLC's verdicts on the models of these bugs, by bug; several models run at once.
+    bugs: Sequence[str], manifest: Manifest, options: RunOptions, full: bool
+) -> Iterator[tuple[str, Opinion]]:
+    """TLC's verdicts on the models of these bugs, as (bug, opinion), one model after the other.
 
-    A bug without a model has no opinion. done: told of each as it comes.
+    full: search from the beginning, and not from the stored state. A bug without a model has no
+    opinion.
     """
-    known = manifest or read_manifest(SPECS / "models.toml")
-    models = [model for bug in bugs for model in models_of(known, bug)]
-    opinions: dict[str, list[Opinion]] = {bug: [] for bug in bugs}
-    if not models:
-        return opinions
-
-    def note(result: Any) -> None:
-        assert result.model.bug is not None
-        opinion = _of_model(result)
-        opinions[result.model.bug].append(opinion)
-        if done:
-            done(result.model.bug, opinion)
-
-    check_models(known, models, options or RunOptions(cores=os.cpu_count()), note)
-    return opinions
+    for bug in bugs:
+        for model in models_of(manifest, bug):
+            stored = None if full else counterexamples.load(manifest, model)
+            if stored is None or not stored.prefix:
+                yield bug, _of_model(check_model(manifest, model, options))
+            else:
+                yield bug, _from_stored(manifest, model, stored, options)
 
 
-def _of_model(result: Any) -> Opinion:
+def _of_model(result: ModelResult) -> Opinion:
     model = result.model
     figures = {
         "model": model.name,
@@ -227,3 +221,30 @@ def _of_model(result: Any) -> Opinion:
     if result.verdict == "unknown":
         return opinion(verdict=UNKNOWN, said=f"model {model.name}: {result.reason}")
     return opinion(verdict=NOTHING, said=f"model {model.name}: {result.reason}")
+
+
+def _from_stored(
+    manifest: Manifest, model: Model, stored: Counterexample, options: RunOptions
+) -> Opinion:
+    where = f"model {model.name}, from stored state {stored.at} of {stored.length}"
+    try:
+        result = counterexamples.search_on(manifest, model, stored, options)
+    except ToolError as error:
+        said = f"{where}: does not fit the spec any more, search with --full: {error}"
+        return Opinion(oracle="tlc", verdict=UNKNOWN, said=said)
+    figures = {
+        "model": model.name,
+        "property": stored.property,
+        "length": stored.length,
+        "distinct": stored.distinct,
+        "seconds": stored.seconds,
+    }
+    opinion = partial(Opinion, oracle="tlc", seconds=round(result.seconds, 3), figures=figures)
+    if result.verdict == "violated" and result.property == stored.property:
+        steps = len(result.counterexample) - 1
+        said = f"{where}: violates {result.property} {steps} steps on"
+        return opinion(verdict=FOUND, said=said)
+    if result.verdict == "holds":
+        return opinion(verdict=NOTHING, said=f"{where}: nothing is violated")
+    said = result.reason or f"violates {result.property}, not {stored.property}"
+    return opinion(verdict=UNKNOWN, said=f"{where}: {said}")

@@ -31,7 +31,7 @@ def run(
     seed: int = 1,
     scenario: str | None = None,
     out: Path,
-    cores: int | None = None,
+    full: bool = False,
     jar: str | None = None,
     java: str | None = None,
     screen: Screen,
@@ -46,9 +46,10 @@ def run(
         runs=runs,
         seed=seed,
         scenario=None if scenario is None else _known(scenario),
+        full=full,
         out=artifacts.claim(out),
     )
-    options = RunOptions(cores=cores, jar=find_jar(jar), java=find_java(java))
+    options = RunOptions(jar=find_jar(jar), java=find_java(java))
     total = sum(len(asked.oracles or expected(entry)) for entry in entries)
     columns = Columns(HEAD, [("Z00-xx", "invariants", "surprise", 9999.9, "")])
     screen.line(columns.head)
