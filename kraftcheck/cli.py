@@ -170,13 +170,18 @@ def simulate(**options: Any) -> int:
 def conform(path: Path, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
-    PATH is the folder of a campaign, or a file of JSON lines (.jsonl) with the steps of another
-    implementation; docs/foreign-traces.md says what stands in it.
+    PATH is the folder of a campaign; a file of JSON lines (.jsonl) with the steps of another
+    implementation (docs/foreign-traces.md); or the folder of a recording of a real cluster
+    (docs/real-clusters.md).
 
     \b
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
+    from kraftcheck import observing
+
+    if observing.is_recording(path):
+        return observing.conform(path, **options)
     if path.suffix == ".jsonl":
         from kraftcheck import foreign
 
@@ -658,7 +663,7 @@ def bugs_show(bug: str, screen: Screen) -> int:
     show_default=True,
     help="The folder for the recorded runs and found.json.",
 )
-@click.option("--cores", type=click.IntRange(1, 256), help="For TLC; default: all processors.")
+@click.option("--full", is_flag=True, help="TLC searches from the beginning, for hours.")
 @tools
 @shown
 def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
