@@ -1,12 +1,8 @@
 """Who makes trouble for a partition, and who ends it; and what of it counts against the promise.
 
 Law of this file: as in trouble.py, it acts on the world only as the world allows, and stops for
-good when `heal` is called. What was lost is noted in `envelope`, the one thing that promises ask
-for (promises.py).
-
-A broker *has lost* when a crash took records from its log, or made them unreadable, until it is in
-the ISR again: it then holds what is committed. Unless a run is reckless, no more brokers have lost
-at once than the promise allows for.
+good when `heal` is called. What was lost is noted in `losses`. Unless a run is reckless, no more
+brokers have lost at once than the promise allows for.
 """
 
 from __future__ import annotations
@@ -25,10 +21,11 @@ from reference.core.partition_messages import (
     Input,
 )
 from reference.core.partition_types import UNDEFINED, BrokerRow, ControllerRow
-from reference.core.promises import Envelope, spared
+from reference.core.promises import spared
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.faults import Partition
 from reference.sim.network import Network
+from reference.sim.partition.losses import Losses
 from reference.sim.partition.options import (
     Election,
     Failover,
@@ -49,6 +46,7 @@ class World(Protocol):
     """What trouble needs of the simulation."""
 
     brokers: tuple[int, ...]
+    losses: Losses
 
     @property
     def controller(self) -> ControllerRow: ...
@@ -74,10 +72,6 @@ class Trouble:
         self._world = world
         self._network = network
         self._over = False
-        self._spared = spared(configuration_of(options))
-        self._has_lost: set[int] = set()
-        self._most_lost = self._unclean_moves = self._moves = 0
-        self._zombie = False
         self.crashes = self.lossy_crashes = self.partitions = self.shutdowns = 0
 
     def start(self) -> None:
@@ -97,6 +91,7 @@ class Trouble:
         match episode:
             case Partition():
                 self.partitions += 1
+                world.losses.cuts += 1
                 self._network.begin(episode)
                 world.call(1000 * episode.lasts_ms, lambda _: self._mend(episode), 0)
             case Outage():
@@ -127,61 +122,17 @@ class Trouble:
 
     def _stop(self, node: int) -> None:
         row = self._world.row(node)
-        keep, corrupt = self._damage(node, row)
+        keep, corrupt = draw_damage(self._stream, self._options, self._world.losses, node, row)
         self.crashes += 1
         if keep < len(row.log) or corrupt != UNDEFINED:
             self.lossy_crashes += 1
-            self._has_lost.add(node)
-            self._most_lost = max(self._most_lost, len(self._has_lost))
+            self._world.losses.has_lost(node)
             self._world.judge_promise()
         self._world.give(node, BrokerCrash(keep, corrupt))
-
-    def _damage(self, node: int, row: BrokerRow) -> tuple[int, int]:
-        """Where the log will end, and its first unreadable batch."""
-        end, options = len(row.log), self._options
-        if end == row.flushed or not chance(self._stream, options.lossy):
-            return end, UNDEFINED
-        if not options.reckless and len(self._has_lost | {node}) > self._spared:
-            return end, UNDEFINED
-        ends = [o for o in range(row.flushed, end) if not o or ends_batch(row.log[o - 1])]
-        cut = pick(self._stream, ends[::-1] or [row.flushed])
-        if ends and chance(self._stream, options.corrupt):
-            return end, cut
-        return cut, UNDEFINED
 
     def _restart(self, node: int) -> None:
         if self._world.row(node).status == "Down":
             self._world.give(node, BrokerRestart())
-
-    # --- What happened, for the promise
-
-    def controller_stepped(self, before: ControllerRow, after: ControllerRow) -> None:
-        """Notes elections, and who is in the ISR again after a loss."""
-        old, new = before.partition, after.partition
-        if new.leader_epoch > old.leader_epoch and new.leader >= 0 and old.leader_epoch > 0:
-            clean = new.leader in old.isr or new.leader in old.elr
-            self._moves += clean
-            self._unclean_moves += not clean
-        if self._has_lost:
-            for node in [n for n in self._has_lost if n in new.isr]:
-                # The registration that it crashed under may be in the ISR still.
-                row = self._world.row(node)
-                at = self._world.brokers.index(node)
-                known = after.registrations[at]
-                if row.broker_epoch == known.epoch and not known.fenced:
-                    self._has_lost.discard(node)
-
-    def two_leaders(self) -> None:
-        self._zombie = True
-
-    def envelope(self) -> Envelope:
-        return Envelope(
-            leader_moves=self._moves,
-            unclean_moves=self._unclean_moves,
-            lossy=self._most_lost,
-            network_partitions=self.partitions,
-            zombie=self._zombie,
-        )
 
     def heal(self) -> None:
         """Ends all trouble for good."""
@@ -195,3 +146,19 @@ class Trouble:
         if self._world.row(node).status == "ShuttingDown":
             self._world.call(1000 * RESTART_MS, self._revive, node)
         self._restart(node)
+
+
+def draw_damage(
+    stream: Stream, options: PartitionOptions, losses: Losses, node: int, row: BrokerRow
+) -> tuple[int, int]:
+    """What a crash does to a log: where it will end, and its first unreadable batch (or -1)."""
+    end = len(row.log)
+    if end == row.flushed or not chance(stream, options.lossy):
+        return end, UNDEFINED
+    if not options.reckless and losses.at_once_with(node) > spared(configuration_of(options)):
+        return end, UNDEFINED
+    ends = [o for o in range(row.flushed, end) if not o or ends_batch(row.log[o - 1])]
+    cut = pick(stream, ends[::-1] or [row.flushed])
+    if ends and chance(stream, options.corrupt):
+        return end, cut
+    return cut, UNDEFINED

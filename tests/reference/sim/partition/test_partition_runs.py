@@ -19,7 +19,7 @@ from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser
 from reference.sim.narrate import narrate
 from reference.sim.partition.options import KINDS, OPTIONS, PartitionOptions, promise_of
 from reference.sim.partition.scenario import PARTITION
-from reference.sim.partition.scheduler import UNPROMISED
+from reference.sim.partition.world import UNPROMISED
 from reference.sim.run import simulate_part, simulate_run
 from tests.reference.sim.contents import contents
 from traces.checkers import log
