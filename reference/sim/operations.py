@@ -7,14 +7,15 @@ class Operation:
     """One operation of a client, as it will stand in the history."""
 
     __slots__ = (
-        *("completed", "end", "invoked", "node", "offset", "op", "outcome", "process"),
-        "values",
+        *("completed", "end", "invoked", "node", "offset", "op", "outcome", "partition"),
+        *("process", "values"),
     )
 
-    def __init__(self, process: int, op: str, node: int, invoked: int) -> None:
+    def __init__(self, process: int, op: str, node: int, invoked: int, partition: int = 0) -> None:
         self.process = process
         self.op = op
         self.node = node
+        self.partition = partition
         self.offset: int | None = None
         self.values: list[int] = []
         self.end: int | None = None

@@ -12,10 +12,13 @@ from typing import Protocol
 
 from reference.core.types import Row
 from reference.sim.operations import Operation
-from reference.sim.workload import Clients
 from traces.schema import PROGRESSED
 
 PROBE_MS = 500
+
+
+class Clients(Protocol):
+    def append(self, node: int, client: int) -> Operation: ...
 
 
 class World(Protocol):

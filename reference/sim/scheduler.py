@@ -9,13 +9,14 @@ up in one place (`take`). Checkers and recorder observe and never steer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from heapq import heappop
+from typing import Protocol
 
 from reference.core.invariants import Invariant, check_step, history_init
 from reference.core.messages import Append, CheckQuorumTimeout, Flush, Input
 from reference.core.types import Constants, Row
-from reference.sim.choices import Chooser, pick
+from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.clock import Clock
 from reference.sim.disk import Disk
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
@@ -32,6 +33,7 @@ from reference.sim.memo import (
     Step,
 )
 from reference.sim.network import Network
+from reference.sim.operations import Operation
 from reference.sim.progress import Progress
 from reference.sim.recorder import Recorder, Violation
 from reference.sim.scenario import Scenario
@@ -41,6 +43,25 @@ from traces.schema import STOPPED
 
 ISOLATED_LEADER_RESIGNS = "IsolatedLeaderResigns"
 """Protocol rules 6.2, bounded in time: no property of rows, so it is checked here."""
+
+
+class QuorumClients(Protocol):
+    """Who appends to the log, and hears what becomes of it."""
+
+    history: list[Operation]
+
+    @property
+    def open(self) -> Mapping[int, object]:
+        """By node; empty where nobody waits for it."""
+        ...
+
+    def start(self) -> None: ...
+    def append(self, node: int, client: int) -> Operation: ...
+    def look(self, node: int, row: Row) -> None:
+        """A node knows more to be committed, or leads no longer."""
+        ...
+
+    def finish(self) -> None: ...
 
 
 class Simulation:
@@ -60,7 +81,7 @@ class Simulation:
         self._machine = memo.machine(self.constants)
         self._intern = memo.interner.input
         self._flush = self._intern(Flush())
-        self._queue = Queue()
+        self.queue = Queue()
         self.now = 0
         self.over = False
         self.verdict = ""
@@ -72,16 +93,18 @@ class Simulation:
         self._flushing = [False] * options.voters
         self._elected = self._truncations = self._undelivered = 0
         self._network = Network(
-            self.constants.voters, options, chooser.stream("network"), self._queue
+            self.constants.voters, options, chooser.stream("network"), self.queue
         )
-        self._clock = Clock(options, scenario.timeouts, chooser.stream("clock"), self._queue)
+        self._clock = Clock(options, scenario.timeouts, chooser.stream("clock"), self.queue)
         self._disk = Disk(options, chooser.stream("disk"))
         faults = chooser.stream("faults")
         self._trouble = Trouble(options, faults, self, self._network, self._disk)
         self._progress: Progress | None = None
-        self.clients = Clients(
-            scenario.load, chooser.stream("workload"), self.constants.voters, self
-        )
+        self.clients = self.make_clients(chooser.stream("workload"))
+
+    def make_clients(self, stream: Stream) -> QuorumClients:
+        """Who appends to the log."""
+        return Clients(self._scenario.load, stream, self.constants.voters, self)
 
     # --- The world, as clients, trouble and progress see it ---
 
@@ -106,40 +129,44 @@ class Simulation:
         return self.take(node, self._intern(input))
 
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
-        self._queue.push(self.now + delay, CALL, argument, what)
+        self.queue.push(self.now + delay, CALL, argument, what)
 
     # --- The loop ---
 
     def execute(self) -> None:
         """Runs to the end: a violation, the progress of the healed core, or a bound."""
-        for node in self.constants.voters:
-            self._clock.start(node, self._machine.first_timers(node))
-        self.clients.start()
-        self._trouble.start()
+        self.begin()
         faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty, self._heal, 0)
-        self._loop()
-        self.clients.finish()
-
-    def _loop(self) -> None:
-        heap = self._queue.heap
         events = 0
         while not self.over:
             events += 1
             if events > self._scenario.max_events:
                 self._end(f"{events - 1} events without an end")
                 break
-            self.now, _, kind, node, what = heappop(heap)
-            if kind == DELIVER:
-                if self._states[node].running:
-                    self.take(node, what)
-                else:
-                    self._undelivered += 1
-            elif kind == TIMER:
-                if self._clock.is_due(self.now, node, what) and self.take(node, what) is None:
-                    self._expired_in_vain(node, what)
+            self.advance()
+        self.clients.finish()
+
+    def begin(self) -> None:
+        """Everybody starts: nodes, clients, trouble."""
+        for node in self.constants.voters:
+            self._clock.start(node, self._machine.first_timers(node))
+        self.clients.start()
+        self._trouble.start()
+
+    def advance(self) -> None:
+        """The next event of the queue, which is due now."""
+        self.now, _, kind, node, what = heappop(self.queue.heap)
+        if kind == DELIVER:
+            if self._states[node].running:
+                self.take(node, what)
             else:
-                what(node)
+                self._undelivered += 1
+        elif kind == TIMER:
+            if self._clock.is_due(self.now, node, what) and self.take(node, what) is None:
+                self._expired_in_vain(node, what)
+        else:
+            what(node)
 
     def _expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """Only check-quorum may be off: it is armed for every leader, and a sole voter is quorum
@@ -213,8 +240,12 @@ class Simulation:
 
     # --- The second phase, and the end ---
 
+    def heal(self) -> tuple[int, ...]:
+        """Ends all trouble. The core that must go on."""
+        return self._trouble.heal()
+
     def _heal(self, _: int) -> None:
-        core = self._trouble.heal()
+        core = self.heal()
         self._progress = Progress(core, self.clients, self)
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
 

@@ -1,15 +1,18 @@
-"""The clients of a partition: producers and consumers of core, and the history that they see.
+"""The clients of a topic: producers and consumers of core, and the history that they see.
 
 An append is ok when its producer was told so, failed when it never was and never will be in the
 log, and else indeterminate (P19; core's producer says which). Values of one batch are operations at
 the same time, so each has a process of its own; a process whose append is indeterminate asks
 nothing more. What clients know of the leader they were told by some broker, and they ask again when
 they are refused: so they may talk to a leader that has been replaced.
+
+A topic has one partition or several. A producer sends each record to the partition of its key
+(partitioner.py), a consumer reads one partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from reference.core.consumer import Consumer, ConsumerConfig, Learned
@@ -26,21 +29,24 @@ from reference.core.partition_messages import (
     ProduceResponse,
 )
 from reference.core.partition_types import UNDEFINED, BrokerRow
+from reference.core.partitioner import partition_for_key
 from reference.core.producer import Completion, Producer, ProducerConfig
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.operations import Operation
 from reference.sim.partition.options import PartitionOptions
 from reference.sim.partition.scenario import PartitionLoad
 
-ONE = 0
-"""Producers of core know several partitions; here is one."""
 PROBE = 90
-"""The client that probes the healed partition."""
+"""The client that probes a healed partition."""
 DELETER = 91
 DELETES_MS = (1500, 3000, 4500)
+KEYS = 16
+"""How many keys records have, where it matters."""
 
 
 class World(Protocol):
+    """A partition, as clients see it."""
+
     now: int
     over: bool
     brokers: tuple[int, ...]
@@ -55,14 +61,18 @@ class World(Protocol):
 
 
 class Clients:
-    """The clients of one run, and the history that they see."""
+    """The clients of one run, and the history that they see. `partitions`: of the topic."""
 
     def __init__(
-        self, load: PartitionLoad, options: PartitionOptions, stream: Stream, world: World
+        self,
+        load: PartitionLoad,
+        options: PartitionOptions,
+        stream: Stream,
+        partitions: Sequence[World],
     ) -> None:
-        self._options = options
         self._stream = stream
-        self._world = world
+        self._partitions = partitions
+        self._world = partitions[0]
         self._deletes = options.deletes
         self.history: list[Operation] = []
         self.processes = 0
@@ -72,9 +82,10 @@ class Clients:
         }
         self._consumers = {
             load.producers + at: _Consuming(self, load.producers + at, load, options)
-            for at in range(load.consumers)
+            for at in range(max(load.consumers, len(partitions)))
         }
-        self._probe = _Producing(self, PROBE, load, PartitionOptions(idempotence=False))
+        probing = PartitionOptions(idempotence=False)
+        self._probes = [_Producing(self, PROBE, load, probing) for _ in partitions]
 
     def start(self) -> None:
         for producing in self.producers.values():
@@ -90,36 +101,49 @@ class Clients:
             producing.left = 0
         self._deletes = False
 
-    def probe(self) -> Operation:
+    def probe(self, partition: int) -> Operation:
         """Appends a value with acks=all. The operation tells what became of it."""
-        return self._probe.send()
+        return self._probes[partition].send(partition)
 
-    def receive(self, message: object) -> None:
+    def receive(self, partition: int, message: object) -> None:
         """An answer has come."""
         if isinstance(message, ProduceResponse):
             client = message.request.client
-            producing = self._probe if client == PROBE else self.producers[client]
-            producing.told(message)
+            producing = self._probes[partition] if client == PROBE else self.producers[client]
+            producing.told(partition, message)
         elif isinstance(message, ConsumerFetchResponse | ListOffsetsResponse):
             self._consumers[message.request.client].told(message)
 
     def _delete(self, _: int) -> None:
         """Somebody deletes the older half of what is committed."""
-        leader = self.leader()[0]
+        partition = self.some_partition()
+        leader = self.leader(partition)[0]
         if not self._deletes or self._world.over:
             return
         if leader != NOBODY:
-            offset = self._world.row(leader).high_watermark // 2
-            self.send(DeleteRecordsRequest(CLIENTS, leader, DELETER, offset))
+            offset = self._partitions[partition].row(leader).high_watermark // 2
+            self.send(partition, DeleteRecordsRequest(CLIENTS, leader, DELETER, offset))
         self._world.call(1000 * pick(self._stream, DELETES_MS), self._delete, 0)
 
     # --- What the clients share
 
+    @property
+    def partitions(self) -> range:
+        return range(len(self._partitions))
+
+    def some_partition(self) -> int:
+        """Where a record with some key belongs."""
+        if len(self._partitions) == 1:
+            return 0
+        key = f"key-{self._stream.below(KEYS)}"
+        return partition_for_key(key.encode(), len(self._partitions))
+
     def send(
         self,
+        partition: int,
         request: ProduceRequest | ConsumerFetchRequest | ListOffsetsRequest | DeleteRecordsRequest,
     ) -> None:
-        self._world.send(request, request.destination)
+        self._partitions[partition].send(request, request.destination)
 
     def call(self, milliseconds: int, what: Callable[[int], None], argument: int) -> None:
         self._world.call(1000 * milliseconds, what, argument)
@@ -139,17 +163,19 @@ class Clients:
     def pick_ms(self, among: tuple[int, ...]) -> int:
         return pick(self._stream, among)
 
-    def leader(self) -> tuple[int, int]:
+    def leader(self, partition: int) -> tuple[int, int]:
         """(leader, leader epoch) as some running broker knows them."""
-        running = [b for b in self._world.brokers if self._world.is_running(b)]
+        world = self._partitions[partition]
+        running = [b for b in world.brokers if world.is_running(b)]
         if not running:
             return NOBODY, UNDEFINED
-        partition = self._world.row(pick(self._stream, running)).image.partition
-        return partition.leader, partition.leader_epoch
+        known = world.row(pick(self._stream, running)).image.partition
+        return known.leader, known.leader_epoch
 
-    def replica(self, client: int) -> int:
+    def replica(self, partition: int, client: int) -> int:
         """From which replica a consumer reads that need not read from the leader."""
-        return self._world.brokers[client % len(self._world.brokers)]
+        brokers = self._partitions[partition].brokers
+        return brokers[client % len(brokers)]
 
     def wants_latest(self) -> bool:
         return chance(self._stream, 150)
@@ -158,8 +184,8 @@ class Clients:
         self.processes += 1
         return self.processes - 1
 
-    def operation(self, process: int, op: str, node: int) -> Operation:
-        operation = Operation(process, op, node, self.now)
+    def operation(self, process: int, op: str, node: int, partition: int) -> Operation:
+        operation = Operation(process, op, node, self.now, partition)
         self.history.append(operation)
         return operation
 
@@ -199,7 +225,9 @@ class _Producing:
         """Processes without an operation."""
         self._open: dict[int, Operation] = {}
         """By value."""
-        self._leader = NOBODY
+        self._used: set[int] = set()
+        """Partitions that got a record."""
+        self._leaders = [NOBODY for _ in clients.partitions]
         self._polls_at = -1
 
     def think(self, _: int) -> None:
@@ -211,41 +239,44 @@ class _Producing:
             return
         for _ in range(min(self.left, self._batch)):
             self.left -= 1
-            self.send()
+            self.send(self._clients.some_partition())
         self.think(0)
 
-    def send(self) -> Operation:
+    def send(self, partition: int) -> Operation:
         clients = self._clients
         clients.values += 1
         value = clients.values
         process = self._free.pop() if self._free else clients.new_process()
-        if self._leader == NOBODY:
-            self._leader = clients.leader()[0]
-        operation = clients.operation(process, "append", self._leader)
+        if self._leaders[partition] == NOBODY:
+            self._leaders[partition] = clients.leader(partition)[0]
+        operation = clients.operation(process, "append", self._leaders[partition], partition)
         operation.values = [value]
         self._open[value] = operation
-        self._producer.send(ONE, value, clients.now_ms)
+        self._used.add(partition)
+        self._producer.send(partition, value, clients.now_ms)
         self._poll(0)
         return operation
 
     def _poll(self, _: int) -> None:
         clients = self._clients
-        if self._leader == NOBODY:
-            self._leader = clients.leader()[0]
-        sends, done = self._producer.poll(clients.now_ms, lambda _: self._leader)
+        leaders = self._leaders
+        for partition in sorted(self._used):
+            if leaders[partition] == NOBODY:
+                leaders[partition] = clients.leader(partition)[0]
+        sends, done = self._producer.poll(clients.now_ms, leaders.__getitem__)
         for each in sends:
             for value in each.request.values:
                 if value in self._open:
-                    self._open[value].node = self._leader
-            clients.send(each.request)
+                    self._open[value].node = leaders[each.partition]
+            clients.send(each.partition, each.request)
             if each.request.acks != 0:
-                self._expect(each.request)
+                self._expect(each.partition, each.request)
         self._complete(done)
         self._poll_later()
 
-    def _expect(self, request: ProduceRequest) -> None:
+    def _expect(self, partition: int, request: ProduceRequest) -> None:
         def give_up(_: int) -> None:
-            self._complete(self._producer.on_timeout(ONE, request, self._clients.now_ms))
+            self._complete(self._producer.on_timeout(partition, request, self._clients.now_ms))
             self._poll(0)
 
         self._clients.call(self._load.request_ms, give_up, 0)
@@ -256,7 +287,8 @@ class _Producing:
         at = self._producer.next_time(clients.now_ms)
         if at is None:
             return
-        if self._leader == NOBODY or at <= clients.now_ms + 1:
+        unknown = any(self._leaders[partition] == NOBODY for partition in self._used)
+        if unknown or at <= clients.now_ms + 1:
             # What could go now, and did not, waits for an answer, which will say so by itself.
             at = max(at, clients.now_ms + self._load.retry_ms)
         if not clients.now_ms < self._polls_at <= at:
@@ -268,10 +300,10 @@ class _Producing:
             self._polls_at = -1
             self._poll(0)
 
-    def told(self, m: ProduceResponse) -> None:
-        done = self._producer.on_response(ONE, m, self._clients.now_ms)
+    def told(self, partition: int, m: ProduceResponse) -> None:
+        done = self._producer.on_response(partition, m, self._clients.now_ms)
         if m.error == "NOT_LEADER_OR_FOLLOWER":
-            self._leader = NOBODY
+            self._leaders[partition] = NOBODY
         self._complete(done)
         self._poll(0)
 
@@ -295,6 +327,7 @@ class _Consuming:
     ) -> None:
         self._clients = clients
         self._client = client
+        self._partition = client % len(clients.partitions)
         self._load = load
         self._consumer = Consumer(
             ConsumerConfig(client=client, from_follower=options.follower_reads)
@@ -312,13 +345,13 @@ class _Consuming:
         if clients.over:
             return
         if self._leader[0] == NOBODY:
-            self._leader = clients.leader()
+            self._leader = clients.leader(self._partition)
         leader, epoch = self._leader
         if leader == NOBODY:
             self.think(0)
             return
         follows = self._consumer.config.from_follower and self._consumer.position != UNDEFINED
-        node = clients.replica(self._client) if follows else leader
+        node = clients.replica(self._partition, self._client) if follows else leader
         request: ConsumerFetchRequest | ListOffsetsRequest | None
         if clients.wants_latest():
             request = ListOffsetsRequest(CLIENTS, leader, self._client, epoch, "Latest")
@@ -326,10 +359,12 @@ class _Consuming:
             request = self._consumer.poll(node, epoch)
         assert request is not None, "one thing at a time"
         self._asked = request
-        self._operation = clients.operation(self._process, _op_of(request), request.destination)
+        self._operation = clients.operation(
+            self._process, _op_of(request), request.destination, self._partition
+        )
         if isinstance(request, ConsumerFetchRequest):
             self._operation.offset = request.fetch_offset
-        clients.send(request)
+        clients.send(self._partition, request)
         clients.call(self._load.request_ms, lambda _: self._give_up(request), 0)
 
     def _give_up(self, request: ConsumerFetchRequest | ListOffsetsRequest) -> None:

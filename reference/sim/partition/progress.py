@@ -14,7 +14,6 @@ from typing import Protocol
 from reference.core.partition_messages import NOBODY
 from reference.core.partition_types import GONE, BrokerRow, ControllerRow
 from reference.sim.operations import Operation
-from reference.sim.partition.clients import Clients
 from traces.schema import PROGRESSED
 
 PROBE_MS = 300
@@ -32,8 +31,9 @@ class World(Protocol):
 class Progress:
     """Watches one healed partition."""
 
-    def __init__(self, clients: Clients, world: World) -> None:
-        self._clients = clients
+    def __init__(self, probe: Callable[[], Operation], world: World) -> None:
+        """`probe` appends a record and tells what became of it."""
+        self._append = probe
         self._world = world
         self._probe: Operation | None = None
         self._ask(0)
@@ -43,7 +43,7 @@ class Progress:
         probe = self._probe
         lost = probe is None or probe.outcome in ("fail", "indeterminate")
         if lost and not self._missing_in_metadata():
-            self._probe = self._clients.probe()
+            self._probe = self._append()
         self._world.call(1000 * PROBE_MS, self._ask, 0)
 
     def is_complete(self) -> bool:

@@ -46,7 +46,7 @@ class PartitionSimulation(PartitionWorld):
         self._scenario = scenario
         self._chooser = chooser
         self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
-        self.clients = Clients(scenario.load, options, chooser.stream("workload"), self)
+        self.clients = Clients(scenario.load, options, chooser.stream("workload"), (self,))
         self._progress: Progress | None = None
         self._reading = dict.fromkeys(self.brokers, False)
         self._stale_until = dict.fromkeys(self.brokers, 0)
@@ -80,7 +80,7 @@ class PartitionSimulation(PartitionWorld):
         self.clients.finish()
 
     def clients_receive(self, message: object) -> None:
-        self.clients.receive(message)
+        self.clients.receive(0, message)
 
     def stepped(self, step: Step) -> None:
         if self._progress is not None and self._progress.is_complete():
@@ -154,7 +154,7 @@ class PartitionSimulation(PartitionWorld):
         for node in self.brokers:
             self._reading[node] = False
             self._read_soon(node)
-        self._progress = Progress(self.clients, self)
+        self._progress = Progress(lambda: self.clients.probe(0), self)
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
 
     def _give_up(self, _: int) -> None:
