@@ -36,10 +36,10 @@ import pyarrow as pa
 from tla_utils import CheckOptions, StepReport, check_steps
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.backends import Pool
-from traces.jobs.columns import Part, decode_constants
+from traces.jobs.columns import Part
 from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
 from traces.jobs.judge import CHUNK, as_columns, blocks, step_frame, step_table
-from traces.jobs.protocols import SPECS
+from traces.jobs.protocols import SPECS, decode_step_constants
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, read_manifest, read_parts
 
@@ -100,7 +100,7 @@ def runs_needed(campaign: Campaigned, size: int) -> int:
 def judge(steps: Any, text: str) -> Cost:
     begin = time.process_time()
     report: StepReport = check_steps(
-        step_frame(decode_constants(text)), steps, CheckOptions(chunk=CHUNK, parallel=1)
+        step_frame(decode_step_constants(text)), steps, CheckOptions(chunk=CHUNK, parallel=1)
     )
     python = time.process_time() - begin
     if report.numbers("rejected") or report.numbers("unknown"):
@@ -123,7 +123,7 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     for bench, block in blocks(files, wanted, CHUNK):
         text = bench.text
         begin = time.process_time()
-        table = step_table(block, decode_constants(text))
+        table = step_table(block, decode_step_constants(text))
         converted = time.process_time() - begin
         cost = judge(table, text)
         costs.append(cost._replace(python=cost.python + converted))
@@ -139,7 +139,7 @@ def trace_by_trace(campaign: Campaigned, runs: int) -> Cost:
             continue
         part = Part(tables)
         text = part.constants_texts[0]
-        form = Abstraction(part.constants[0])
+        form = Abstraction(decode_step_constants(text))
         for at in range(tables.runs):
             if tables.first_run + at in wanted:
                 begin = time.process_time()
@@ -181,7 +181,7 @@ def main(arguments: list[str] | None = None) -> None:
         entries = read_manifest(campaign.folder).parts
         files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
         for bench, block in islice(blocks(files, warm_up, CHUNK), 1):
-            judge(step_table(block, decode_constants(bench.text)), bench.text)
+            judge(step_table(block, decode_step_constants(bench.text)), bench.text)
         for size in sizes:
             compare(campaign, size)
 

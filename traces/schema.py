@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 MANIFEST = "manifest.json"
 STEM = r"\A[\w-]{1,60}\Z"
 """A part's files lie in the trace's own folder, whatever a manifest says."""
@@ -152,6 +152,7 @@ VIOLATION = (
 
 OPERATION = (
     Field("process", pa.int32(), "a client; its operations do not overlap"),
+    Field("partition", pa.int32(), "of the topic, from 0"),
     Field("op", pa.string(), "append, fetch, latest or earliest (traces/history.py)"),
     Field("node", pa.int32(), "the node that was asked", "node"),
     Field(
@@ -176,6 +177,19 @@ OPERATION = (
         pa.string(),
         "ok; fail: it had and will have no effect; indeterminate: an append that may yet appear, "
         "after which its process asks nothing more",
+    ),
+)
+
+BATCH = (
+    Field("value", pa.int64(), "what stands for it in the quorum's log"),
+    Field("component", pa.int32(), "of which partition's controller it says something"),
+    Field("input", pa.int32(), "what made the controller decide so", "id in `inputs`"),
+    Field(
+        "records",
+        pa.int32(),
+        "the MetadataRecords that it decided on; null if none for this partition",
+        "id in `inputs`",
+        nullable=True,
     ),
 )
 
@@ -205,6 +219,9 @@ STATISTICS = tuple(
         ("lossy_replicas", "count", "brokers that had lost records at once, at most"),
         ("zombies", "flag", "1: two brokers believed that they lead"),
         ("unpromised", "flag", "1: more was lost than the configuration bears"),
+        ("failovers", "count", "active controllers after the first"),
+        ("batches", "count", "decisions that controllers appended to the quorum's log"),
+        ("stale_answers", "count", "answers of deposed controllers that were not sent"),
     )
 )
 
@@ -217,10 +234,23 @@ TABLES: dict[str, tuple[Field, ...]] = {
         Field("options", pa.string(), "fault options, as drawn: JSON with sorted keys"),
         Field("steps", _list(pa.int32()), "what happened, in order", "id in `steps`"),
         Field("times", _list(pa.int64()), "when, aligned with `steps`", "virtual us"),
+        Field(
+            "components",
+            _list(pa.int32()),
+            "cluster: whose step it is, aligned with `steps`: 0 the quorum, 1 + p partition p; "
+            "empty for a run of one component",
+            "index into the constants",
+        ),
         Field("handler_calls", pa.int64(), "steps as the scheduler counted them (L7)", "count"),
         Field("verdict", pa.string(), f"'{PROGRESSED}', '{STOPPED}', or what is missing"),
         Field("violations", _list(_struct(VIOLATION)), "invariants violated", children=VIOLATION),
         Field("history", _list(_struct(OPERATION)), "what clients saw", children=OPERATION),
+        Field(
+            "batches",
+            _list(_struct(BATCH)),
+            "cluster: what controllers decided, one entry for each partition concerned",
+            children=BATCH,
+        ),
         Field("statistics", _struct(STATISTICS), "what happened, counted", children=STATISTICS),
     ),
     "steps": (
@@ -672,7 +702,10 @@ def _name_problem(tables: Mapping[str, pa.Table]) -> str | None:
 def _length_problem(tables: Mapping[str, pa.Table]) -> str | None:
     runs = tables["runs"]
     lengths = [pc.list_value_length(runs[column]).to_pylist() for column in ("steps", "times")]
-    for run, steps, times in zip(runs["run"].to_pylist(), *lengths, strict=True):
+    lengths.append(pc.list_value_length(runs["components"]).to_pylist())
+    for run, steps, times, components in zip(runs["run"].to_pylist(), *lengths, strict=True):
         if steps != times:
             return f"run {run} has {steps} steps and {times} times"
+        if components not in (0, steps):
+            return f"run {run} has {steps} steps and {components} components"
     return None

@@ -25,5 +25,13 @@ class Operation:
 
     def fields(self) -> tuple[object, ...]:
         """As `traces.schema.OPERATION` orders them."""
-        what = (self.process, self.op, self.node, self.offset, self.values, self.end)
+        what = (
+            self.process,
+            self.partition,
+            self.op,
+            self.node,
+            self.offset,
+            self.values,
+            self.end,
+        )
         return (*what, self.invoked, self.completed, self.outcome)

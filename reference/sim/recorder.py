@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from reference.core.partition_messages import METADATA_LOG
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.operations import Operation
 from reference.sim.options import options_json
@@ -29,6 +30,15 @@ class Violation(NamedTuple):
     invariant: str
     step: int
     explanation: str
+
+
+class Batch(NamedTuple):
+    """What a controller of a cluster decided, as far as one partition goes (schema.BATCH)."""
+
+    value: int
+    component: int
+    input: int
+    records: int | None
 
 
 class RunResult(NamedTuple):
@@ -43,6 +53,7 @@ class RunResult(NamedTuple):
     violations: Sequence[Violation]
     history: Sequence[Operation]
     statistics: dict[str, int]
+    batches: Sequence[Batch] = ()
 
 
 class Machine(Protocol):
@@ -89,6 +100,8 @@ class Recorder:
         the recording itself."""
         self.steps = schema.Lists("i")
         self.times = schema.Lists("q")
+        self.components = schema.Lists("i")
+        """Whose step it is, in runs of several components."""
         self.distinct: list[Step] = []
         self.results: list[RunResult] = []
         self._rows: list[KnownRow] = []
@@ -111,16 +124,31 @@ class Recorder:
         for _, message in step.sent:
             self._number(message, self._inputs)
 
-    def _number(self, known: Any, listed: list[Any]) -> None:
+    def _number(self, known: Any, listed: list[Any]) -> int:
         if known.owner is not self.token:
             known.owner = self.token
             known.number = len(listed)
             listed.append(known)
+        number: int = known.number
+        return number
+
+    def batch(self, value: int, decided: Mapping[int, Step]) -> list[Batch]:
+        """A decision that was appended to the quorum's log as `value`: by partition, the step that
+        it is to be.
+        """
+        found = []
+        for partition, step in decided.items():
+            written = [message for to, message in step.sent if to == METADATA_LOG]
+            records = self._number(written[0], self._inputs) if written else None
+            input = self._number(step.input, self._inputs)
+            found.append(Batch(value, 1 + partition, input, records))
+        return found
 
     def close_run(self, result: RunResult) -> None:
         """The run is over: its steps are those recorded since the last one was."""
         steps = self.steps.items[self.steps.close() :]
         self.times.close()
+        self.components.close()
         assert len(steps) == result.handler_calls, (
             f"run {result.run}: {len(steps)} steps recorded, {result.handler_calls} handlers called"
         )
@@ -163,12 +191,14 @@ class Recorder:
             "options": [options_json(r.options) for r in results],
             "steps": self.steps,
             "times": self.times,
+            "components": self.components,
             "handler_calls": array("q", [r.handler_calls for r in results]),
             "verdict": [r.verdict for r in results],
             "violations": schema.Structs(schema.VIOLATION, [r.violations for r in results]),
             "history": schema.Structs(
                 schema.OPERATION, [[op.fields() for op in r.history] for r in results]
             ),
+            "batches": schema.Structs(schema.BATCH, [r.batches for r in results]),
             "statistics": [r.statistics for r in results],
         }
 

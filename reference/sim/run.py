@@ -7,20 +7,27 @@ convenience: only ids differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from reference.bugs.catalog import UnknownBug
+from reference.bugs.catalog import bug as quorum_bug
+from reference.bugs.partition_catalog import partition_bug
 from reference.sim import faults
 from reference.sim.choices import Chooser, SeededChooser, run_seed
+from reference.sim.cluster import options as cluster_options
+from reference.sim.cluster.scenario import ClusterScenario
+from reference.sim.cluster.scheduler import ClusterMemo, ClusterSimulation
 from reference.sim.memo import Memo
 from reference.sim.partition import options as partition_options
 from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.scenario import PartitionScenario
 from reference.sim.partition.scheduler import PartitionSimulation
-from reference.sim.recorder import Recorder, RunResult
-from reference.sim.scenario import AnyScenario
+from reference.sim.recorder import Batch, Recorder, RunResult
+from reference.sim.scenario import AnyScenario, Scenario
 from reference.sim.scenario import scenario as scenario_of
 from reference.sim.scheduler import Simulation
 from traces.schema import PartTables
@@ -28,8 +35,8 @@ from traces.schema import PartTables
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-AnyMemo: TypeAlias = Memo | PartitionMemo
-AnySimulation: TypeAlias = Simulation | PartitionSimulation
+AnyMemo: TypeAlias = Memo | PartitionMemo | ClusterMemo
+AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation
 
 _memos: dict[tuple[object, str | None], AnyMemo] = {}
 
@@ -115,7 +122,13 @@ def simulate(
     stream = chooser.stream("faults")
     simulation: AnySimulation
     options: msgspec.Struct
-    if isinstance(scenario, PartitionScenario):
+    batches: Sequence[Batch] = ()
+    if isinstance(scenario, ClusterScenario):
+        assert isinstance(memo, ClusterMemo)
+        of_cluster = cluster_options.draw(stream, scenario.palettes, requested)
+        simulation = ClusterSimulation(scenario, of_cluster, chooser, memo, recorder)
+        options, batches = of_cluster, simulation.batches
+    elif isinstance(scenario, PartitionScenario):
         assert isinstance(memo, PartitionMemo)
         drawn = partition_options.OPTIONS.draw(stream, scenario.palettes, requested)
         simulation = PartitionSimulation(scenario, drawn, chooser, memo, recorder)
@@ -137,6 +150,7 @@ def simulate(
             violations=simulation.violations,
             history=simulation.clients.history,
             statistics=simulation.statistics(),
+            batches=batches,
         )
     )
     return simulation
@@ -145,12 +159,27 @@ def simulate(
 def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> AnyMemo:
     if isinstance(scenario, PartitionScenario):
         return PartitionMemo(bug, enabled)
+    if isinstance(scenario, ClusterScenario):
+        of_quorum, of_partition = _bugs_of_parts(bug)
+        return ClusterMemo(
+            Memo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+        )
     return Memo(scenario.timeouts, bug, enabled)
 
 
 def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | None]:
-    family = "partition" if isinstance(scenario, PartitionScenario) else scenario.timeouts
-    return family, bug
+    if isinstance(scenario, Scenario):
+        return scenario.timeouts, bug
+    return scenario.name, bug
+
+
+def _bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
+    """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
+    if id is None:
+        return None, None
+    with suppress(UnknownBug):
+        return quorum_bug(id).id, None
+    return None, partition_bug(id).id
 
 
 def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from reference.core.timers import Timeouts
+from reference.sim.cluster.scenario import CLUSTER, ClusterScenario
 from reference.sim.options import Palette
 from reference.sim.partition.scenario import PARTITION, PartitionScenario
 
@@ -80,9 +81,9 @@ QUORUM = Scenario(
     max_events=20_000,
 )
 
-AnyScenario: TypeAlias = Scenario | PartitionScenario
+AnyScenario: TypeAlias = Scenario | PartitionScenario | ClusterScenario
 
-SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION)}
+SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION, CLUSTER)}
 
 
 def scenario(name: str) -> AnyScenario:

@@ -259,8 +259,12 @@ class Simulation:
         self._violated(violated.name, explanation)
 
     def _violated(self, name: str, explanation: str) -> None:
-        self.violations.append(Violation(name, self.handler_calls - 1, explanation))
+        self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
         self._end(STOPPED)
+
+    def steps_taken(self) -> int:
+        """In the run, so far."""
+        return self.handler_calls
 
     def _end(self, verdict: str) -> None:
         if not self.over:

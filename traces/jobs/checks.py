@@ -18,6 +18,9 @@ other, are a behaviour of the specification is said here:
                        the abstract log that specs/PartitionController.tla writes (C0)
     NothingWhenDown    a node that is not running receives no message (`LiftMessages`)
     SentOnce           no step sends one message twice: the spec's set would not show it (L6)
+    Committed          in a cluster, what a partition's controller writes is what the quorum's log
+                       says, when it is committed (C0); and
+    OneProcess         a broker is one process in all its partitions: cluster_checks.py
     WellFormed         a step is one of a node of the cluster, its rows have an entry for each node
                        where they must, and their sets are sets. Other steps have no form in the
                        spec; they are not judged, and this finding says so.
@@ -39,6 +42,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_messages import (
     METADATA_LOG,
     MetadataRecord,
@@ -46,6 +50,8 @@ from reference.core.partition_messages import (
     MetadataUpdate,
 )
 from reference.core.partition_types import INITIAL_OFFSET
+from traces.jobs import cluster_checks
+from traces.jobs.cluster_checks import Wrong
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
 from traces.jobs.protocols import KINDS, MESSAGES, needs_no_sender, nodes_of
 
@@ -124,7 +130,7 @@ def constants_agree(part: Part) -> Iterator[Finding]:
     yield from _first_in_runs(
         part,
         "ConstantsAgree",
-        of_step != of_run,
+        of_step != part.owed_constants,
         lambda o: (
             f"the step has the constants {texts[of_step[o.at]]}, its run {texts[of_run[o.at]]}"
         ),
@@ -137,8 +143,10 @@ def first_rows_initial(part: Part) -> Iterator[Finding]:
     begun = order[first]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     steps = part.taken[begun]
-    cases = np.stack([part.run_constants[part.run_at[begun]], part.step_kind[steps]], axis=1)
+    cases = np.stack([part.step_constants[steps], part.step_kind[steps]], axis=1)
     for code, kind in np.unique(cases, axis=0).tolist():
+        if isinstance(part.constants[code], ClusterConstants):
+            continue  # WellFormed says so.
         initial = KINDS[kind].initial(part.constants[code])
         rows = part.before[steps]
         other = {int(row): part.rows[row] != initial for row in np.unique(rows)}
@@ -210,11 +218,11 @@ def provenanced(part: Part) -> Iterator[Finding]:
     astray = (destination != NOT_A_MESSAGE) & (destination != part.node[part.taken])
     sent_by = np.repeat(np.arange(len(part.taken)), part.sent.lengths[part.taken])
     message = _gather(part)
-    # A message of a run as one number. Occurrences ascend, so the first one found sent it first.
+    # A message of a thread as one number. Occurrences ascend, so the first one found sent it first.
     width = max(len(part.inputs), 1)
-    sent, at = np.unique(part.run_at[sent_by] * width + message, return_index=True)
+    sent, at = np.unique(part.thread[sent_by] * width + message, return_index=True)
     first_sent = sent_by[at]
-    wanted = part.run_at[delivered] * width + part.input[part.taken[delivered]]
+    wanted = part.thread[delivered] * width + part.input[part.taken[delivered]]
     place = np.searchsorted(sent, wanted)
     known = place < len(sent)
     known[known] = sent[place[known]] == wanted[known]
@@ -241,12 +249,10 @@ def metadata_read(part: Part) -> Iterator[Finding]:
         return
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     reading = reads[part.input[part.taken]]
-    log: list[MetadataRecord] = []
-    run = -1
+    logs: dict[int, list[MetadataRecord]] = {}
     writing = _any_of_list(np.array(writes, dtype=np.bool_)[part.sent.items], part.sent.offsets)
     for at in np.flatnonzero(reading | writing[part.taken]).tolist():
-        if part.run_at[at] != run:
-            log, run = [], int(part.run_at[at])
+        log = logs.setdefault(int(part.thread[at]), [])
         step = part.taken[at]
         if reading[at]:
             read = part.inputs[part.input[step]]
@@ -305,6 +311,9 @@ def ill_formed(part: Part) -> Mask:
     ill = np.zeros(len(part.node), dtype=np.bool_)
     for code, constants in enumerate(part.constants):
         mine = part.step_constants == code
+        if isinstance(constants, ClusterConstants):
+            ill |= mine
+            continue
         rows = np.zeros(len(part.rows), dtype=np.bool_)
         for row in np.unique([part.before[mine], part.after[mine]]).tolist():
             kind = KINDS[part.row_kind[row]]
@@ -326,6 +335,22 @@ def well_formed(part: Part) -> Iterator[Finding]:
     )
 
 
+def committed(part: Part) -> Iterator[Finding]:
+    """what a partition's controller writes is what the quorum's log says, when it is committed"""
+    return _joined(part, "Committed", cluster_checks.committed(part))
+
+
+def one_process(part: Part) -> Iterator[Finding]:
+    """a broker is one process in all its partitions"""
+    return _joined(part, "OneProcess", cluster_checks.one_process(part))
+
+
+def _joined(part: Part, check: str, found: Iterator[Wrong]) -> Iterator[Finding]:
+    for wrong in found:
+        run = int(part.run[part.run_at[wrong.at]])
+        yield Finding(check, run, int(part.position[wrong.at]), wrong.explanation)
+
+
 CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
     "ContentAddressed": content_addressed,
     "Labelled": labelled,
@@ -337,6 +362,8 @@ CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
     "MetadataRead": metadata_read,
     "NothingWhenDown": nothing_when_down,
     "SentOnce": sent_once,
+    "Committed": committed,
+    "OneProcess": one_process,
     "WellFormed": well_formed,
 }
 
@@ -359,6 +386,7 @@ def _first_in_runs(
     found = np.flatnonzero(wrong)
     runs, first = np.unique(part.run_at[found], return_index=True)
     for run, at in zip(runs.tolist(), found[first].tolist(), strict=True):
-        yield Finding(
-            check, int(part.run[run]), int(part.position[at]), explain(part.occurrence(at))
-        )
+        occurrence = part.occurrence(at)
+        where = f", in {occurrence.where}" if occurrence.where else ""
+        explanation = f"{explain(occurrence)}{where}"
+        yield Finding(check, int(part.run[run]), int(part.position[at]), explanation)

@@ -24,14 +24,17 @@ from traces.jobs.canonical import Step
 from traces.jobs.protocols import (
     KINDS,
     MESSAGES,
-    AnyConstants,
+    RunConstants,
+    component_name,
+    components_of,
+    constants_text,
     decode_constants,
     decode_input,
     kind_of,
 )
 from traces.schema import PartTables, TraceError, digest
 
-__all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged", "decode_constants"]
+__all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -66,6 +69,8 @@ class Occurrence(NamedTuple):
     """The type of the input."""
     role: str
     """The role in the row before."""
+    where: str
+    """The component, where there are several."""
 
 
 class Part:
@@ -75,6 +80,8 @@ class Part:
     Per occurrence (N): `taken` the id of the step, `run_at` the position of its run in the part.
     Per step (S): `node`, `action`, `before`, `input`, `after`, `sent`, `ignored`, `constants`,
     `count`. Constants are indices into `constants_texts`.
+    A run is made of components, mostly of one: per occurrence, `component` says whose step it is,
+    and `thread` names run and component with one number.
     Per row and per input: `row_digests`, `input_digests`, and the decoded values.
     """
 
@@ -87,6 +94,11 @@ class Part:
         self.steps_of_run = _ragged(runs["steps"])
         self.taken = self.steps_of_run.items
         self.run_at = np.repeat(np.arange(len(self.run)), self.steps_of_run.lengths)
+
+        self.component = _components(runs["components"], self.steps_of_run)
+        self.components = int(self.component.max(initial=0)) + 1
+        """At most in a run."""
+        self.thread = self.run_at * self.components + self.component
 
         self.node = _ints(steps["node"])
         self.action: list[str] = steps["action"].to_pylist()
@@ -110,9 +122,22 @@ class Part:
         self.input_types: list[str] = self.tables["inputs"]["type"].to_pylist()
 
     @cached_property
-    def constants(self) -> list[AnyConstants]:
+    def constants(self) -> list[RunConstants]:
         """What the texts in `constants_texts` say."""
         return [decode_constants(text) for text in self.constants_texts]
+
+    @cached_property
+    def owed_constants(self) -> Ints:
+        """Per occurrence: the constants that its step must have, or -1 if no step has them."""
+        code = {text: number for number, text in enumerate(self.constants_texts)}
+        owed = np.full((len(self.constants_texts), self.components), -1, dtype=np.int64)
+        for run in np.unique(self.run_constants).tolist():
+            of_run = components_of(self.constants[run])[: self.components]
+            for component, constants in enumerate(of_run):
+                text = self.constants_texts[run] if len(of_run) == 1 else constants_text(constants)
+                owed[run, component] = code.get(text, -1)
+        found: Ints = owed[self.run_constants[self.run_at], self.component]
+        return found
 
     @cached_property
     def step_kind(self) -> Ints:
@@ -179,13 +204,13 @@ class Part:
 
     @cached_property
     def by_node(self) -> tuple[Ints, Mask]:
-        """Occurrences ordered by run, then node, then time; and whether each, in that order, is the
-        first of its run and node."""
+        """Occurrences ordered by thread, then node, then time; and whether each, in that order, is
+        the first of its thread and node."""
         node = self.node[self.taken]
-        order = np.lexsort((node, self.run_at))  # stable: time is the order of occurrences
-        run, node = self.run_at[order], node[order]
+        order = np.lexsort((node, self.thread))  # stable: time is the order of occurrences
+        thread, node = self.thread[order], node[order]
         first = np.ones(len(order), dtype=np.bool_)
-        first[1:] = (run[1:] != run[:-1]) | (node[1:] != node[:-1])
+        first[1:] = (thread[1:] != thread[:-1]) | (node[1:] != node[:-1])
         return order, first
 
     def occurrence(self, at: int) -> Occurrence:
@@ -197,6 +222,9 @@ class Part:
             action=self.action[step],
             kind=type(self.inputs[self.input[step]]).__name__,
             role=KINDS[self.step_kind[step]].role(self.rows[self.before[step]]),
+            where=component_name(
+                self.constants[self.run_constants[self.run_at[at]]], int(self.component[at])
+            ),
         )
 
     def step(self, number: int) -> Step:
@@ -237,6 +265,15 @@ class Part:
                     f"part {self.first_run}: {table} {number} cannot be read: {error}"
                 ) from None
         return values
+
+
+def _components(column: pa.ChunkedArray, steps: Ragged) -> Ints:
+    """Per occurrence; a run that names none has one."""
+    named = _ragged(column)
+    found = np.zeros(len(steps.items), dtype=np.int64)
+    of_runs = np.repeat(named.lengths > 0, steps.lengths)
+    found[of_runs] = named.items
+    return found
 
 
 def _ints(column: Any) -> Ints:

@@ -34,7 +34,7 @@ from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
 from traces.jobs.partition_canonical import PartitionCanonicaliser
-from traces.jobs.protocols import SPECS, AnyConstants
+from traces.jobs.protocols import SPECS, AnyConstants, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
@@ -254,7 +254,7 @@ class Classes:
         text = part.constants_texts[code]
         namer = _namers.get((text, self._specs))
         if namer is None:
-            namer = _Namer(part.constants[code], text, self._specs)
+            namer = _Namer(decode_step_constants(text), text, self._specs)
             _namers[text, self._specs] = namer
         if step == FIRST_ROW:
             recorded = _hash(text, INIT, node, part.row_names[row])
@@ -299,9 +299,9 @@ def _first_rows(part: Part, ill: Mask) -> dict[tuple[int, int, int], tuple[int, 
     begun = order[first]
     steps = part.taken[begun]
     found: dict[tuple[int, int, int], tuple[int, int]] = {}
-    for at, run, step in zip(begun.tolist(), part.run_at[begun], steps, strict=True):
+    for at, step in zip(begun.tolist(), steps, strict=True):
         if not ill[step]:
-            key = (int(part.run_constants[run]), int(part.node[step]), int(part.before[step]))
+            key = (int(part.step_constants[step]), int(part.node[step]), int(part.before[step]))
             count, earliest = found.get(key, (0, at))
             found[key] = (count + 1, min(earliest, at))
     return found

@@ -61,7 +61,7 @@ def _first_rows(part: Part, wanted: dict[tuple[str, int, int], int]) -> tuple[In
     if wanted:
         for at in order[first].tolist():
             step = part.taken[at]
-            text = part.constants_texts[part.run_constants[part.run_at[at]]]
+            text = part.constants_texts[part.step_constants[step]]
             number = wanted.get((text, int(part.node[step]), int(part.before[step])))
             if number is not None:
                 found.append((at, number))

@@ -41,8 +41,8 @@ from traces.jobs.distinct import CLASSES, INIT, PartFiles
 from traces.jobs.protocols import (
     SPECS,
     AnyConstants,
-    decode_constants,
     decode_input,
+    decode_step_constants,
     kind_of,
     kind_of_frame,
 )
@@ -174,7 +174,7 @@ def blocks(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[
 def _by_bench(classes: pa.Table) -> Iterator[_Block]:
     """The classes by where they are judged, in the order in which each bench first appears."""
     texts, nodes = classes["constants"].to_pylist(), classes["node"].to_pylist()
-    decoded = {text: decode_constants(text) for text in dict.fromkeys(texts)}
+    decoded = {text: decode_step_constants(text) for text in dict.fromkeys(texts)}
     rows: dict[Bench, list[int]] = {}
     for number, (text, node) in enumerate(zip(texts, nodes, strict=True)):
         bench = Bench(kind_of(decoded[text], node).frame, text)
@@ -207,7 +207,7 @@ def _reports(
 
 
 def _report(bench: Bench, block: pa.Table, options: CheckOptions, specs: Path) -> StepReport:
-    constants = decode_constants(bench.text)
+    constants = decode_step_constants(bench.text)
     frame = step_frame(constants, specs, bench.frame)
     report = check_steps(frame, step_table(block, constants, bench.frame), options)
     if report.warnings:
@@ -314,7 +314,7 @@ def explain(
         by_bench[judgement.kinds[number][0]].append(number)
     explained: dict[int, Explanation] = {}
     for bench, numbers in sorted(by_bench.items()):
-        constants = decode_constants(bench.text)
+        constants = decode_step_constants(bench.text)
         form = Abstraction(constants)
         asked = [as_columns(form, steps[number]) for number in numbers]
         told = diagnose(step_frame(constants, specs, bench.frame), asked, options=options)

@@ -2,7 +2,8 @@
 
 Law of this file: whatever differs from one protocol to another in the judgement of runs is said
 here, or chosen here; the rest of the jobs knows constants, nodes, rows and inputs as values. The
-constants of a run name its protocol (L8), so a part may hold runs of several.
+constants of a run name its protocol (L8), so a part may hold runs of several. A run of a cluster
+has several components, each a run of one protocol (reference/core/cluster_types.py).
 
     VOTER        a voter of the controller quorum       specs/steps/StepQuorum.tla
     BROKER       a broker, as far as one partition goes specs/steps/StepPartition.tla
@@ -21,11 +22,14 @@ from reference.core import messages as quorum_messages
 from reference.core import partition_messages
 from reference.core import partition_types as partition
 from reference.core import types as quorum
+from reference.core.cluster_types import ClusterConstants, ComponentConstants
 from reference.core.partition_messages import CLIENTS, CONTROLLER
 from reference.core.types import Constants
 from traces.schema import TraceError
 
-AnyConstants: TypeAlias = Constants | partition.PartitionConstants
+AnyConstants: TypeAlias = ComponentConstants
+"""Of a step."""
+RunConstants: TypeAlias = ComponentConstants | ClusterConstants
 AnyInput: TypeAlias = quorum_messages.Input | partition_messages.Input | partition_messages.Message
 
 SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
@@ -108,17 +112,36 @@ CONTROLLER_KIND: Final = NodeKind(
 KINDS: Final = (VOTER, BROKER, CONTROLLER_KIND)
 
 
-def nodes_of(constants: AnyConstants) -> tuple[int, ...]:
-    """All nodes that take steps under these constants."""
+def nodes_of(constants: RunConstants) -> tuple[int, ...]:
+    """All nodes that take steps under these constants: none, if they are those of a cluster."""
+    if isinstance(constants, ClusterConstants):
+        return ()
     if isinstance(constants, Constants):
         return constants.voters
     return (*constants.brokers, CONTROLLER)
 
 
-def kind_of(constants: AnyConstants, node: int) -> NodeKind:
+def kind_of(constants: RunConstants, node: int) -> NodeKind:
     if isinstance(constants, Constants):
         return VOTER
     return CONTROLLER_KIND if node == CONTROLLER else BROKER
+
+
+def components_of(constants: RunConstants) -> tuple[ComponentConstants, ...]:
+    """The constants of each component of a run."""
+    return constants.components if isinstance(constants, ClusterConstants) else (constants,)
+
+
+def component_name(constants: RunConstants, component: int) -> str:
+    """What a component is called where there are several, else empty."""
+    if not isinstance(constants, ClusterConstants):
+        return ""
+    return f"partition {component - 1}" if component else "the quorum"
+
+
+def constants_text(constants: RunConstants) -> str:
+    """As a trace has them."""
+    return msgspec.json.encode(constants, order="sorted").decode()
 
 
 def kind_of_frame(frame: str) -> NodeKind:
@@ -130,16 +153,24 @@ def needs_no_sender(message: Any) -> bool:
     return bool(message.source == CLIENTS)
 
 
-_decode_constants = msgspec.json.Decoder(AnyConstants).decode
+_decode_constants = msgspec.json.Decoder(RunConstants).decode
 _decode_input = msgspec.msgpack.Decoder(AnyInput).decode
 
 
-def decode_constants(text: str) -> AnyConstants:
+def decode_constants(text: str) -> RunConstants:
     """Raises TraceError for what names no constants."""
     try:
-        found: AnyConstants = _decode_constants(text)
+        found: RunConstants = _decode_constants(text)
     except (msgspec.MsgspecError, AssertionError) as error:
         raise TraceError(f"constants {text!r}: {error}") from None
+    return found
+
+
+def decode_step_constants(text: str) -> AnyConstants:
+    """The same for those of a step, which a cluster has none of."""
+    found = decode_constants(text)
+    if isinstance(found, ClusterConstants):
+        raise TraceError(f"constants {text!r}: a cluster takes no steps, its components do")
     return found
 
 

@@ -27,7 +27,7 @@ from traces.jobs.checks import CHECKS, Finding
 from traces.jobs.columns import Ints
 from traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
 from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement, frame_digest
-from traces.jobs.protocols import FRAMES, decode_constants, kind_of, nodes_of
+from traces.jobs.protocols import FRAMES, components_of, decode_constants, kind_of, nodes_of
 from traces.schema import ACTIONS, PROGRESSED, STOPPED, Manifest, version
 
 SUMMARY_VERSION: Final = 1
@@ -313,7 +313,7 @@ def _tlc(evidence: Evidence) -> dict[str, Any]:
 def _frames(evidence: Evidence) -> list[str]:
     """The frames of the spec that the runs' nodes are judged in."""
     texts = sorted({text for fact in evidence.facts for text in fact.constants})
-    constants = [decode_constants(text) for text in texts]
+    constants = [each for text in texts for each in components_of(decode_constants(text))]
     found = {kind_of(each, node).frame for each in constants for node in nodes_of(each)}
     return [frame for frame in FRAMES if frame in found]
 

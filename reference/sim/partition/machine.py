@@ -102,7 +102,7 @@ class Machine:
     def first_state(self, node: int) -> State:
         constants = self.constants
         row = initial_controller(constants) if node == CONTROLLER else initial_row(constants)
-        return self._state(node, self._interner.row(row))
+        return self.state(node, self._interner.row(row))
 
     def step(self, state: State, input: KnownInput) -> Step | None:
         """The step that `input` makes of `state`; None if it is disabled there.
@@ -127,7 +127,7 @@ class Machine:
         """The one object for this step by content, whether or not it was seen before."""
         intern = self._interner.input
         sent = tuple([(m.destination, intern(m)) for m in outcome.sent])
-        after = self._state(before.node, self._interner.row(outcome.row))
+        after = self.state(before.node, self._interner.row(outcome.row))
         if not self._remember:
             key = (before, input, after, sent, outcome.ignored)
             known = self._steps.get(key)
@@ -150,7 +150,8 @@ class Machine:
             self._steps[key] = step
         return step
 
-    def _state(self, node: int, known: KnownRow) -> State:
+    def state(self, node: int, known: KnownRow) -> State:
+        """The one object for a node in this row."""
         states = self._states[node]
         state = states.get(known)
         if state is None:

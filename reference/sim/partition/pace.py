@@ -64,13 +64,17 @@ class Pace:
 
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
-        due, wants = self._due[node], state.wants
+        due, wants = self._due[node], self.wants(node, state)
         if len(due) > len(wants) or any(want not in due for want in wants):
             for gone in [want for want in due if want not in wants]:
                 del due[gone]
             for want in wants:
                 if want not in due:
                     self._set(node, want, self._world.now + self._delay(node, state, want))
+
+    def wants(self, node: int, state: State) -> tuple[KnownInput, ...]:
+        """What there are to be deadlines for."""
+        return state.wants
 
     def _set(self, node: int, want: KnownInput, due: int) -> None:
         self._due[node][want] = due

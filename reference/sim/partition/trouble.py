@@ -128,7 +128,8 @@ class Trouble:
             self.lossy_crashes += 1
             self._world.losses.has_lost(node)
             self._world.judge_promise()
-        self._world.give(node, BrokerCrash(keep, corrupt))
+        crashed = self._world.give(node, BrokerCrash(keep, corrupt))
+        assert crashed is not None, "a running broker may crash with what its disk keeps"
 
     def _restart(self, node: int) -> None:
         if self._world.row(node).status == "Down":
@@ -152,13 +153,13 @@ def draw_damage(
     stream: Stream, options: PartitionOptions, losses: Losses, node: int, row: BrokerRow
 ) -> tuple[int, int]:
     """What a crash does to a log: where it will end, and its first unreadable batch (or -1)."""
-    end = len(row.log)
-    if end == row.flushed or not chance(stream, options.lossy):
+    end, durable = len(row.log), max(row.flushed, row.log_start)
+    if end == durable or not chance(stream, options.lossy):
         return end, UNDEFINED
     if not options.reckless and losses.at_once_with(node) > spared(configuration_of(options)):
         return end, UNDEFINED
-    ends = [o for o in range(row.flushed, end) if not o or ends_batch(row.log[o - 1])]
-    cut = pick(stream, ends[::-1] or [row.flushed])
+    ends = [o for o in range(durable, end) if not o or ends_batch(row.log[o - 1])]
+    cut = pick(stream, ends[::-1] or [durable])
     if ends and chance(stream, options.corrupt):
         return end, cut
     return cut, UNDEFINED

@@ -71,7 +71,9 @@ class PartitionWorld:
         recorder: Recorder,
         network: Stream,
         clock: Stream,
+        linked: tuple[int, ...] = (),
     ) -> None:
+        """linked: the brokers of the network, if there are more than hold the partition."""
         self._options = options
         self._recorder = recorder
         self._token = recorder.token
@@ -94,11 +96,14 @@ class PartitionWorld:
         self._checker = PartitionChecker(self._machine.brokers)
         self._promised = True
         self.losses = Losses(self.brokers, self.row)
-        self.network = PartitionNetwork(self.brokers, options, network, self.queue)
+        self.network = PartitionNetwork(linked or self.brokers, options, network, self.queue)
         self.clock = clock
-        self.pace = Pace(self.brokers, paces, options, clock, self.queue, self)
+        self.pace = self.make_pace(paces, options, clock)
         self._truncations = self._leader_changes = self._shrinks = self._expansions = 0
         self._undelivered = 0
+
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+        return Pace(self.brokers, paces, options, clock, self.queue, self)
 
     # --- What it is like
 
@@ -150,6 +155,10 @@ class PartitionWorld:
     def stepped(self, step: Step) -> None:
         """A step has been taken and followed up, after which somebody may have to look."""
         raise NotImplementedError
+
+    def steps_taken(self) -> int:
+        """In the run, so far."""
+        return self.handler_calls
 
     # --- Steps
 
@@ -234,7 +243,7 @@ class PartitionWorld:
         if violated is not None:
             explanation = violated.check(world, after, checker.history, self._machine.brokers)
             assert explanation is not None, "what was violated a moment ago still is"
-            self.violations.append(Violation(violated.name, self.handler_calls - 1, explanation))
+            self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
             self.end(STOPPED)
 
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:

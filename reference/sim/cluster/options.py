@@ -1,0 +1,109 @@
+"""What a cluster's run is made of, and what may go wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from reference.core.cluster_types import ClusterConstants
+from reference.core.partition_types import PartitionConstants
+from reference.core.types import Constants
+from reference.sim import faults
+from reference.sim.choices import Stream
+from reference.sim.options import OptionSet, Palette
+from reference.sim.partition import options as partition_options
+from reference.sim.partition.options import PartitionOptions
+
+OF_QUORUM = "quorum_"
+"""Options of the quorum are requested under their names behind this; those of brokers, network and
+clients under their own."""
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """How large the cluster is."""
+
+    brokers: int = 3
+    topic_partitions: int = 2
+
+
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one run."""
+
+    shape: Shape = Shape()
+    quorum: faults.Options = faults.OFF
+    data: PartitionOptions = PartitionOptions()
+    """Of brokers, clients and the network; each partition has these."""
+
+    @property
+    def watched(self) -> bool:
+        return self.data.watched
+
+
+class _Shapes(OptionSet[Shape]):
+    def problem(self, options: Shape) -> str:
+        if options.brokers > 7:
+            return f"{options.brokers} brokers are more than 7"
+        if options.topic_partitions > 8:
+            return f"{options.topic_partitions} partitions are more than 8"
+        return ""
+
+
+SHAPES = _Shapes(Shape, {}, positive=("brokers", "topic_partitions"), shares=())
+
+
+def draw(
+    stream: Stream, palettes: Mapping[str, Mapping[str, Palette]], requested: Mapping[str, Any]
+) -> ClusterOptions:
+    """All options of a run: requested ones as they are, the others drawn.
+
+    palettes: for `shape`, `quorum`, `data`. Raises ValueError: there is no such option, or it
+    cannot have this value.
+    """
+    shapes = Shape.__struct_fields__
+    of_shape = {name: value for name, value in requested.items() if name in shapes}
+    of_quorum = {
+        name.removeprefix(OF_QUORUM): value
+        for name, value in requested.items()
+        if name.startswith(OF_QUORUM)
+    }
+    of_data = {
+        name: value
+        for name, value in requested.items()
+        if name not in shapes and not name.startswith(OF_QUORUM)
+    }
+    if "watched" in of_data:
+        of_quorum["watched"] = of_data["watched"]
+    shape = SHAPES.draw(stream, palettes["shape"], of_shape)
+    options = ClusterOptions(
+        shape=shape,
+        quorum=faults.OPTIONS.draw(stream, palettes["quorum"], of_quorum),
+        data=partition_options.OPTIONS.draw(stream, palettes["data"], of_data),
+    )
+    if options.data.replicas > shape.brokers:
+        # Kafka refuses to create such a topic.
+        raise ValueError(
+            f"option refused: INVALID_REPLICATION_FACTOR: {options.data.replicas} replicas, "
+            f"{shape.brokers} brokers"
+        )
+    return options
+
+
+def constants_of(options: ClusterOptions) -> ClusterConstants:
+    """The constants of the run. The replicas of partition p are p and the brokers behind it, as
+    Kafka's StripedReplicaPlacer spreads them over one rack.
+    """
+    shape, data = options.shape, options.data
+    partitions = tuple(
+        PartitionConstants(
+            replicas=tuple((p + at) % shape.brokers for at in range(data.replicas)),
+            min_insync_replicas=data.min_insync_replicas,
+            elr_enabled=data.elr,
+            unclean_election=data.unclean,
+            fetch_max_records=data.fetch_max_records,
+        )
+        for p in range(shape.topic_partitions)
+    )
+    voters = Constants(tuple(range(options.quorum.voters)), options.quorum.fetch_max_records)
+    return ClusterConstants(voters, partitions)

@@ -1,0 +1,353 @@
+"""One run of a cluster: its components' event loops as one, in two phases.
+
+Each component (the quorum, every partition, and what lies between them) has a queue of its own. The
+earliest event of all is next; of events at one time, the one whose component stands first.
+
+Law of this file: it decides whose turn it is, and joins the parts; nodes are changed by the steps
+of the components alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from heapq import heappop
+from typing import Protocol
+
+from reference.core.cluster_types import QUORUM
+from reference.core.messages import Append
+from reference.core.partition_messages import CONTROLLER, ElectLeaders
+from reference.core.types import Row
+from reference.sim.choices import Chooser, Stream, pick
+from reference.sim.cluster.brokers import Brokers
+from reference.sim.cluster.controllers import Controllers
+from reference.sim.cluster.link import Link, Request
+from reference.sim.cluster.options import ClusterOptions, constants_of
+from reference.sim.cluster.partition import ClusterPartition
+from reference.sim.cluster.scenario import ClusterScenario
+from reference.sim.cluster.trouble import Trouble
+from reference.sim.events import CALL, Queue
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Memo
+from reference.sim.memo import Step as QuorumStep
+from reference.sim.partition.clients import Clients
+from reference.sim.partition.machine import PartitionMemo, Step
+from reference.sim.partition.progress import Progress
+from reference.sim.recorder import Batch, Recorder, Violation
+from reference.sim.scenario import Load, Scenario
+from reference.sim.scheduler import QuorumClients, Simulation
+from traces.schema import PROGRESSED, STOPPED
+
+_NEVER = 1 << 62
+_NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
+"""Of the quorum: only its active controller appends."""
+
+
+class ClusterMemo:
+    """What is known of the steps of all components."""
+
+    def __init__(self, quorum: Memo, partition: PartitionMemo) -> None:
+        self.quorum = quorum
+        self.partition = partition
+
+    @property
+    def steps(self) -> int:
+        return self.quorum.steps + self.partition.steps
+
+    def forget(self) -> None:
+        self.quorum.forget()
+        self.partition.forget()
+
+
+class _Lane(Protocol):
+    """A component, or what lies between: a queue, and what its next event does."""
+
+    queue: Queue
+    now: int
+
+    def advance(self) -> None: ...
+
+
+class _Quorum(Simulation):
+    """The voters, whose clients are the active controllers."""
+
+    def __init__(
+        self,
+        cluster: ClusterSimulation,
+        scenario: Scenario,
+        options: ClusterOptions,
+        chooser: Chooser,
+        memo: Memo,
+        recorder: Recorder,
+    ) -> None:
+        self._cluster = cluster
+        super().__init__(scenario, options.quorum, chooser, memo, recorder)
+
+    def make_clients(self, stream: Stream) -> QuorumClients:
+        return self._cluster.controllers
+
+    def append_astray(self, node: int) -> None:
+        """Nobody but an active controller appends."""
+
+    def take(self, node: int, input: KnownInput) -> QuorumStep | None:
+        self._cluster.enter(QUORUM)
+        return super().take(node, input)
+
+    def steps_taken(self) -> int:
+        return self._cluster.steps_taken()
+
+    def _end(self, verdict: str) -> None:
+        super()._end(verdict)
+        self._cluster.stopped(verdict)
+
+
+class _Between:
+    """What lies between the components: requests on their way, sessions, trouble."""
+
+    def __init__(self) -> None:
+        self.queue = Queue()
+        self.now = 0
+
+    def advance(self) -> None:
+        self.now, _, _, node, what = heappop(self.queue.heap)
+        what(node)
+
+
+class ClusterSimulation:
+    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+
+    def __init__(
+        self,
+        scenario: ClusterScenario,
+        options: ClusterOptions,
+        chooser: Chooser,
+        memo: ClusterMemo,
+        recorder: Recorder,
+    ) -> None:
+        self._scenario = scenario
+        self._options = options
+        self._chooser = chooser
+        self._recorder = recorder
+        self.constants = constants_of(options)
+        self.now = 0
+        self.over = False
+        self.verdict = ""
+        self._component = QUORUM
+        self._first_step = len(recorder.steps.items)
+        self._entered = 0
+        self._between = _Between()
+        self._more_violations: list[Violation] = []
+        self.batches: list[Batch] = []
+        network, clock = chooser.stream("network"), chooser.stream("clock")
+        data, brokers = options.data, self.constants.brokers
+        paces, load = scenario.partition.paces, scenario.partition.load
+        self.partitions = [
+            ClusterPartition(
+                number=number,
+                cluster=self,
+                paces=paces,
+                options=data,
+                constants=constants,
+                memo=memo.partition,
+                recorder=recorder,
+                streams=(network, clock),
+                linked=brokers,
+            )
+            for number, constants in enumerate(self.constants.partitions)
+        ]
+        self._link = Link(brokers, data, network, self._between.queue)
+        self.brokers = Brokers(self.partitions, data, clock, self._link, self._between.queue, self)
+        self.controllers = Controllers(
+            self.partitions, self.brokers, memo.partition.interner, 1000 * paces.session, self
+        )
+        self._believed: dict[int, int] = {}
+        """By broker: the controller that it talks to."""
+        of_quorum = Scenario(
+            name=scenario.name,
+            sentence=scenario.sentence,
+            palettes={},
+            timeouts=scenario.timeouts,
+            load=_NO_LOAD,
+            faulty_ms=scenario.faulty_ms,
+            healed_ms=scenario.healed_ms,
+            max_events=scenario.max_events,
+        )
+        self.quorum = _Quorum(self, of_quorum, options, chooser, memo.quorum, recorder)
+        networks = [self._link, *[each.network for each in self.partitions]]
+        self._trouble = Trouble(
+            data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
+        )
+        self.clients = Clients(load, data, chooser.stream("workload"), self.partitions)
+        self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
+        self._progress: list[Progress] = []
+
+    # --- The loop
+
+    def execute(self) -> None:
+        """Runs to the end: a violation, the progress of the healed cluster, or a bound."""
+        self.quorum.begin()
+        self.brokers.start()
+        self.clients.start()
+        self._trouble.start()
+        faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
+        self.call(1000 * faulty, self._heal, 0)
+        lanes, events = self._lanes, 0
+        while not self.over:
+            events += 1
+            if events > self._scenario.max_events:
+                self.stopped(f"{events - 1} events without an end")
+                break
+            due, lane = _NEVER, lanes[0]
+            for each in lanes:
+                heap = each.queue.heap
+                if heap and heap[0][0] < due:
+                    due, lane = heap[0][0], each
+            self.now = due
+            for each in lanes:
+                each.now = due
+            lane.advance()
+        self.enter(QUORUM)
+        self.clients.finish()
+
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
+        self._between.queue.push(self.now + delay, CALL, argument, what)
+
+    # --- Which component a recorded step belongs to
+
+    def enter(self, component: int) -> None:
+        """The next step is one of this component."""
+        components = self._recorder.components.items
+        taken = self.steps_taken()
+        if taken > self._entered:
+            components.extend([self._component] * (taken - self._entered))
+            self._entered = taken
+        self._component = component
+
+    def steps_taken(self) -> int:
+        return len(self._recorder.steps.items) - self._first_step
+
+    @property
+    def handler_calls(self) -> int:
+        return self.quorum.handler_calls + sum(each.handler_calls for each in self.partitions)
+
+    # --- What partitions say
+
+    def leads(self, node: int, partition: int) -> bool:
+        return self.brokers.leads(node, partition)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        self.brokers.act(node, want)
+
+    def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
+        self.brokers.to_controller(node, partition, message)
+
+    def gave_up(self, node: int, partition: int) -> None:
+        self.brokers.gave_up(node, partition)
+
+    def began(self, node: int) -> None:
+        self.brokers.read_soon(node)
+
+    def receive(self, partition: int, message: object) -> None:
+        self.clients.receive(partition, message)
+
+    def stepped(self) -> None:
+        if self._progress and all(each.is_complete() for each in self._progress):
+            self.stopped(PROGRESSED)
+
+    def stopped(self, verdict: str) -> None:
+        if not self.over:
+            self.over = True
+            self.verdict = verdict
+            for partition in self.partitions:
+                partition.over = True
+
+    # --- What brokers and controllers ask for
+
+    def ask_controller(self, request: Request) -> None:
+        node = self._believed.get(request.source, -1)
+        if not self.controllers.is_active(node):
+            active = self.controllers.active()
+            if active is None:
+                return
+            node = self._believed[request.source] = active
+
+        def arrive(_: int) -> None:
+            if self.quorum.is_running(node):
+                self.controllers.receive(node, request)
+
+        self._link.carry(self.now, request.source, CONTROLLER, request.messages, arrive)
+
+    def forget_controller(self, node: int) -> None:
+        self._believed.pop(node, None)
+
+    def voter(self, node: int) -> Row:
+        return self.quorum.rows[node]
+
+    def append(self, node: int, value: int) -> str:
+        step = self.quorum.give(node, Append(value))
+        assert step is not None, "an append is never disabled"
+        return step.ignored
+
+    def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
+        self.call(delay, lambda _: self.controllers.session_over(node, epoch, broker), 0)
+
+    def elect(self, partition: int, input: ElectLeaders) -> None:
+        self.controllers.elect(partition, input)
+
+    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
+        self.batches += self._recorder.batch(value, steps)
+
+    def violated(self, name: str, explanation: str) -> None:
+        self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
+        self.stopped(STOPPED)
+
+    # --- The second phase, and the end
+
+    def _heal(self, _: int) -> None:
+        self.quorum.heal()
+        self._trouble.heal()
+        self._link.heal()
+        self.clients.stop_producing()
+        self.brokers.heal()
+        self._progress = [
+            Progress(lambda p=number: self.clients.probe(p), partition)  # type: ignore[misc]
+            for number, partition in enumerate(self.partitions)
+        ]
+        self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
+
+    def _give_up(self, _: int) -> None:
+        missing = [each.verdict() for each in self._progress]
+        wrong = [text for text in missing if text != PROGRESSED]
+        where = missing.index(wrong[0]) if wrong else 0
+        self.stopped(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
+
+    @property
+    def violations(self) -> list[Violation]:
+        found = [*self.quorum.violations, *self._more_violations]
+        for partition in self.partitions:
+            found += partition.violations
+        return sorted(found, key=lambda each: each.step)
+
+    def statistics(self) -> dict[str, int]:
+        """What happened, counted over all components; what promises ask for, at its worst."""
+        trouble, link = self._trouble, self._link
+        of_quorum = self.quorum.statistics()
+        total = dict.fromkeys(of_quorum, 0)
+        for part in (of_quorum, *[each.statistics() for each in self.partitions]):
+            for name, count in part.items():
+                total[name] = total.get(name, 0) + count
+        for name in ("lossy_replicas", "zombies", "unpromised"):
+            total[name] = max(each.statistics()[name] for each in self.partitions)
+        total["leader_changes"] -= of_quorum["leader_changes"]
+        total["crashes"] += trouble.crashes
+        total["lossy_crashes"] += trouble.lossy_crashes
+        total["partitions"] += trouble.partitions
+        total["lost"] += link.lost
+        total["blocked"] += link.blocked
+        total["held"] += link.held
+        return total | {
+            "duration": self.now,
+            "acked": sum(o.op == "append" and o.outcome == "ok" for o in self.clients.history),
+            "failovers": self.controllers.failovers,
+            "batches": self.controllers.values,
+            "stale_answers": self.controllers.stale_answers,
+        }

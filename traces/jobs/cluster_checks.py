@@ -1,0 +1,245 @@
+"""What joins the components of a cluster's run (docs/conformance.md, The three-part join).
+
+Each component is judged as if it were alone: voters against the quorum's spec, a partition's
+brokers and controller against the partition's. That the components are those of one cluster is
+said here:
+
+    Committed       what a partition's controller writes is what the quorum's log says: a decision
+                    takes effect when a voter first knows it to be committed, once, in the order of
+                    the log, in every partition that it concerns
+    OneProcess      a broker is one process: after it has done something, it is up or down in all
+                    its partitions alike, in the same incarnation, registered or not, and has read
+                    the same part of the metadata log
+
+What controllers decided is in the run's `batches`; nothing else is believed of them. Answers need
+no check of their own: a broker's answer must have been sent (Provenanced) by the step that the
+abstract controller took, which is not before the commit, and must be one that this step may send
+(judged by TLC).
+
+Law of this file: as in checks.py, the first occurrence in every run that is wrong is one finding.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reference.core.cluster_types import QUORUM, ClusterConstants
+from reference.core.log import LEADER_CHANGE
+from reference.core.partition_messages import CONTROLLER, METADATA_LOG, MetadataRecords, NoRequest
+from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, BrokerRow
+from traces.jobs.columns import Part
+from traces.schema import STOPPED
+
+
+class Wrong(NamedTuple):
+    """What is wrong, and at which occurrence of the part."""
+
+    at: int
+    explanation: str
+
+
+class _Entry(NamedTuple):
+    """What the quorum's log says of one partition: inputs of the part, by number."""
+
+    value: int
+    input: int
+    records: int
+
+
+def committed(part: Part) -> Iterator[Wrong]:
+    """what a partition's controller writes is what the quorum's log says, when it is committed"""
+    for run in _cluster_runs(part):
+        wrong = _Commits(part, run).first_wrong()
+        if wrong is not None:
+            yield wrong
+
+
+def one_process(part: Part) -> Iterator[Wrong]:
+    """a broker is one process in all its partitions"""
+    for run in _cluster_runs(part):
+        wrong = _Processes(part, run).first_wrong()
+        if wrong is not None:
+            yield wrong
+
+
+def _cluster_runs(part: Part) -> list[int]:
+    return [
+        run
+        for run, code in enumerate(part.run_constants.tolist())
+        if isinstance(part.constants[code], ClusterConstants)
+    ]
+
+
+def _occurrences(part: Part, run: int) -> range:
+    offsets = part.steps_of_run.offsets
+    return range(int(offsets[run]), int(offsets[run + 1]))
+
+
+class _Commits:
+    """One run: the quorum's log as it is committed, and who has taken what of it."""
+
+    def __init__(self, part: Part, run: int) -> None:
+        self._part = part
+        self._run = run
+        self._decided: dict[int, list[tuple[int, _Entry | None]]] = {}
+        """By value: for each partition concerned, what it writes there."""
+        for entry in part.tables["runs"]["batches"][run].as_py():
+            of = self._decided.setdefault(entry["value"], [])
+            records = entry["records"]
+            written = None if records is None else _Entry(entry["value"], entry["input"], records)
+            of.append((entry["component"], written))
+        self._log: list[int] = []
+        """Values that are committed, those of leader changes left out."""
+        self._known = 0
+        """How far the quorum's log is known to be committed."""
+        self._due: dict[int, deque[_Entry]] = {}
+        """By component: committed, and not yet taken."""
+
+    def said(self, value: int) -> list[tuple[int, int]]:
+        """How many records a value has for each component."""
+        inputs = self._part.inputs
+        return [
+            (component, len(inputs[entry.records].records))
+            for component, entry in self._decided.get(value, ())
+            if entry is not None
+        ]
+
+    def first_wrong(self) -> Wrong | None:
+        part, last = self._part, -1
+        for at in _occurrences(part, self._run):
+            last, step = at, int(part.taken[at])
+            if part.component[at] == QUORUM:
+                text = self._commit(part.rows[part.after[step]])
+            elif part.node[step] == CONTROLLER:
+                text = self._take(int(part.component[at]), step)
+            else:
+                text = ""
+            if text:
+                return Wrong(at, text)
+        stopped = part.tables["runs"]["verdict"][self._run].as_py() == STOPPED
+        for component, due in sorted(self._due.items()):
+            if due and not stopped:
+                value = due[0].value
+                return Wrong(
+                    last,
+                    f"value {value} of the metadata log was committed, but the controller of "
+                    f"partition {component - 1} never took its step",
+                )
+        return None
+
+    def _commit(self, row: Any) -> str:
+        while self._known < row.high_watermark:
+            value = row.log[self._known].value
+            self._known += 1
+            if value == LEADER_CHANGE:
+                continue
+            if value not in self._decided:
+                return f"value {value} was committed, and no controller decided on it"
+            for component, entry in self._decided[value]:
+                if entry is not None:
+                    self._due.setdefault(component, deque()).append(entry)
+        return ""
+
+    def _take(self, component: int, step: int) -> str:
+        part = self._part
+        written = [number for number in part.sent[step].tolist() if self._is_written(number)]
+        if not written:
+            return ""
+        due = self._due.get(component, deque())
+        if due and (due[0].input, due[0].records) == (int(part.input[step]), written[0]):
+            due.popleft()
+            return ""
+        for entries in self._decided.values():
+            for of, entry in entries:
+                if of == component and entry is not None and entry.records == written[0]:
+                    if entry in due:
+                        return f"{part.action[step]} takes value {entry.value} out of order"
+                    return f"{part.action[step]} takes value {entry.value} before it is committed"
+        return f"{part.action[step]} writes what no controller of the quorum decided"
+
+    def _is_written(self, number: int) -> bool:
+        message = self._part.inputs[number]
+        return isinstance(message, MetadataRecords) and message.destination == METADATA_LOG
+
+
+class _Processes:
+    """One run: every broker's rows, partition by partition, and the metadata log."""
+
+    def __init__(self, part: Part, run: int) -> None:
+        self._part = part
+        self._run = run
+        constants = part.constants[part.run_constants[run]]
+        assert isinstance(constants, ClusterConstants)
+        self._holds = {
+            broker: [1 + p for p, c in enumerate(constants.partitions) if broker in c.replicas]
+            for broker in constants.brokers
+        }
+        self._rows: dict[tuple[int, int], BrokerRow] = {}
+        self._decided = _Commits(part, run)
+        self._known = 0
+        self._lengths: list[Mapping[int, int]] = [{}]
+        """Behind each committed value: how many records of each component are before it."""
+
+    def first_wrong(self) -> Wrong | None:
+        part = self._part
+        times = part.tables["runs"]["times"][self._run].as_py()
+        steps = _occurrences(part, self._run)
+        for place, at in enumerate(steps):
+            component, step = int(part.component[at]), int(part.taken[at])
+            node, row = int(part.node[step]), part.rows[part.after[step]]
+            if component == QUORUM:
+                self._commit(row)
+            elif node in self._holds:
+                self._rows[component, node] = row
+                goes_on = place + 1 < len(steps) and times[place] == times[place + 1]
+                if not goes_on or not self._is_of(at + 1, node):
+                    text = self._difference(node)
+                    if text:
+                        return Wrong(at, text)
+        return None
+
+    def _is_of(self, at: int, broker: int) -> bool:
+        part = self._part
+        return bool(part.component[at] != QUORUM and part.node[part.taken[at]] == broker)
+
+    def _commit(self, row: Any) -> None:
+        for entry in row.log[self._known : max(self._known, row.high_watermark)]:
+            self._known += 1
+            lengths = dict(self._lengths[-1])
+            for component, records in self._decided.said(entry.value):
+                lengths[component] = lengths.get(component, 0) + records
+            self._lengths.append(lengths)
+
+    def _difference(self, node: int) -> str:
+        rows = [(c, self._rows[c, node]) for c in self._holds[node] if (c, node) in self._rows]
+        if len(rows) < len(self._holds[node]):
+            return ""  # It has not taken a step everywhere yet.
+        first = _common(rows[0][1])
+        for component, row in rows[1:]:
+            for name, mine in _common(row).items():
+                if mine != first[name]:
+                    return (
+                        f"broker {node} has {name} {first[name]} in partition {rows[0][0] - 1} and "
+                        f"{mine} in partition {component - 1}"
+                    )
+        read = {component: row.image.offset - INITIAL_OFFSET for component, row in rows}
+        if not any(
+            all(lengths.get(component, 0) == of for component, of in read.items())
+            for lengths in reversed(self._lengths)
+        ):
+            told = ", ".join(f"{of} records of partition {c - 1}" for c, of in read.items())
+            return f"broker {node} has read {told}: the metadata log is never so at one place"
+        return ""
+
+
+def _common(row: BrokerRow) -> dict[str, object]:
+    """What of a broker's row belongs to its process."""
+    waits = not isinstance(row.controller_request, NoRequest)
+    return {
+        "status": row.status,
+        "incarnation": row.incarnation,
+        "an epoch": row.broker_epoch != UNDEFINED,
+        "a request to the controller": type(row.controller_request).__name__ if waits else "none",
+    }
