@@ -1,11 +1,14 @@
-"""`bugs list` and `bugs show`: the catalogue, what each bug replaces, TLC's counterexample."""
+"""`bugs list`, `bugs show`, `bugs matrix`: the catalogue, one bug, and who finds them."""
 
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import Any
 
-from kraftcheck import exits
+import msgspec
+
+from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.specs import SPECS
 from kraftcheck.zoo import counterexamples
@@ -20,6 +23,7 @@ from kraftcheck.zoo.entries import (
     replaced,
     scenario_of,
 )
+from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
 from reference.bugs.partition_catalog import PartitionBug
 from tla_utils import read_manifest
@@ -143,3 +147,26 @@ def as_json(found: Entry) -> dict[str, Any]:
         "in_scope": found.in_scope,
         "scope": found.scope,
     }
+
+
+# -- The matrix
+
+
+def show_matrix(out: Path | None, screen: Screen) -> int:
+    """Print the matrix, and write it as Markdown and HTML to `out` if that is named.
+
+    Raises BadInput: a stored file is damaged, or `out` is not ours.
+    """
+    found = matrix()
+    if out is not None:
+        place = artifacts.claim(out)
+        artifacts.write_whole(place / "matrix.md", markdown(found))
+        artifacts.write_whole(place / "matrix.html", html(found))
+    rows = [cells_of(line) for line in found.lines]
+    columns = Columns(HEAD, rows)
+    screen.line(columns.head)
+    for row in rows:
+        screen.line(columns.row(row))
+    screen.line(summary(found))
+    screen.document(msgspec.to_builtins(found))
+    return exits.HOLDS

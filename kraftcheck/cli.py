@@ -677,6 +677,20 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     return work.run(ids, **options)
 
 
+@bugs.command("matrix")
+@click.option("--out", type=FOLDER, help="A folder for matrix.md and matrix.html.")
+@shown
+def bugs_matrix(out: Path | None, screen: Screen) -> int:
+    """Tell who is expected to find each bug and who has, from what is stored.
+
+    \b
+    Example: kraftcheck bugs matrix --out runs/matrix
+    """
+    from kraftcheck import bugs as work
+
+    return work.show_matrix(out, screen)
+
+
 def main() -> None:
     """The console script."""
     cli()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from kraftcheck.zoo import matrix
 from reference.bugs.catalog import CATALOG
 from reference.bugs.partition_catalog import PARTITION_CATALOG
 from reference.core.promises import (
@@ -200,11 +201,22 @@ def anomalies() -> str:
     return "\n".join(lines) + "\n"
 
 
+def bug_matrix() -> str:
+    """Bugs by oracles, from what is stored."""
+    return matrix.markdown(matrix.matrix())
+
+
+def bug_matrix_page() -> str:
+    """The same as a page."""
+    return matrix.html(matrix.matrix())
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "foreign": foreign,
     "models": models,
     "bugs": bugs,
+    "bug_matrix": bug_matrix,
     "partition_bugs": partition_bugs,
     "partition_places": partition_places,
     "promises": promises,
@@ -216,7 +228,10 @@ PAGES = (
     *("docs/histories.md", "docs/trace.md"),
 )
 # Files that are generated whole.
-FILES: dict[str, Callable[[], str]] = {"docs/foreign-traces.schema.json": foreign_schema}
+FILES: dict[str, Callable[[], str]] = {
+    "docs/bug-matrix.html": bug_matrix_page,
+    "docs/foreign-traces.schema.json": foreign_schema,
+}
 
 
 def rewritten(text: str) -> str:

@@ -111,7 +111,15 @@ def _bug(
 
 
 def _out_of_scope(
-    id: str, *, title: str, story: str, source: str, property: str, voters: int, scope: str
+    id: str,
+    *,
+    title: str,
+    story: str,
+    source: str,
+    property: str,
+    voters: int,
+    scope: str,
+    klass: Class = "safety",
 ) -> Bug:
     return Bug(
         id=id,
@@ -121,7 +129,7 @@ def _out_of_scope(
         year=None,
         replacement=None,
         property=property,
-        klass="safety",
+        klass=klass,
         voters=voters,
         detectors=(),
         scope=scope,
@@ -220,7 +228,7 @@ CATALOG: tuple[Bug, ...] = (
         klass="liveness",
         property="IsolatedLeaderResigns",
         also=("ValuesEventuallyAcked",),
-        detectors=("tlc",),
+        detectors=("tlc", "invariants"),
     ),
     _bug(
         "Z10",
@@ -332,6 +340,19 @@ CATALOG: tuple[Bug, ...] = (
         property="EventuallyFullyReplicated",
         also=("EpochCacheSound",),
         detectors=_NO_CLIENT,
+    ),
+    _out_of_scope(
+        "Z21",
+        title="followers that have fetched refuse the successor that their leader named",
+        story="A leader resigns and names its preferred successors. Followers that have fetched "
+        "from it go on to refuse pre-votes, so that with four voters or more the first successor "
+        "loses a round; a later round is won.",
+        source="KAFKA-20895, PR 23168",
+        property="EventuallyLeaderElected",
+        voters=4,
+        scope="delays an election by a round and breaks no property of the kit; it takes four "
+        "voters, and the models have three",
+        klass="liveness",
     ),
     _bug(
         "Z68",

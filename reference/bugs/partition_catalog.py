@@ -529,7 +529,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2023,
         klass="liveness",
         replicas=2,
-        detectors=_STEPS_ONLY,
         field="remotes (caughtUp), image",
     ),
     _other(

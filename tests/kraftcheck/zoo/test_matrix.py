@@ -1,0 +1,117 @@
+"""The matrix tells what is stored, and says of everything else that it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BadInput
+from kraftcheck.zoo import figures, matrix
+from kraftcheck.zoo.detecting import expected
+from kraftcheck.zoo.entries import ALL, entry_of
+from kraftcheck.zoo.figures import Figure, Measured
+from kraftcheck.zoo.matrix import BESIDES, EXPECTED, FOUND, NONE, Line, Matrix
+from kraftcheck.zoo.reasons import NO_OVERLAY, ONE_ORACLE
+from kraftcheck.zoo.witnesses import Witness
+
+
+def line_of(bug: str) -> Line:
+    return next(line for line in matrix.matrix().lines if line.bug == bug)
+
+
+def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
+    found = matrix.matrix()
+    assert [line.bug for line in found.lines] == [each.id for each in ALL]
+    numbers = [*range(1, 61), 67, 68, 69]
+    assert [line.bug for line in found.lines] == [f"Z{number:02d}" for number in numbers]
+    for line in found.lines:
+        assert line.replayed == "both sides" or line.note, line.bug
+    assert found.counts["both sides"] >= 45
+
+
+def test_who_has_one_oracle_says_why() -> None:
+    alone = [each for each in ALL if each.in_scope and len(expected(each)) < 2]
+    assert {each.id for each in alone} <= set(ONE_ORACLE)
+    notes = {line.bug: line.note for line in matrix.matrix().lines}
+    for each in alone:
+        assert f"one oracle: {ONE_ORACLE[each.id]}" in notes[each.id]
+    assert set(NO_OVERLAY) <= {each.id for each in ALL}
+
+
+def test_a_cell_says_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"Z06": {"steps": Witness(seed=1, run=7), "progress": Witness(seed=1, run=2)}}
+    campaigns = {"Z06": {"steps": Figure(limit=50, runs=[3, 5, None])}}
+    monkeypatch.setattr(matrix, "stored_witnesses", lambda: runs)
+    monkeypatch.setattr(
+        figures, "load", lambda: Measured(machine="a machine", date="today", figures=campaigns)
+    )
+    tlc, steps, invariants, _, progress = line_of("Z06").cells
+    assert tlc.state == FOUND and tlc.said.startswith("LeaderCompleteness, 9 states long")
+    said = "seed 1, run 7; median 5, p90 >50; 3 campaigns, 1 without"
+    assert (steps.state, steps.said) == (FOUND, said)
+    assert (invariants.state, invariants.said) == (EXPECTED, "no run yet; seeds not measured")
+    assert (progress.state, progress.said) == (BESIDES, "seed 1, run 2")
+    assert matrix.matrix().measured.endswith("a machine, today")
+    assert {cell.state for cell in line_of("Z47").cells} == {NONE}
+    assert line_of("Z54").cells[3].said == "told apart"
+
+
+def test_markdown_and_html_hold_every_line() -> None:
+    found = matrix.matrix()
+    table = matrix.markdown(found).splitlines()
+    rows = [each for each in table if each.startswith("| Z")]
+    assert len(rows) == len(ALL) and {row.count(" | ") for row in rows} == {len(matrix.HEAD) - 1}
+    page = matrix.html(found)
+    assert all(f'<tr id="{each.id}">' in page for each in ALL)
+    assert "<script" not in page and "http" not in page
+
+
+def test_what_stands_in_a_cell_is_no_markup() -> None:
+    odd = Line(bug="Z00", title="a | b", klass="safety", replayed="no", cells=[], note="<i>")
+    small = Matrix(lines=[odd], measured="", counts={"bugs": 1})
+    assert "a \\| b" in matrix.markdown(small)
+    assert "&lt;i&gt;" in matrix.html(small) and "<i>" not in matrix.html(small)
+
+
+def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = CliRunner().invoke(cli, ["bugs", "matrix", "--out", str(out), "--json"])
+    assert shown.exit_code == 0
+    assert len(json.loads(shown.stdout)["lines"]) == len(ALL)
+    assert (out / "matrix.md").read_text("utf-8") == matrix.markdown(matrix.matrix())
+    assert (out / "matrix.html").read_text("utf-8") == matrix.html(matrix.matrix())
+
+
+# -- The figures
+
+
+def test_the_interval_of_a_median_is_between_order_statistics() -> None:
+    # Of 20, the 6th and the 15th hold the median with 95.9 percent (David and Nagaraja, 7.1).
+    assert figures.median_interval(Figure(limit=99, runs=[*range(1, 21)])) == (6, 15)
+    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5])) is None
+    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5, 6])) == (1, 6)
+
+
+def test_campaigns_without_a_detection_count_as_late_ones() -> None:
+    figure = Figure(limit=40, runs=[4, None, 1, None, None])
+    assert figures.quantile(figure, 0.2) == 1
+    assert figures.in_words(figure) == "median >40, p90 >40; 5 campaigns, 3 without"
+
+
+def test_figures_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "measured.json"
+    assert figures.load(path) == Measured()
+    measured = Measured(
+        machine="m",
+        date="d",
+        figures={entry_of("z06").id: {"steps": Figure(limit=2, runs=[1, None])}},
+    )
+    figures.store(measured, path)
+    assert figures.load(path) == measured
+    path.write_text("[]")
+    with pytest.raises(BadInput, match="is damaged"):
+        figures.load(path)
