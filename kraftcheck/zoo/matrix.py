@@ -7,6 +7,7 @@ words of `detecting.py` ("missed", "clean") are for who has looked.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from html import escape
 
@@ -164,6 +165,7 @@ def _counts(lines: Sequence[Line]) -> dict[str, int]:
 
 # -- Shown
 
+WIDTH = 100
 HEAD = ("bug", "title", "class", "replayed", *ORACLES, "note")
 MARKS = {FOUND: "", EXPECTED: "expected: ", BESIDES: "besides: ", NONE: "-"}
 
@@ -181,10 +183,11 @@ def summary(found: Matrix) -> str:
 
 def markdown(found: Matrix) -> str:
     """The matrix as a table, with its counts above and the machine below."""
-    lines = [f"{summary(found)}.", "", f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    counts = textwrap.wrap(f"{summary(found)}.", WIDTH)
+    lines = [*counts, "", f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     lines += [f"| {' | '.join(_escaped(cells_of(line)))} |" for line in found.lines]
     if found.measured:
-        lines += ["", f"Campaigns: {found.measured}."]
+        lines += ["", *textwrap.wrap(f"Campaigns: {found.measured}.", WIDTH)]
     return "\n".join(lines) + "\n"
 
 
@@ -209,11 +212,13 @@ td.expected {{ background: #fbecc8; }}
 </head>
 <body>
 <h1>The bug zoo: bugs by oracles</h1>
-<p>{summary}.</p>
+<p>{summary}</p>
 <p>Green: found as expected. Blue: found, though not expected. Yellow: expected, and no run is
 stored.</p>
 <table>
-<thead><tr>{head}</tr></thead>
+<thead><tr>
+{head}
+</tr></thead>
 <tbody>
 {rows}
 </tbody>
@@ -226,20 +231,24 @@ stored.</p>
 
 def html(found: Matrix) -> str:
     """The same as a page of its own, without scripts or anything from elsewhere."""
-    rows = "\n".join(_row(line) for line in found.lines)
     measured = f"Campaigns: {found.measured}." if found.measured else "No campaign is measured."
     return _PAGE.format(
-        summary=escape(summary(found)),
-        head="".join(f"<th>{escape(name)}</th>" for name in HEAD),
-        rows=rows,
-        measured=escape(measured),
+        summary=_text(f"{summary(found)}."),
+        head="\n".join(f"<th>{escape(name)}</th>" for name in HEAD),
+        rows="\n".join(_row(line) for line in found.lines),
+        measured=_text(measured),
     )
 
 
 def _row(line: Line) -> str:
-    plain = [f"<td>{escape(t)}</td>" for t in (line.bug, line.title, line.klass, line.replayed)]
+    states = ["", "", "", "", *(cell.state for cell in line.cells), ""]
     cells = [
-        f'<td class="{cell.state}">{escape(MARKS[cell.state] + cell.said)}</td>'
-        for cell in line.cells
+        f'<td class="{state}">{_text(said)}</td>' if state else f"<td>{_text(said)}</td>"
+        for state, said in zip(states, cells_of(line), strict=True)
     ]
-    return f'<tr id="{line.bug}">{"".join(plain)}{"".join(cells)}<td>{escape(line.note)}</td></tr>'
+    return "\n".join([f'<tr id="{line.bug}">', *cells, "</tr>"])
+
+
+def _text(said: str) -> str:
+    """Text of a page, on lines that are not too long."""
+    return escape("\n".join(textwrap.wrap(said, WIDTH - len('<td class="expected"></td>'))))
