@@ -4,6 +4,8 @@
 (* in a network that never forgets, and metadata is a log that each broker  *)
 (* reads at its own pace.  Bounds live here and nowhere else (L4); each     *)
 (* model asks one question: `Moves` names the actions that may happen.      *)
+(* "Unfence" is the heartbeats of brokers that are fenced: those of others  *)
+(* only renew a session.                                                    *)
 (*                                                                          *)
 (* One channel is better than the network: AlterPartition arrives once, or  *)
 (* never when its sender has given it up (AlterOnce).  Without that the     *)
@@ -97,13 +99,15 @@ Free(n) ==
                          \/ HandleIsrShrinkTimeout(n) \/ HandleSendAlterPartition(n)
                          \/ AlterAnswered(n))
   \/ "Heartbeat" \in Moves /\ (HandleSendHeartbeat(n) \/ HandleHeartbeatResponse(n))
+  \/ "Unfence" \in Moves /\ (\/ controller.registrations[n].fenced /\ HandleSendHeartbeat(n)
+                             \/ HandleHeartbeatResponse(n))
   \/ "Register" \in Moves /\ (\/ HandleBrokerRestart(n) \/ HandleSendRegistration(n)
                               \/ HandleRegisterBrokerResponse(n))
   \/ "Disk" \in Moves /\ (HandleBrokerFlush(n) \/ HandleCheckpointHighWatermark(n))
 
 FreeController ==
   \/ "Isr" \in Moves /\ AlterArrives
-  \/ "Heartbeat" \in Moves /\ HandleHeartbeatRequest
+  \/ {"Heartbeat", "Unfence"} \cap Moves # {} /\ HandleHeartbeatRequest
   \/ "Register" \in Moves /\ HandleRegisterBrokerRequest
   \/ "Register" \in Moves /\ \E b \in Brokers : ~IsUp(rows[b]) /\ HandleSessionTimeout(b)
   \/ "Elect" \in Moves /\ HandleElectLeaders("PREFERRED")
@@ -128,6 +132,8 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 
 (* Exact: leader epochs only grow, a fetch counts only in its own; a broker *)
 (* epoch that was replaced never returns; nobody reads what clients got.    *)
+(* Which metadata a broker named last is asked only when one stops, and     *)
+(* none does here.                                                          *)
 Alive(m) ==
   CASE m.type = "ReplicaFetchRequest" -> m.epoch >= rows[m.destination].leaderEpoch
     [] m.type = "ReplicaFetchResponse" -> m.request.epoch >= rows[m.destination].leaderEpoch
@@ -136,7 +142,10 @@ Alive(m) ==
     [] m.type = "ProduceResponse" -> FALSE
     [] OTHER -> TRUE
 
-AliveView == <<rows, controller, metadata, {m \in network : Alive(m)}, committed, acked, spent>>
+Sessions == [b \in Brokers |-> controller.contacts[b].live]
+
+AliveView == <<rows, [controller EXCEPT !.contacts = Sessions], metadata,
+               {m \in network : Alive(m)}, committed, acked, spent>>
 
 WithinBounds ==
   /\ controller.partition.leaderEpoch <= MaxLeaderEpoch
