@@ -22,10 +22,11 @@ from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from kraftcheck.terms import Terms, in_words, terms_of
 from reference.core.promises import Configuration, Level, Promise, level_named, promised
-from reference.sim.partition.options import PartitionOptions, configuration_of, promise_of
+from reference.sim.cluster.options import ClusterOptions
+from reference.sim.partition.options import PartitionOptions, configuration_of, envelope_of
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
-from traces.checkers.recorded import from_arrow
+from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
 from traces.history import LOG_OPERATIONS, History, HistoryError
@@ -135,10 +136,11 @@ class _Suspect(NamedTuple):
 
 @dataclass
 class _Whole:
-    """A trace, as far as its parts have been looked at. held: the weakest level of its runs.
+    """A trace, as far as its parts have been looked at. held: the weakest level of its logs, of
+    which a run of a cluster has several.
 
-    unpromised: runs to which nothing was promised. happened, forbidden: of each anomaly, in how
-    many runs it happened, and in how many of them it was not allowed; counted: how often it did.
+    unpromised: logs to which nothing was promised. happened, forbidden: of each anomaly, in how
+    many logs it happened, and in how many of them it was not allowed; counted: how often it did.
     """
 
     runs: int = 0
@@ -154,7 +156,6 @@ class _Whole:
         batch, levels = found.found.batch, found.levels
         # A run in which nobody asked anything promises nothing.
         asked = batch.operations > 0
-        self.runs += batch.segments
         self.operations += int(batch.operations.sum())
         self.exact = self.exact and bool(levels.exact[asked].all())
         held = int(levels.held[asked].min(initial=int(Level.LINEARIZABLE)))
@@ -180,19 +181,23 @@ def _suspects(
 ) -> Iterator[_Suspect]:
     if not table.num_rows:
         return
-    try:
-        batch = from_arrow(table["history"])
-    except ValueError as error:
-        raise HistoryError(str(directory), 0, str(error)) from None
     promises = _promises(directory, table)
     gaps = _has_control_records(directory)
-    found = assess(batch, promises, level=level, gaps=gaps)
-    whole.add(found)
-    for row in np.flatnonzero(batch.operations > 0).tolist():
-        if found.verdict(row) != HOLDS:
-            run = table["run"][row].as_py()
-            terms = _run_terms(directory, table.slice(row, 1), promises[row])
-            yield _Suspect(run, table["history"][row].as_py(), terms)
+    suspects: set[int] = set()
+    whole.runs += table.num_rows
+    for history in partitions(table["history"]):
+        try:
+            batch = from_arrow(history)
+        except ValueError as error:
+            raise HistoryError(str(directory), 0, str(error)) from None
+        found = assess(batch, promises, level=level, gaps=gaps)
+        whole.add(found)
+        asked = np.flatnonzero(batch.operations > 0).tolist()
+        suspects.update(row for row in asked if found.verdict(row) != HOLDS)
+    for row in sorted(suspects):
+        run = table["run"][row].as_py()
+        terms = _run_terms(directory, table.slice(row, 1), promises[row])
+        yield _Suspect(run, table["history"][row].as_py(), terms)
 
 
 def _has_control_records(directory: Path) -> bool:
@@ -202,10 +207,21 @@ def _has_control_records(directory: Path) -> bool:
 
 def _promises(directory: Path, table: pa.Table) -> list[Promise]:
     """Per run, what its configuration and its faults promise."""
-    if trace.scenario_of(directory) != "partition":
+    scenario = trace.scenario_of(directory)
+    if scenario == "quorum":
         return [promised(QUORUM)] * table.num_rows
     recorded = zip(table["options"].to_pylist(), table["statistics"].to_pylist(), strict=True)
-    return [promise_of(*each) for each in recorded]
+    return [
+        promised(configuration_of(_data_options(scenario, options)), envelope_of(statistics))
+        for options, statistics in recorded
+    ]
+
+
+def _data_options(scenario: str, text: str) -> PartitionOptions:
+    """The options of brokers and clients in a run's recorded options."""
+    if scenario == "cluster":
+        return msgspec.json.decode(text, type=ClusterOptions).data
+    return msgspec.json.decode(text, type=PartitionOptions)
 
 
 def _terms(directory: Path, run: int) -> Terms:
@@ -220,9 +236,9 @@ def _terms(directory: Path, run: int) -> Terms:
 def _run_terms(directory: Path, run: pa.Table, promise: Promise) -> Terms:
     """run: a table of one row."""
     configuration = QUORUM
-    if trace.scenario_of(directory) == "partition":
-        recorded = msgspec.json.decode(run["options"][0].as_py(), type=PartitionOptions)
-        configuration = configuration_of(recorded)
+    scenario = trace.scenario_of(directory)
+    if scenario != "quorum":
+        configuration = configuration_of(_data_options(scenario, run["options"][0].as_py()))
     assumed = in_words(configuration)
     assumed["what weakens the promise"] = ", ".join(promise.rows)
     assumed["known from"] = "the run's own options and faults"
@@ -238,7 +254,7 @@ def _because(directory: Path, whole: _Whole) -> str:
 def _promised_words(directory: Path, level: Level | None) -> str:
     if level is not None:
         return name_of(level)
-    if trace.scenario_of(directory) == "partition":
+    if trace.scenario_of(directory) != "quorum":
         return "to each run what its configuration and faults allow"
     return name_of(promised(QUORUM).level)
 

@@ -129,12 +129,14 @@ def _runs_table(
             "options": ["{}"] * count,
             "steps": [list(ids) for ids in taken],
             "times": [list(range(len(ids))) for ids in taken],
+            "components": [[]] * count,
             "handler_calls": [
                 len(run.steps) if run.handler_calls is None else run.handler_calls for run in runs
             ],
             "verdict": [run.verdict for run in runs],
             "violations": [list(run.violations) for run in runs],
             "history": [[]] * count,
+            "batches": [[]] * count,
             "statistics": [{field.name: 0 for field in STATISTICS}] * count,
         },
     )

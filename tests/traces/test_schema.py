@@ -24,7 +24,8 @@ STATISTICS = {field.name: 0 for field in schema.STATISTICS}
 
 
 def operation(**changes: Any) -> dict[str, Any]:
-    fields = {"process": 0, "op": "append", "node": 1, "offset": None, "values": [5]}
+    fields = {"process": 0, "partition": 0, "op": "append", "node": 1}
+    fields |= {"offset": None, "values": [5], "end": None}
     return fields | {"invoked": 10, "completed": None, "outcome": "indeterminate"} | changes
 
 
@@ -48,10 +49,12 @@ def a_part(first_run: int = 0, runs: int = 2) -> PartTables:
             "options": ["{}"] * runs,
             "steps": steps,
             "times": times,
+            "components": [[]] * runs,
             "handler_calls": [2] * runs,
             "verdict": [schema.PROGRESSED] * runs,
             "violations": [[{"invariant": "VoteOnce", "step": 1, "explanation": "twice"}]] * runs,
             "history": [[operation(), operation(outcome="ok", completed=12, offset=3)]] * runs,
+            "batches": [[]] * runs,
             "statistics": [STATISTICS] * runs,
         },
         "steps": {

@@ -11,7 +11,7 @@ Judge them with `gaps`: LeaderChange records take offsets that no client has wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +45,7 @@ _KINDS: Final = np.array([-1, FETCH, LATEST, EARLIEST], np.int8)
 
 
 def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
-    """A segment for each row of the column `history` of table `runs`.
+    """A segment for each row of the column `history` of table `runs`, all of one partition.
 
     Raises ValueError: no rows; an append of several values; an operation or outcome of no known
     name; an answered fetch from nowhere; operations of a run that are not in order.
@@ -82,6 +82,28 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
         columns, judged, kind, np.where(fetch, offset, UNKNOWN), end, lengths, begin, told
     )
     return LogBatch(len(lists), counts, appends, reads)
+
+
+def partitions(history: pa.ChunkedArray | pa.ListArray) -> Iterator[pa.ListArray]:
+    """The column `history` of table `runs` once for each partition of the runs' topic: a row for
+    each run, with the operations on this partition. At least one, though it be empty.
+    """
+    lists = history.combine_chunks() if isinstance(history, pa.ChunkedArray) else history
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks)
+    flat = lists.flatten()
+    of = _ints(flat.field("partition"), 0)
+    most = int(of.max(initial=0))
+    if most == 0:
+        yield lists
+        return
+    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    for partition in range(most + 1):
+        chosen = of == partition
+        before = np.concatenate(([0], np.cumsum(chosen)))[ends]
+        offsets = pa.array(before.astype(np.int32))
+        yield pa.ListArray.from_arrays(offsets, flat.filter(pa.array(chosen)))
 
 
 def _codes(column: pa.Array, names: Sequence[str]) -> Any:

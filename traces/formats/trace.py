@@ -1,8 +1,9 @@
 """Our own traces: the client history of each recorded run (column `history` of table `runs`).
 
-A trace is a folder (traces/schema.py) of many runs of one partition: the metadata log of a quorum,
-or that of the scenario `partition`. Records of value 0 are the quorum's LeaderChange records, which
-no client wrote: they take an offset and are no part of what a fetch returns.
+A trace is a folder (traces/schema.py) of many runs: of one partition, be it the metadata log of a
+quorum or that of the scenario `partition`, or of a topic with several (`cluster`). Records of value
+0 are the quorum's LeaderChange records, which no client wrote: they take an offset and are no part
+of what a fetch returns.
 
 What a client was never told is not believed: an append without an answer has no offset here, though
 the simulator knew one; and one that had not arrived when its run ended had no effect in it.
@@ -31,10 +32,16 @@ from traces.history import (
 
 NAME: Final = "trace"
 MODEL: Final = "partition-log"
-PARTITIONS: Final = {"quorum": "__cluster_metadata-0", "partition": "events-0"}
+PARTITIONS: Final = {
+    "quorum": "__cluster_metadata-0",
+    "partition": "events-0",
+    "cluster": "events-0",
+}
 """By scenario, the name of the log that clients use."""
 DOWN: Final = ("HandleCrash", "HandleBrokerCrash")
 UP: Final = ("HandleRestart", "HandleBrokerRestart")
+QUORUM: Final = 0
+"""The component of a cluster that is its quorum (traces/schema.py)."""
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""
 
@@ -71,9 +78,17 @@ def scenario_of(directory: Path) -> str:
 
 
 def partition_of(directory: Path) -> str:
-    """The topic-partition that the trace's clients use. Raises HistoryError."""
+    """The topic-partition that the trace's clients use, or the first of several.
+
+    Raises HistoryError.
+    """
     scenario = scenario_of(directory)
     return PARTITIONS.get(scenario, scenario)
+
+
+def _numbered(key: str, partition: int) -> str:
+    """The same topic's other partition."""
+    return f"{key.rpartition('-')[0]}-{partition}" if partition else key
 
 
 def histories(directory: Path) -> Iterator[tuple[int, History]]:
@@ -114,6 +129,8 @@ class Step(NamedTuple):
     row: dict[str, Any]
     input: tuple[int, dict[str, Any]]
     sent: tuple[tuple[int, dict[str, Any]], ...]
+    component: int | None = None
+    """Of a cluster: 0 the quorum, 1 + p partition p."""
 
 
 def steps(directory: Path, run: int) -> Iterator[Step]:
@@ -134,6 +151,7 @@ def _steps(part: schema.PartTables, run: int) -> Iterator[Step]:
     at = run - part.first_run
     ids = part.tables["runs"]["steps"][at].as_py()
     times = part.tables["runs"]["times"][at].as_py()
+    components = part.tables["runs"]["components"][at].as_py() or [None] * len(ids)
     taken = {row["id"]: row for row in part.tables["steps"].take(sorted(set(ids))).to_pylist()}
     decode = msgspec.msgpack.Decoder().decode
 
@@ -141,7 +159,7 @@ def _steps(part: schema.PartTables, run: int) -> Iterator[Step]:
         found: dict[str, Any] = decode(part.tables[table]["body"][number].as_py())
         return found
 
-    for number, time in zip(ids, times, strict=True):
+    for number, time, component in zip(ids, times, components, strict=True):
         step = taken[number]
         yield Step(
             time=time,
@@ -151,30 +169,34 @@ def _steps(part: schema.PartTables, run: int) -> Iterator[Step]:
             row=body("rows", step["after"]),
             input=(step["input"], body("inputs", step["input"])),
             sent=tuple((each, body("inputs", each)) for each in step["sent"]),
+            component=component,
         )
 
 
 def what_happened(run: Iterator[Step], key: str) -> Iterator[Annotation]:
-    """Crashes, from each to its restart, and the leader epochs as they began."""
-    down: dict[int, int] = {}
+    """Crashes, from each to its restart, and the leader epochs of partitions as they began."""
+    down: dict[str, int] = {}
     end = 0
     for step in run:
         end = step.time
+        who = f"controller {step.node}" if step.component == QUORUM else f"node {step.node}"
         if step.action in DOWN:
-            down[step.node] = step.time
-        elif step.action in UP and step.node in down:
-            label = f"node {step.node} is down"
-            yield Annotation(at=down.pop(step.node), until=end, kind="fault", label=label)
+            down.setdefault(who, step.time)
+        elif step.action in UP and who in down:
+            since = down.pop(who)
+            yield Annotation(at=since, until=end, kind="fault", label=f"{who} is down")
         if step.row.get("role") == "Leader" and step.before.get("role") != "Leader":
             epoch = step.row.get("epoch", step.row.get("leader_epoch"))
-            label = f"epoch {epoch}: node {step.node} leads"
-            yield Annotation(at=end, kind="leader epoch", label=label, key=key)
-    for node, since in down.items():
-        yield Annotation(at=since, until=end, kind="fault", label=f"node {node} is down")
+            label = f"epoch {epoch}: {who} leads"
+            log = _numbered(key, (step.component or 1) - 1)
+            of = None if step.component == QUORUM else log
+            yield Annotation(at=end, kind="leader epoch", label=label, key=of)
+    for who, since in down.items():
+        yield Annotation(at=since, until=end, kind="fault", label=f"{who} is down")
 
 
 def history_of(directory: Path, run: int, recorded: list[dict[str, Any]], key: str) -> History:
-    """A run's history from the rows of its column; `key` names its partition."""
+    """A run's history from the rows of its column; `key` names its first partition."""
     source = f"{directory}#{run}"
     operations = tuple(_operation(source, at, row, key) for at, row in enumerate(recorded))
     return History(source=source, format=NAME, time_unit="us", operations=operations, model=MODEL)
@@ -206,7 +228,7 @@ def _operation(source: str, index: int, row: dict[str, Any], key: str) -> Operat
         index=index,
         process=row["process"],
         f=row["op"],
-        key=key,
+        key=_numbered(key, row["partition"]),
         argument=argument,
         result=result,
         end=end,
