@@ -100,6 +100,8 @@ def _known_bug(id: str | None, scenario: str) -> str | None:
     except UnknownBug:
         with suppress(UnknownBug):
             found = bug(id) if of_partition else partition_bug(id)
+            if scenario == "cluster":
+                return found.id
             elsewhere = "quorum" if of_partition else "partition"
             raise OutOfScope(
                 f"{found.id} is never met in scenario {scenario}; try --scenario {elsewhere}"

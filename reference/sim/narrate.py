@@ -18,6 +18,7 @@ from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
 from reference.core.partition_types import BrokerRow, ControllerRow
 from reference.core.types import NOBODY, Row
 from reference.sim import faults
+from reference.sim.cluster import options as cluster_options
 from reference.sim.operations import Operation
 from reference.sim.partition import options as partition_options
 from reference.sim.run import Run, Taken
@@ -71,6 +72,24 @@ input   what the step consumed; `0>1` is from node 0 to node 1, C the controller
 """
 
 
+CLUSTER_LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run
+of      Q the quorum, whose log is the metadata; or the number of a partition, to which all that
+        follows on the line belongs
+n       of the quorum a voter; of a partition a broker, or C, its controller, which takes a step
+        when the quorum has committed it
+role    of a voter U unattached, P prospective, C candidate, L leader, R resigned, F follower,
+        D down, H halted; of a broker L leader, F follower, N neither, S starting, D down
+epoch   quorum epoch; of a partition leader epoch and partition epoch
+ldr     the leader that the node knows, - for none
+        then, of a voter: its vote, its log, its high watermark; of a partition: log, high
+        watermark, ISR (`replay` of the scenarios quorum and partition explains them)
+input   what the step consumed; then what it sent, or why it was ignored; K clients, M the
+        metadata log; values that say nothing are left out
+"""
+
+
 def narrate(run: Run) -> Iterator[str]:
     """The run, line by line: what was drawn, each step, what went wrong, how it ended."""
     result = run.result
@@ -79,7 +98,8 @@ def narrate(run: Run) -> Iterator[str]:
     yield ""
     yield from manner.legend.splitlines()
     yield ""
-    yield f"{'step':>5} {'time':>10} {'n':>2} {manner.header}  input"
+    of = f"{'of':>2} " if manner is CLUSTER else ""
+    yield f"{'step':>5} {'time':>10} {of}{'n':>2} {manner.header}  input"
     violated = {violation.step: violation for violation in result.violations}
     for index, step in enumerate(run.steps):
         yield render_step(index, step)
@@ -93,11 +113,19 @@ def narrate(run: Run) -> Iterator[str]:
 
 
 def _manner_of(options: Any) -> Manner:
+    if isinstance(options, cluster_options.ClusterOptions):
+        return CLUSTER
     return PARTITION if isinstance(options, partition_options.PartitionOptions) else QUORUM
 
 
 def render_options(options: Any) -> str:
     """The options that are not as in a run without faults."""
+    if isinstance(options, cluster_options.ClusterOptions):
+        shape = options.shape
+        return (
+            f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} "
+            f"{render_options(options.data)}; quorum: {render_options(options.quorum)}"
+        )
     manner = _manner_of(options)
     shown = []
     for name in options.__struct_fields__:
@@ -109,7 +137,12 @@ def render_options(options: Any) -> str:
 
 def render_step(index: int, step: Taken) -> str:
     manner = QUORUM if isinstance(step.after, Row) else PARTITION
-    line = f"{index:>5} {step.time / 1e6:>10.6f} {_name(step.node):>2} {manner.columns(step)}"
+    of = columns = ""
+    if step.component is not None:
+        of = f"{step.component - 1 if step.component else 'Q':>2} "
+        columns = f"{manner.columns(step):<{WIDTH}}"
+    line = f"{index:>5} {step.time / 1e6:>10.6f} {of}{_name(step.node):>2} "
+    line += columns or manner.columns(step)
     line += f"  {render_input(step.input)}"
     if step.ignored:
         return f"{line}  ignored: {step.ignored}"
@@ -222,6 +255,7 @@ def render_operation(operation: Operation) -> str:
     """One operation of a client: who, when, what, and how it ended."""
     until = "?" if operation.completed is None else f"{operation.completed / 1e6:.6f}"
     what = f"{operation.op} at node {operation.node}"
+    what += f" of partition {operation.partition}" if operation.partition else ""
     where = "" if operation.offset is None else f" from offset {operation.offset}"
     values = ",".join(str(value) for value in operation.values)
     when = f"{operation.invoked / 1e6:.6f} to {until}"
@@ -235,9 +269,19 @@ QUORUM = Manner(
     faults.OFF,
     "voters",
 )
+WIDTH = 36
+"""Of the columns between node and input, where a voter's and a broker's stand side by side."""
+
 PARTITION = Manner(
     PARTITION_LEGEND,
     f"{'role':<4} {'epoch':>5} {'ldr':>3} {'log':<8} {'hw':>3} {'isr':<8}",
+    _partition_columns,
+    partition_options.OPTIONS.off,
+    "replicas",
+)
+CLUSTER = Manner(
+    CLUSTER_LEGEND,
+    f"{'role':<4} {'epoch':>5} {'ldr':>3} {'vote/log/hw or log/hw/isr':<21}",
     _partition_columns,
     partition_options.OPTIONS.off,
     "replicas",

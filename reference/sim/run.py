@@ -54,6 +54,8 @@ class Taken(NamedTuple):
     after: Any
     sent: tuple[Any, ...]
     ignored: str
+    component: int | None = None
+    """Of a cluster: 0 the quorum, 1 + p partition p."""
 
 
 class Run(NamedTuple):
@@ -209,7 +211,11 @@ def forget() -> None:
 
 def _taken(recorder: Recorder) -> list[Taken]:
     taken = []
-    for number, time in zip(recorder.steps.items, recorder.times.items, strict=True):
+    components: Sequence[int | None] = recorder.components.items
+    if not components:
+        components = [None] * len(recorder.steps.items)
+    recorded = zip(recorder.steps.items, recorder.times.items, components, strict=True)
+    for number, time, component in recorded:
         step = recorder.distinct[number]
         taken.append(
             Taken(
@@ -221,6 +227,7 @@ def _taken(recorder: Recorder) -> list[Taken]:
                 after=step.after.row,
                 sent=tuple([message.value for _, message in step.sent]),
                 ignored=step.ignored,
+                component=component,
             )
         )
     return taken
