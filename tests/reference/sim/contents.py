@@ -36,8 +36,15 @@ def contents(part: PartTables) -> dict[int, Content]:
         columns = {name: values[at] for name, values in tables["runs"].items()}
         ids = columns.pop("steps")
         del columns["part"]
+        columns["batches"] = [_batch(each, inputs["body"]) for each in columns["batches"]]
         found[run] = ([step_contents[step] for step in ids], columns)
     return found
+
+
+def _batch(batch: dict[str, Any], inputs: list[bytes]) -> dict[str, Any]:
+    records = batch["records"]
+    content = None if records is None else inputs[records]
+    return batch | {"input": inputs[batch["input"]], "records": content}
 
 
 def unsent(run: Run) -> list[int]:

@@ -1,0 +1,195 @@
+"""Runs of a cluster: the same bytes everywhere, worth being judged, as safe as promised."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference.core.partition_messages import CONTROLLER
+from reference.core.partition_types import initial_controller
+from reference.core.replay import replay
+from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
+from reference.sim.cluster import controllers
+from reference.sim.cluster.controllers import REPLAY_AGREES
+from reference.sim.cluster.options import SHAPES, draw
+from reference.sim.cluster.scenario import CLUSTER
+from reference.sim.narrate import narrate
+from reference.sim.run import forget, simulate_part, simulate_run
+from tests.reference.sim.contents import contents
+from traces.schema import ACTIONS, PARTITION_ACTIONS, PROGRESSED, STOPPED, PartTables
+
+RUNS = 60
+
+
+@pytest.fixture(scope="module")
+def many() -> PartTables:
+    return simulate_part("cluster", 1, 0, RUNS)
+
+
+def column(part: PartTables, name: str) -> list[Any]:
+    found: list[Any] = part.tables["runs"][name].to_pylist()
+    return found
+
+
+# --- Determinism
+
+DIGESTS = """
+from reference.sim.run import simulate_part
+print(sorted(simulate_part("cluster", 2, 5, 3).digests().items()))
+"""
+
+
+def test_the_same_bytes_in_every_process(repo_root: Path) -> None:
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            cwd=repo_root,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert printed == {f"{sorted(simulate_part('cluster', 2, 5, 3).digests().items())}\n"}
+
+
+def test_the_same_bytes_with_the_memo_off() -> None:
+    remembered = simulate_part("cluster", 5, 0, 4)
+    assert remembered.digests() == simulate_part("cluster", 5, 0, 4, memo=False).digests()
+
+
+def test_how_a_campaign_is_cut_into_parts_does_not_matter() -> None:
+    whole = contents(simulate_part("cluster", 2, 0, 6))
+    first, second = simulate_part("cluster", 2, 0, 2), simulate_part("cluster", 2, 2, 4)
+    assert contents(first) | contents(second) == whole
+
+
+def test_a_run_is_its_choices() -> None:
+    recording = RecordingChooser(SeededChooser(run_seed(2, 1)))
+    recorded = simulate_run("cluster", 2, 1, chooser=recording)
+    replaying = ReplayChooser(recording.choices)
+    replayed = simulate_run("cluster", 2, 1, chooser=replaying)
+    assert replayed.steps == recorded.steps == simulate_run("cluster", 2, 1).steps
+    assert replaying.missing == replaying.misfits == 0
+
+
+# --- Safety, and what controllers owe
+
+
+def test_the_correct_rules_violate_nothing_and_progress(many: PartTables) -> None:
+    assert Counter(column(many, "verdict")) == {PROGRESSED: RUNS}
+    assert not any(column(many, "violations"))
+
+
+def test_runs_are_worth_being_judged(many: PartTables) -> None:
+    statistics = column(many, "statistics")
+
+    def share(name: str) -> float:
+        return sum(int(run[name] > 0) for run in statistics) / RUNS
+
+    assert share("leader_changes") >= 0.4
+    assert share("failovers") >= 0.4
+    assert share("truncations") >= 0.2
+    assert sum(run["acked"] for run in statistics) >= 5 * RUNS
+    ignored = sum(run["ignored"] for run in statistics)
+    assert ignored <= 0.3 * sum(column(many, "handler_calls"))
+    taken = set(many.tables["steps"]["action"].to_pylist())
+    # Brokers of a cluster do not stop cleanly (scenario.py says why).
+    assert taken == {*ACTIONS, *PARTITION_ACTIONS} - {"HandleControlledShutdown"}
+
+
+def test_components_stand_beside_steps(many: PartTables) -> None:
+    assert {of for each in column(many, "components") for of in each} == {0, 1, 2, 3}
+    operations = [o for history in column(many, "history") for o in history]
+    assert {o["partition"] for o in operations} == {0, 1, 2}
+    values = [o["values"][0] for o in operations if o["op"] == "append" and o["values"]]
+    assert len(values) > 5 * RUNS
+
+
+def test_what_is_replayed_is_what_was_decided() -> None:
+    """The fold over the log against the handlers that wrote it, at every step of runs."""
+    seen = 0
+    for run in range(25):
+        taken = simulate_run("partition", 3, run)
+        batches: list[Any] = []
+        constants = taken.result.constants
+        assert replay(constants, batches).partition == initial_controller(constants).partition  # type: ignore[arg-type]
+        for step in taken.steps:
+            if step.node != CONTROLLER:
+                continue
+            for message in step.sent:
+                if type(message).__name__ == "MetadataRecords":
+                    batches.append((step.input, message.records))
+            known = replay(constants, batches)  # type: ignore[arg-type]
+            assert known.registrations == step.after.registrations
+            assert known.partition == step.after.partition
+            assert known.offset == step.after.offset
+            seen += 1
+    assert seen > 400
+
+
+def test_a_controller_that_forgets_what_was_committed_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forgetful(constants: Any, batches: Any) -> Any:
+        return replay(constants, list(batches)[:-1])
+
+    monkeypatch.setattr(controllers, "replay", forgetful)
+    forget()
+    part = simulate_part("cluster", 1, 0, 12)
+    forget()
+    violated = [v["invariant"] for each in column(part, "violations") for v in each]
+    assert REPLAY_AGREES in violated
+    assert STOPPED in column(part, "verdict")
+
+
+@pytest.mark.parametrize(
+    ("bug", "invariants"),
+    [
+        ("Z04", {"MonotonicHighWatermark"}),
+        ("Z34", {"WeakIsr", "StrongIsr", "LeaderCandidateCompleteness"}),
+    ],
+)
+def test_a_bug_of_a_part_is_one_of_the_cluster(bug: str, invariants: set[str]) -> None:
+    part = simulate_part("cluster", 1, 0, 40, bug=bug)
+    violated = {v["invariant"] for each in column(part, "violations") for v in each}
+    assert violated and violated <= invariants
+
+
+def test_a_run_is_told_line_by_line() -> None:
+    run = simulate_run("cluster", 1, 0)
+    lines = list(narrate(run))
+    steps = [line for line in lines if line[:5].strip().isdigit()]
+    assert len(steps) == len(run.steps)
+    assert {line[17:19].strip() for line in steps} >= {"Q", "0"}
+    assert "quorum: voters=" in lines[0]
+
+
+# --- Options
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"replicas": 4, "brokers": 3}, "INVALID_REPLICATION_FACTOR: 4 replicas, 3 brokers"),
+        ({"brokers": 8}, "8 brokers are more than 7"),
+        ({"topic_partitions": 0}, "topic_partitions is 0, not from 1"),
+        ({"quorum_voters": 0}, "voters is 0, not from 1"),
+        ({"min_insync_replicas": 4}, "INVALID_CONFIG: min.insync.replicas 4 is above"),
+        ({"crash": 1}, "no option 'crash'; did you mean crashes"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
+    empty: dict[str, Any] = {"shape": {}, "quorum": {}, "data": {}}
+    with pytest.raises(ValueError, match=said):
+        draw(SeededChooser(1).stream("faults"), empty, options)
+
+
+def test_every_palette_is_of_an_option() -> None:
+    assert set(CLUSTER.palettes["shape"]) <= set(SHAPES.of.__struct_fields__)
