@@ -24,7 +24,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_properties import PartitionInvariant, PartitionState
 from reference.core.partition_types import BrokerRow, ControllerRow, PartitionConstants
-from reference.core.promises import promised
+from reference.core.promises import Envelope, promised
 from reference.sim.choices import Stream
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
 from reference.sim.interning import KnownInput
@@ -95,6 +95,8 @@ class PartitionWorld:
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
         self._checker = PartitionChecker(self._machine.brokers)
         self._promised = True
+        self._envelope: Envelope | None = None
+        """For which the promise was looked up last."""
         self.losses = Losses(self.brokers, self.row)
         self.network = PartitionNetwork(linked or self.brokers, options, network, self.queue)
         self.clock = clock
@@ -259,10 +261,11 @@ class PartitionWorld:
         self.judge_promise()
 
     def judge_promise(self) -> None:
-        if (
-            self._promised
-            and promised(configuration_of(self._options), self.losses.envelope()).nothing
-        ):
+        envelope = self.losses.envelope()
+        if not self._promised or envelope == self._envelope:
+            return
+        self._envelope = envelope
+        if promised(configuration_of(self._options), envelope).nothing:
             self._promised = False
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
             self._checker.judge_only(names)
