@@ -196,18 +196,18 @@ def test_a_missing_manifest_is_refused(tmp_path: Path) -> None:
     assert "manifest.json: no such file" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"schema_version": 2}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"schema_version": 3}'])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / schema.MANIFEST).write_text(text)
     assert "manifest.json: damaged" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", None])
+@pytest.mark.parametrize("version", [0, 4, "1", None])
 def test_another_schema_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = written(tmp_path) / schema.MANIFEST
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps(manifest | {"schema_version": version}))
-    assert f"schema version {version}, this kraftcheck reads 2" in refusal(tmp_path)
+    assert f"schema version {version}, this kraftcheck reads 3" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
