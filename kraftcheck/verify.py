@@ -4,6 +4,7 @@
     simulation  runs of the correct reference under faults
     conformance each of their steps judged by TLC, their invariants, their progress
     partition   the same for a partition with its brokers, and what its clients were shown
+    cluster     the same for a quorum that carries the metadata of several partitions
     canary      the same for a bug that is planted: if it is not found, nothing above is evidence
     report      one page
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -32,13 +34,13 @@ SCENARIO = "quorum"
 PLANTED_BUG = "Z01"
 PLANTED_RUNS = 300
 CANARY = "canary"
-PARTITION = "partition"
-PARTITION_RUNS = 200
+OTHERS = {"partition": 200, "cluster": 16}
+"""The other scenarios, and how many runs of each."""
 
 # What this verb and those that it calls leave in a folder.
 LEFT = (
     *(artifacts.SUMMARY, artifacts.SPECS, "manifest.json", "report.html", ".lock"),
-    *("part-*.parquet", "conform", "tlc", CANARY, PARTITION),
+    *("part-*.parquet", "conform", "tlc", CANARY, *OTHERS),
 )
 
 
@@ -68,7 +70,7 @@ def verify(
         job.stage("models", job.models),
         job.stage("simulation", job.simulation),
         job.stage("conformance", job.conformance),
-        job.stage(PARTITION, job.partition),
+        *[job.stage(each, partial(job.other, each)) for each in OTHERS],
         job.stage(CANARY, job.canary),
     ]
     path, verdict = reporting.make(out)
@@ -130,22 +132,22 @@ class _Job:
         distinct = summary["distinct_steps"]["canonical"]
         return code, f"{distinct:,} distinct steps, {summary['rejected_steps']:,} rejected"
 
-    def partition(self) -> tuple[int, str]:
-        """Runs of a partition: their steps, their invariants, and what clients were promised."""
-        folder, begin = self.out / PARTITION, monotonic()
+    def other(self, scenario: str) -> tuple[int, str]:
+        """Runs of another scenario: steps, invariants, and what clients were promised."""
+        folder, begin = self.out / scenario, monotonic()
         campaign.simulate(
-            folder, scenario=PARTITION, runs=PARTITION_RUNS, seed=self.seed, screen=self.inner
+            folder, scenario=scenario, runs=OTHERS[scenario], seed=self.seed, screen=self.inner
         )
         campaign.conform(folder, jar=self.jar, screen=self.inner)
         reporting.make(folder)
         found = artifacts.read_json(folder / artifacts.SUMMARY)
         (histories, *_), _ = judge_trace(folder, Options())
         code = exits.worst([exits.code_of(found["verdict"]), exits.code_of(histories.verdict)])
-        reasons = [f"{PARTITION}: {reason}" for reason in found["reasons"]]
+        reasons = [f"{scenario}: {reason}" for reason in found["reasons"]]
         if histories.verdict != "holds":
-            reasons.append(f"{PARTITION}: client histories: {histories.reason}")
+            reasons.append(f"{scenario}: client histories: {histories.reason}")
         part = artifacts.Part(
-            PARTITION,
+            scenario,
             exits.VERDICTS[code],
             monotonic() - begin,
             reasons,
@@ -155,7 +157,7 @@ class _Job:
                 "distinct_steps": found["distinct_steps"]["canonical"],
                 "rejected_steps": found["rejected_steps"],
                 "histories": histories.verdict,
-                "folder": PARTITION,
+                "folder": scenario,
             },
         )
         artifacts.merge(self.out, part)

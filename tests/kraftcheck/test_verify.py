@@ -25,7 +25,7 @@ def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_specs(tmp_path / "specs")
     monkeypatch.setattr(specs, "SPECS", tmp_path / "specs")
     monkeypatch.setattr(verify, "PLANTED_RUNS", 2)
-    monkeypatch.setattr(verify, "PARTITION_RUNS", 2)
+    monkeypatch.setattr(verify, "OTHERS", {"partition": 2, "cluster": 1})
     out = tmp_path / "out"
     # What an earlier run has left must not be taken for this one's.
     (out / "conform").mkdir(parents=True)
@@ -33,17 +33,24 @@ def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("verify", "--out", out, "--runs", 2, "--seed", 5, "--quiet")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[:5]] == [
-        [name, "holds"] for name in ("models", "simulation", "conformance", "partition", "canary")
-    ]
+    stages = ("models", "simulation", "conformance", "partition", "cluster", "canary")
+    assert [line.split()[:2] for line in lines[:6]] == [[name, "holds"] for name in stages]
     assert lines[-1] == str(out / "report.html") and lines[-2].startswith("verdict     holds, ")
     assert (out / "report.html").stat().st_size > 10_000
     summary = json.loads((out / "summary.json").read_text())
-    assert list(summary["parts"]) == ["spec", "simulate", "conform", "partition", "canary"]
+    assert list(summary["parts"]) == [
+        "spec",
+        "simulate",
+        "conform",
+        "partition",
+        "cluster",
+        "canary",
+    ]
     assert summary["parts"]["canary"]["rejected_steps"] > 0
-    partition = summary["parts"]["partition"]
-    assert (partition["rejected_steps"], partition["histories"]) == (0, "holds")
-    assert partition["distinct_steps"] > 100
+    for scenario in ("partition", "cluster"):
+        found = summary["parts"][scenario]
+        assert (found["rejected_steps"], found["histories"]) == (0, "holds")
+        assert found["distinct_steps"] > 100
     assert summary["verdict"] == "holds" and summary["seeds"] == {"quorum": 5}
     assert {"spec", "simulate", "judge", "canary"} <= set(summary["seconds"])
     planted = json.loads((out / "canary" / "summary.json").read_text())
