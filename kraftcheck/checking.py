@@ -199,7 +199,7 @@ def _outcomes(
     context = multiprocessing.get_context("spawn")
     done = 0
     try:
-        with ProcessPoolExecutor(size, mp_context=context) as pool:
+        with ProcessPoolExecutor(size, context, exits.leave_workers_at_once) as pool:
             for source, outcome in zip(sources, pool.map(work, sources), strict=True):
                 yield source, outcome
                 done += 1
@@ -221,7 +221,7 @@ def _one_by_one(
 ) -> Iterator[tuple[Source, Outcome]]:
     for source in sources:
         try:
-            with ProcessPoolExecutor(1, mp_context=context) as pool:
+            with ProcessPoolExecutor(1, context, exits.leave_workers_at_once) as pool:
                 yield source, pool.submit(work, source).result()
         except BrokenProcessPool:
             reason = "its process died: out of memory, or killed"

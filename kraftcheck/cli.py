@@ -693,7 +693,10 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 
 def main() -> None:
     """The console script."""
-    cli()
+    try:
+        cli()
+    except SystemExit as end:
+        exits.leave(int(end.code or exits.HOLDS))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ only a defect of kraftcheck can cause is one line too, is "unknown", and says ho
 
 from __future__ import annotations
 
+import atexit
 import errno
 import multiprocessing
 import os
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -88,6 +90,38 @@ def guarded(work: Callable[[], int | None]) -> int:
         return BROKEN_PIPE
     except Exception as error:
         return _explained(error)
+
+
+# -- The end of a process
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with this exit code: as Python does, but without taking itself apart.
+
+    Threads of Arrow's pools outlive the call that used them, and what they let go of last may
+    belong to Python: a buffer, a file. While Python takes itself apart it ends every thread that
+    asks for its lock (CPython's bpo-36427), by unwinding it; the destructor of a C++ object may not
+    be unwound, so the process aborts: "terminate called without an active exception", exit code
+    134, after everything was done and said. Rare, and more likely under load. Arrow asks first
+    whether Python is ending (apache/arrow#49942), but a thread that waits for the lock already has
+    had its answer. So whoever has no need of the rest leaves before that.
+    """
+    atexit._run_exitfuncs()
+    leave_at_once(code)
+
+
+def leave_at_once(code: int = HOLDS) -> NoReturn:
+    """As `leave`, without what others have registered for the end."""
+    for stream in (sys.stdout, sys.stderr):
+        # A stream may be closed, or none, and whoever read it may have left.
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def leave_workers_at_once() -> None:
+    """For a pool's initializer: its processes would take themselves apart as this one would."""
+    atexit.register(leave_at_once)
 
 
 def _explained(error: Exception) -> int:
