@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from reference.sim.run import forget, known_steps, simulate_part
+from reference.sim.run import forget, simulate_part, steps_worked_out
 from reference.sim.scenario import SCENARIOS
 from traces.schema import PartTables
 
@@ -43,11 +43,11 @@ class Measured(NamedTuple):
 
 
 def measure(scenario: str, first_run: int, runs: int, memo: bool = True) -> Measured:
-    known = known_steps(scenario)
+    known = steps_worked_out(scenario)
     start = time.process_time()
     part = simulate_part(scenario, 1, first_run, runs, memo=memo)
     seconds = time.process_time() - start
-    worked_out = known_steps(scenario) - known if memo else 0
+    worked_out = steps_worked_out(scenario) - known if memo else 0
     found = Measured(part, seconds, worked_out)
     return found if memo else found._replace(worked_out=found.taken)
 

@@ -39,6 +39,8 @@ AnyMemo: TypeAlias = Memo | PartitionMemo | ClusterMemo
 AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation
 
 _memos: dict[tuple[object, str | None], AnyMemo] = {}
+_forgotten: dict[tuple[object, str | None], int] = {}
+"""How many steps memos knew that were begun anew."""
 
 
 class Taken(NamedTuple):
@@ -189,6 +191,7 @@ def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:
     key = _memo_key(scenario, bug)
     memo = _memos.get(key)
     if memo is not None and memo.steps > MEMO_STEPS:
+        _forgotten[key] = _forgotten.get(key, 0) + memo.steps
         memo.forget()
         memo = None
     if memo is None:
@@ -196,10 +199,11 @@ def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:
     return memo
 
 
-def known_steps(scenario: str, bug: str | None = None) -> int:
-    """How many steps this process remembers of a scenario."""
-    memo = _memos.get(_memo_key(scenario_of(scenario), bug))
-    return 0 if memo is None else memo.steps
+def steps_worked_out(scenario: str, bug: str | None = None) -> int:
+    """How many steps of a scenario this process has worked out to remember them."""
+    key = _memo_key(scenario_of(scenario), bug)
+    memo = _memos.get(key)
+    return _forgotten.get(key, 0) + (0 if memo is None else memo.steps)
 
 
 def forget() -> None:
@@ -207,6 +211,7 @@ def forget() -> None:
     for memo in _memos.values():
         memo.forget()
     _memos.clear()
+    _forgotten.clear()
 
 
 def _taken(recorder: Recorder) -> list[Taken]:
