@@ -691,6 +691,44 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     return work.show_matrix(out, screen)
 
 
+# -- try
+
+
+@cli.command("try")
+@click.option("--overlay", type=FOLDER, help="The change in TLA+, as an overlay like a bug's.")
+@click.option("--rules", type=FOLDER, help="The same change in Python, as a class like a bug's.")
+@click.option(
+    "--tier", "tiers", multiple=True, help="Models of this tier; may be repeated; default: small."
+)
+@click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
+@click.option("--runs", type=RUNS, default=200, show_default=True, help="Runs of the campaign.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+@click.option(
+    "--timeout", type=click.FloatRange(1), default=300, show_default=True, help="Seconds a model."
+)
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("runs/try"),
+    show_default=True,
+    help="The folder for runs and cfgs.",
+)
+@tools
+@shown
+def try_own(**options: Any) -> int:
+    """Ask every detector about a change of your own to the protocol.
+
+    Exit code 0: no difference found within what was explored; 1: something is broken; 2: a search
+    did not end, or the change was never there; 3: the change cannot be used.
+
+    \b
+    Example: kraftcheck try --overlay my.tla --rules my.py
+    """
+    from kraftcheck import trying as work
+
+    return work.run(**options)
+
+
 def main() -> None:
     """The console script."""
     try:

@@ -100,7 +100,7 @@ def _rejected_runs(folder: Path) -> tuple[int, ...]:
     return tuple(sorted(set(rows["run"].to_pylist())))
 
 
-def _run_rows(folder: Path, columns: list[str]) -> list[dict[str, Any]]:
+def run_rows(folder: Path, columns: list[str]) -> list[dict[str, Any]]:
     """These columns of all recorded runs, in the order of their numbers."""
     rows: list[dict[str, Any]] = []
     for entry in read_trace(folder).parts:
@@ -109,7 +109,7 @@ def _run_rows(folder: Path, columns: list[str]) -> list[dict[str, Any]]:
 
 
 def _invariants(folder: Path, backend: Backend) -> Opinion:
-    rows = [row for row in _run_rows(folder, ["run", "violations"]) if row["violations"]]
+    rows = [row for row in run_rows(folder, ["run", "violations"]) if row["violations"]]
     if not rows:
         return Opinion(oracle="invariants", verdict=NOTHING)
     first = rows[0]["violations"][0]
@@ -124,7 +124,7 @@ def _invariants(folder: Path, backend: Backend) -> Opinion:
 
 
 def _progress(folder: Path, backend: Backend) -> Opinion:
-    rows = _run_rows(folder, ["run", "verdict"])
+    rows = run_rows(folder, ["run", "verdict"])
     stuck = [row for row in rows if row["verdict"] not in (PROGRESSED, STOPPED)]
     if not stuck:
         return Opinion(oracle="progress", verdict=NOTHING)

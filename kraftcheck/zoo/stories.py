@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
@@ -101,11 +102,16 @@ def _collect(value: object, names: set[str]) -> None:
 
 
 def ways(
-    manifest: Manifest, model: Model, states: Sequence[State], options: RunOptions
+    manifest: Manifest,
+    model: Model,
+    states: Sequence[State],
+    options: RunOptions,
+    beside: Sequence[Path] = (),
 ) -> list[Way] | None:
     """How each step of a counterexample was taken, the first state's "begins" included.
 
-    None when the model's module has no teller. Raises ToolError when TLC cannot tell it.
+    beside: further folders with modules. None when the model's module has no teller. Raises
+    ToolError when TLC cannot tell it.
     """
     teller = TELLERS.get(model.module)
     if teller is None:
@@ -122,7 +128,7 @@ def ways(
         module=root_module("Told", [name, *model.overlays], body),
         cfg=f"INIT TellInit\nNEXT TellNext\n{constants_text(cfg)}{given}"
         "CONSTANT Story <- StoryTold\nINVARIANT NotOver\n",
-        libraries=[*manifest.libraries, manifest.root / "stories"],
+        libraries=[*manifest.libraries, manifest.root / "stories", *beside],
         heap_mb=model.heap_mb,
         timeout_s=600,
         deadlock=False,

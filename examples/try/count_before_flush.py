@@ -1,0 +1,18 @@
+"""A leader serves records that are not on its own disk yet, and counts itself among those that have
+them.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class CountBeforeFlush(QuorumRules):
+    __slots__ = ()
+
+    def servable_end_offset(self, row: Row) -> int:
+        return len(row.log)
+
+    def own_end_offset(self, row: Row) -> int:
+        return len(row.log)

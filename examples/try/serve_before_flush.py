@@ -1,0 +1,15 @@
+"""A leader serves records that are not on its own disk yet, and goes on to count itself only when
+they are.
+"""
+
+from __future__ import annotations
+
+from reference.core.rules import QuorumRules
+from reference.core.types import Row
+
+
+class ServeBeforeFlush(QuorumRules):
+    __slots__ = ()
+
+    def servable_end_offset(self, row: Row) -> int:
+        return len(row.log)

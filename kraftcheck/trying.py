@@ -1,0 +1,203 @@
+"""`try`: what a change of one's own does, held against the correct protocol, on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from kraftcheck import artifacts
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Columns, Screen
+from kraftcheck.specs import SPECS
+from kraftcheck.zoo import trying
+from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay
+from kraftcheck.zoo.own_rules import OwnRules, read_rules
+from kraftcheck.zoo.trying import Finding, OfModel, OfRuns, Tried
+from tla_utils import Manifest, Model, RunOptions, find_jar, find_java, read_manifest
+
+RESULT = "tried.json"
+TOLD_LINES = 60
+"""Of a counterexample so many lines are shown; the file has all."""
+
+
+def run(
+    *,
+    overlay: Path | None,
+    rules: Path | None,
+    tiers: Sequence[str],
+    names: Sequence[str],
+    runs: int,
+    seed: int,
+    timeout: float,
+    out: Path,
+    jar: str | None,
+    java: str | None,
+    screen: Screen,
+) -> int:
+    """Ask the detectors; returns 0, 1 or 2 as `zoo.trying` says.
+
+    Raises BadInput: nothing is given, or what is given cannot be used.
+    """
+    if overlay is None and rules is None:
+        raise BadInput("nothing to try: give --overlay, --rules or both")
+    manifest = read_manifest(SPECS / "models.toml")
+    own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
+    own_rules = None if rules is None else read_rules(rules.absolute())
+    _refuse_two_changes(own_overlay, own_rules)
+    models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
+    place = artifacts.claim(out)
+    _introduce(own_overlay, own_rules, screen)
+    by_runs = None
+    if own_rules is not None:
+        by_runs = trying.try_runs(own_rules, runs, seed, place)
+        _show_runs(by_runs, screen)
+    by_models: list[OfModel] = []
+    if own_overlay is not None:
+        options = RunOptions(jar=find_jar(jar), java=find_java(java))
+        by_models = _show_models(own_overlay, manifest, models, options, place, timeout, screen)
+    found = trying.concluded(by_models, by_runs)
+    _conclude(found, place, screen)
+    document = msgspec.to_builtins(found)
+    artifacts.write_json(place / RESULT, document)
+    screen.document(document)
+    return trying.CODES[found.verdict]
+
+
+def _refuse_two_changes(overlay: OwnOverlay | None, rules: OwnRules | None) -> None:
+    """Both sides are to replace the same, under the names of either."""
+    if overlay is None or rules is None:
+        return
+    theirs = {snake(name.removeprefix("Step_")) for name in overlay.replaced}
+    ours = set(rules.names)
+    if theirs != ours:
+        raise BadInput(
+            f"the two sides replace different things: {overlay.path.name} "
+            f"{', '.join(sorted(theirs))}; {rules.path.name} {', '.join(sorted(ours))}"
+        )
+
+
+def snake(name: str) -> str:
+    """The rule's name of an operator: log_ok of LogOk."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def _models(
+    own: OwnOverlay, manifest: Manifest, tiers: Sequence[str], names: Sequence[str]
+) -> list[Model]:
+    """Those that were asked for; of tier small without. Raises BadInput, ToolError."""
+    if not names:
+        return models_for(own, manifest, list(tiers or ["small"]))
+    chosen = models_for(own, manifest, manifest.tiers)
+    for name in names:
+        if name not in {model.name for model in chosen}:
+            manifest.select(names=[name])
+            raise BadInput(f"model {name} does not use {', '.join(own.replaced)}, or is no model")
+    of_tiers = {model.name for model in manifest.select(tiers=list(tiers))} if tiers else set()
+    return [model for model in chosen if model.name in names or model.name in of_tiers]
+
+
+# -- Shown
+
+
+def _introduce(overlay: OwnOverlay | None, rules: OwnRules | None, screen: Screen) -> None:
+    facts = []
+    if overlay is not None:
+        operators = ", ".join(f"{old} of {of}" for old, (of, _) in overlay.replaced.items())
+        facts.append(("spec", f"{overlay.path.name} replaces {operators}"))
+    if rules is not None:
+        methods = ", ".join(rules.names)
+        facts.append(
+            ("reference", f"{rules.path.name} replaces {methods} of {rules.base.__name__}")
+        )
+    screen.facts(facts)
+
+
+def _show_runs(found: OfRuns, screen: Screen) -> None:
+    screen.line()
+    screen.line(f"{found.runs:,} runs of scenario {found.scenario}, seed {found.seed}")
+    asked = [
+        f"{name} asked {times:,} times, {found.differed[name]:,} otherwise than the correct one"
+        for name, times in found.asked.items()
+    ]
+    words = {"invariants": "property broken", "histories": "level lost", "progress": "stuck"}
+    facts = [("distinct steps", each) for each in asked]
+    facts += [(words[each.oracle], _finding(each)) for each in found.broken]
+    facts += [("step the spec forbids", _finding(each)) for each in found.forbidden]
+    if not found.broken:
+        facts.append(("broken", "no property, no level, no healed cluster"))
+    if not found.forbidden:
+        facts.append(("steps the spec forbids", "none"))
+    screen.facts([*facts, *(("unknown", each) for each in found.undecided)])
+
+
+def _finding(found: Finding) -> str:
+    runs = f"{found.runs} run{'s' if found.runs > 1 else ''}, first {found.run}"
+    return f"{found.what} ({runs}){': ' if found.said else ''}{found.said}"
+
+
+HEAD = ("model", "verdict", ">states", ">correct", ">seconds", "what")
+
+
+def _show_models(
+    own: OwnOverlay,
+    manifest: Manifest,
+    models: Sequence[Model],
+    options: RunOptions,
+    place: Path,
+    timeout: float,
+    screen: Screen,
+) -> list[OfModel]:
+    screen.line()
+    widest = max((model.name for model in models), key=len)
+    columns = Columns(HEAD, [(widest, "left out", 9999999, 9999999, 999.9, "")])
+    screen.line(columns.head)
+    done = 0
+    with screen.progress("models", len(models)) as meter:
+
+        def told(found: OfModel) -> None:
+            nonlocal done
+            done += 1
+            screen.line(columns.row(_cells(found)))
+            meter.update(done, found.model)
+
+        return trying.try_models(own, manifest, models, options, place, timeout, told)
+
+
+def _cells(found: OfModel) -> list[object]:
+    what = found.reason
+    if found.verdict == trying.VIOLATED:
+        what = f"{found.property}, {found.length} states"
+    elif found.differs:
+        what = "other states than the correct protocol, nothing broken"
+    elif found.verdict == trying.HOLDS:
+        what = "as many states as the correct protocol"
+    return [found.model, found.verdict, found.distinct, found.correct, found.seconds, what]
+
+
+def _conclude(found: Tried, place: Path, screen: Screen) -> None:
+    violated = [each for each in found.models if each.told]
+    if violated:
+        first = min(violated, key=lambda each: each.length or 0)
+        screen.line()
+        screen.line(f"counterexample to {first.property} (model {first.model})")
+        for line in first.told[:TOLD_LINES]:
+            screen.line(line)
+        if len(first.told) > TOLD_LINES:
+            screen.line(f"... {len(first.told) - TOLD_LINES} lines more in {place / RESULT}")
+    screen.line()
+    screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])
+    screen.line(f"{_explored(found)}; all of it in {place}")
+
+
+def _explored(found: Tried) -> str:
+    """What was looked at, in words."""
+    models = [each for each in found.models if each.verdict == trying.HOLDS]
+    states = sum(each.distinct or 0 for each in models)
+    words = []
+    if found.models:
+        words.append(f"{len(models)} models to their end ({states:,} states)")
+    if found.runs is not None:
+        words.append(f"{found.runs.runs:,} runs")
+    return f"explored: {', '.join(words)}"

@@ -1,0 +1,156 @@
+"""A substitution of one's own on the side of the specs: an overlay from a file, like a bug's.
+
+The module extends the one whose operators it replaces, and defines each replacement under a prefix
+of its own and the operator's name (docs/try.md): `Mine_LogOk(row, m) == ...` for `LogOk`. The kit's
+models of that protocol are then checked with it in the operator's place.
+
+Law of this file: nothing is written to the kit. What TLC would ignore or evaluate for ever is
+refused before it runs; a model that replaces the operator itself is left out and named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from kraftcheck.exits import BadInput
+from tla_utils import Manifest, Model, ToolError
+from tla_utils.config import read_config
+from tla_utils.definitions import definition, definitions, renamed
+from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
+
+_PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9]*)_(\w+)")
+_COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOverlay:
+    """An overlay that can be used. replaced: by operator, the module that defines it and the
+    definition that takes its place.
+    """
+
+    path: Path
+    module: str
+    replaced: Mapping[str, tuple[str, str]]
+
+    @property
+    def lines(self) -> str:
+        """What a cfg needs to put the replacements in place."""
+        put = (f"  {old} <- [{owner}] {new}\n" for old, (owner, new) in self.replaced.items())
+        return "CONSTANTS\n" + "".join(put)
+
+
+def read_overlay(path: Path, manifest: Manifest) -> OwnOverlay:
+    """Read and judge a file. Raises BadInput, with the reason in one line."""
+    text = _text(path)
+    name = path.stem
+    # Ours come first, as TLC must not find another module of the same name.
+    modules = read_modules([name], [path.parent, *manifest.libraries])
+    if modules[name].name != name:
+        raise BadInput(f"{path} is to begin with MODULE {name}, as its file is named")
+    if find_module(name, manifest.libraries) is not None:
+        raise BadInput(f"{path}: the kit has a module {name} already; choose another name")
+    kit = {key: module for key, module in modules.items() if key != name}
+    operators = {each: key for key, module in kit.items() for each in module.definitions}
+    replaced = dict(_replacements(path, text, operators, modules))
+    if not replaced:
+        raise BadInput(f"{path} changes nothing: it defines no Prefix_Operator of what it extends")
+    folders = [*manifest.libraries]
+    same = [old for old, (of, new) in replaced.items() if _is_same(text, old, of, new, folders)]
+    if len(same) == len(replaced):
+        raise BadInput(f"{path} changes nothing: {', '.join(same)} says what the correct one says")
+    found = OwnOverlay(path, name, replaced)
+    try:
+        check_overrides(read_config(found.lines), [name], modules)
+    except ToolError as error:
+        raise BadInput(f"{path}: {error}") from None
+    return found
+
+
+def _text(path: Path) -> str:
+    if path.suffix != ".tla":
+        raise BadInput(f"{path} is no module: its name must end in .tla")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{path} cannot be read: {said}") from None
+
+
+def _replacements(
+    path: Path, text: str, operators: Mapping[str, str], modules: Mapping[str, ModuleSource]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """(operator, (its module, what takes its place)) of every prefixed definition."""
+    extended = ", ".join(modules[path.stem].extends) or "nothing"
+    for each in definitions(text):
+        prefixed = _PREFIXED.fullmatch(each.name)
+        if prefixed is None:
+            continue
+        old = prefixed[2]
+        if old not in operators:
+            near = get_close_matches(old, operators, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BadInput(
+                f"{path}: {each.name} is to replace {old}, which no module defines that it "
+                f"builds on ({extended}){hint}"
+            )
+        yield old, (operators[old], each.name)
+
+
+def _is_same(text: str, old: str, owner: str, new: str, folders: list[Path]) -> bool:
+    """Whether a replacement is the original, but for blanks and comments."""
+    where = find_module(owner, folders)
+    if where is None:
+        return False
+    before = definition(where.read_text("utf-8"), old).text
+    after = renamed(definition(text, new), new, old)
+    return _words(before) == _words(after)
+
+
+def _words(text: str) -> str:
+    return "".join(_COMMENT.sub(" ", text).split())
+
+
+# -- The models
+
+
+def models_for(own: OwnOverlay, manifest: Manifest, tiers: list[str]) -> list[Model]:
+    """The correct models of these tiers that know every replaced operator.
+
+    Raises BadInput: there is none. ToolError: there is no such tier.
+    """
+    found = [
+        model
+        for model in manifest.select(tiers=tiers)
+        if model.expect == "holds" and not model.overlays and _knows(own, manifest, model)
+    ]
+    if not found:
+        raise BadInput(f"no model of tier {', '.join(tiers)} uses {', '.join(own.replaced)}")
+    return found
+
+
+def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
+    """Why a model cannot have the replacement; empty if it can."""
+    cfg = (manifest.root / model.config).read_text("utf-8")
+    taken = {left for left, _, _ in read_config(cfg).substituted} & set(own.replaced)
+    return f"replaces {', '.join(sorted(taken))} itself" if taken else ""
+
+
+def _knows(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
+    known = read_modules([model.module], manifest.libraries)
+    return all(
+        owner in known and old in known[owner].definitions
+        for old, (owner, _) in own.replaced.items()
+    )
+
+
+def cfg_with(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
+    """The model's cfg with the replacements in it. Raises ToolError: TLC would not finish."""
+    cfg = (manifest.root / model.config).read_text("utf-8") + "\n" + own.lines
+    folders = [*manifest.libraries, own.path.parent]
+    roots = [model.module, own.module]
+    check_overrides(read_config(cfg), roots, read_modules(roots, folders))
+    return cfg

@@ -1,0 +1,205 @@
+"""A change of one's own: judged on both sides, or refused in one line before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BadInput
+from kraftcheck.specs import SPECS
+from kraftcheck.trying import snake
+from kraftcheck.zoo import trying
+from kraftcheck.zoo.entries import ALL
+from kraftcheck.zoo.own_overlay import read_overlay
+from kraftcheck.zoo.own_rules import known, read_rules
+from kraftcheck.zoo.runs import Hunt
+from kraftcheck.zoo.trying import OfModel, concluded, try_runs
+from reference.bugs.catalog import UnknownBug, bug
+from tla_utils import read_manifest
+from tla_utils.manifest import Manifest
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "try"
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return read_manifest(SPECS / "models.toml")
+
+
+def try_it(out: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["try", "--quiet", "--json", "--out", str(out), *arguments])
+
+
+def pair(overlay: str, rules: str) -> tuple[str, ...]:
+    return ("--overlay", str(EXAMPLES / overlay), "--rules", str(EXAMPLES / rules))
+
+
+# -- Judged
+
+
+@pytest.mark.tlc
+def test_an_unsafe_change_is_broken_on_both_sides(tmp_path: Path) -> None:
+    both = pair("CountBeforeFlush.tla", "count_before_flush.py")
+    shown = try_it(tmp_path, *both, "--model", "quorum-reduced-crash", "--runs", "20")
+    assert shown.exit_code == 1
+    found = json.loads(shown.stdout)
+    (model,) = found["models"]
+    assert (model["property"], model["length"]) == ("DurableMajority", 6)
+    assert any("n2 > n1 FetchRequest" in line for line in model["told"])
+    assert {each["what"] for each in found["runs"]["broken"]} == {"DurableMajority"}
+    assert {each["what"] for each in found["runs"]["forbidden"]} == {"HandleFetchRequest"}
+    first = found["runs"]["broken"][0]["run"]
+    assert "DurableMajority" in (tmp_path / f"invariants-run-{first}.txt").read_text("utf-8")
+
+
+@pytest.mark.tlc
+def test_a_safe_change_takes_other_steps_and_breaks_nothing(tmp_path: Path) -> None:
+    both = pair("ServeBeforeFlush.tla", "serve_before_flush.py")
+    shown = try_it(tmp_path, *both, "--model", "quorum-reduced-crash", "--runs", "20")
+    found = json.loads(shown.stdout)
+    assert (shown.exit_code, found["verdict"]) == (0, trying.OTHER_STEPS)
+    assert found["models"][0]["distinct"] > found["models"][0]["correct"]
+    assert found["runs"]["forbidden"] and not found["runs"]["broken"]
+
+
+CHANGE = """
+from reference.core.rules import QuorumRules
+
+class Mine(QuorumRules):
+    __slots__ = ()
+
+    def {}:
+        {}
+"""
+
+
+def written(folder: Path, head: str, body: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(CHANGE.format(head, body), "utf-8")
+    return path
+
+
+def test_what_never_answers_otherwise_is_unknown(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "check_quorum_applies(self)", "return len(self.constants.voters) > 1.5"
+    )
+    found = concluded([], try_runs(read_rules(path), 3, 1, tmp_path))
+    assert found.verdict == trying.UNKNOWN
+    assert found.reasons == ["the change was never there: nothing explored depends on it"]
+
+
+def test_rules_that_fail_are_blamed_with_their_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "log_ok(self, row, m)", "return row.no_such_field")
+    with pytest.raises(BadInput, match=r"mine.py, line 8: a run with it cannot be taken: Attrib"):
+        try_runs(read_rules(path), 2, 1, tmp_path / "out")
+
+
+def test_lost_levels_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "log_ok(self, row, m)", "return not not m")
+    found = try_runs(read_rules(path), 12, 1, tmp_path / "out")
+    lost = [each for each in found.broken if each.oracle == "histories"]
+    assert lost and lost[0].what.startswith("promised durable-prefix, kept ")
+
+
+@pytest.mark.parametrize(
+    ("models", "verdict"),
+    [
+        ([OfModel(model="m", verdict="violated", property="P")], trying.BROKEN),
+        ([OfModel(model="m", verdict="unknown", reason="time")], trying.UNKNOWN),
+        ([OfModel(model="m", verdict="holds", distinct=5, correct=5)], trying.UNKNOWN),
+        ([OfModel(model="m", verdict="holds", distinct=6, correct=5)], trying.OTHER_STEPS),
+    ],
+)
+def test_the_verdict_of_models_alone(models: list[OfModel], verdict: str) -> None:
+    assert concluded(models, None).verdict == verdict
+
+
+def test_it_is_known_for_as_long_as_it_is_tried() -> None:
+    own = read_rules(EXAMPLES / "serve_before_flush.py")
+    with known(own) as entry:
+        assert bug(own.id) is entry
+        hunt = Hunt(scenario="quorum", bug=own.id)
+        assert hunt.run("watched", 0).steps
+    with pytest.raises(UnknownBug):
+        bug(own.id)
+
+
+# -- Refused
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "said"),
+    [
+        ("log_okay(self, row, m)", "return True", "replaces log_okay, .* did you mean log_ok?"),
+        ("log_ok(self, row)", "return True", r"log_ok is to be a method with \(self, row, m\)"),
+        ("vote_recorded(self, m)", "return not m.pre_vote", "changes nothing: Mine overrides what"),
+        ("log_ok(self, row, m)", "return self.log_ok(row, m)", "log_ok -> log_ok calls what it"),
+        ("log_ok(self, row, m)", "return self.vote_granted(row, m)", "-> log_ok calls what it"),
+        ("log_ok(self, row, m)", "return (", "cannot be loaded: SyntaxError"),
+    ],
+)
+def test_rules_that_are_no_change_are_refused(
+    tmp_path: Path, head: str, body: str, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_rules(written(tmp_path, head, body))
+
+
+def test_a_file_of_rules_is_one_class(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("x = 1\n")
+    with pytest.raises(BadInput, match=r"one class that extends one of QuorumRules, .* is none"):
+        read_rules(path)
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        read_rules(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Mine_LogOkay(row, m) == TRUE", "replace LogOkay, which no module .* did you mean LogOk"),
+        ("LogOk2(row, m) == TRUE", "changes nothing: it defines no Prefix_Operator"),
+        ("Mine_VoteRecorded(m) ==\n  ~m.preVote", "changes nothing: VoteRecorded says what"),
+        ("Mine_LogOk(row, m) == LogOk(row, m)", "calls LogOk, which it replaces"),
+        ("Mine_LogOk(row) == TRUE", "Mine_LogOk takes 1 arguments, but LogOk"),
+    ],
+)
+def test_overlays_that_are_no_change_are_refused(
+    tmp_path: Path, manifest: Manifest, line: str, said: str
+) -> None:
+    path = tmp_path / "Mine.tla"
+    path.write_text(f"---- MODULE Mine ----\nEXTENDS QuorumRules\n{line}\n====\n", "utf-8")
+    with pytest.raises(BadInput, match=said):
+        read_overlay(path, manifest)
+
+
+def test_refusals_are_one_line_and_exit_code_3(tmp_path: Path) -> None:
+    both = pair("ServeBeforeFlush.tla", "count_before_flush.py")
+    for arguments, said in (
+        ((), "nothing to try: give --overlay, --rules or both"),
+        (both, "the two sides replace different things: ServeBeforeFlush.tla servable_end_offset;"),
+        ((*both[:2], "--model", "partition-crash"), "model partition-crash does not use Servable"),
+        ((*both[:2], "--model", "quorum-reducd"), "no model 'quorum-reducd'"),
+    ):
+        shown = try_it(tmp_path / "out", *arguments)
+        assert shown.exit_code == 3 and said in shown.stderr
+        assert len(shown.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("entry", [each for each in ALL if each.replacement], ids=lambda e: e.id)
+def test_every_bug_of_the_zoo_could_be_tried(entry: object, manifest: Manifest) -> None:
+    """The names on both sides are those that `try` compares."""
+    models = [
+        m for m in manifest.models.values() if m.bug == getattr(entry, "id", "") and m.overlays
+    ]
+    for model in models:
+        cfg = (manifest.root / model.config).read_text("utf-8")
+        prefix = model.overlays[0][:3]
+        put = [line.split("<-")[0].strip() for line in cfg.splitlines() if f" {prefix}_" in line]
+        names = {snake(name.removeprefix("Step_")) for name in put}
+        own = {*entry.rules, *getattr(entry, "handlers", {})}  # type: ignore[attr-defined]
+        assert names <= own
