@@ -33,6 +33,8 @@ LANE: Final = 17
 GAP_MIN: Final = 7
 CHARACTER: Final = 6.4
 """Width of a character in a bar, at its font size."""
+SMALL_CHARACTER: Final = 6.2
+"""Width of a character beside a line or in a band."""
 _PAD: Final = 10
 
 
@@ -79,10 +81,11 @@ class Band(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Here were operations that are not drawn."""
+    """Here were operations that are not drawn. label: empty where it would cover another."""
 
     x: float
     operations: int
+    label: str
 
 
 class Point(NamedTuple):
@@ -136,7 +139,19 @@ def timeline(
     strips = tuple(scene.strip(low, high, points) for low, high in _breaks(places))
     if scene.hidden:
         notes.append(f"{scene.hidden:,} faults and leader epochs find no place and are not drawn")
+    notes += _unlabelled(strips)
     return Timeline(strips, tuple(chosen), tuple(notes))
+
+
+def _unlabelled(strips: Sequence[Strip]) -> list[str]:
+    """What is drawn without its words, in words."""
+    found = []
+    if any(strip.cuts for strip in strips):
+        found.append(f"dotted lines stand where {CUT_MIN} or more operations are left out")
+    bare = sum(not band.label for strip in strips for band in strip.bands)
+    if bare:
+        found.append(f"{bare:,} of the faults and leader epochs say what they are when pointed at")
+    return found
 
 
 # -- Where it is drawn
@@ -313,14 +328,19 @@ class _Scene(NamedTuple):
             return []
         drawn = {o.index for o in self.chosen}
         invoked = sorted(o.invoked for o in self.related if o.index not in drawn)
-        cuts = []
+        cuts: list[Cut] = []
+        free = 0.0
         for at in range(low, high):
             count = bisect_right(invoked, self.moments[at + 1]) - bisect_right(
                 invoked, self.moments[at]
             )
             if count >= CUT_MIN:
                 place = (self.places[at] + self.places[at + 1]) / 2 - self.places[low]
-                cuts.append(Cut(round(LEFT + place * scale, 1), count))
+                x = round(LEFT + place * scale, 1)
+                label = f"{count:,} left out" if x >= free else ""
+                if label:
+                    free = x + len(label) * SMALL_CHARACTER + _PAD
+                cuts.append(Cut(x, count, label))
         return cuts
 
     def _bands(self, low: int, high: int, scale: float) -> tuple[tuple[Band, ...], int]:
@@ -328,7 +348,8 @@ class _Scene(NamedTuple):
         begin, stop = self.moments[low], self.moments[high]
         here = [a for a in self.annotations if a.at <= stop and (a.until or a.at) >= begin]
         placed, _ = _lanes(here)
-        bands = []
+        bands: list[Band] = []
+        taken: list[list[tuple[float, float]]] = [[] for _ in range(LANES_MAX)]
         for annotation, lane in placed:
             x = max(self._x(annotation.at, low, scale), float(LEFT))
             width = 0.0
@@ -337,18 +358,29 @@ class _Scene(NamedTuple):
                 width = max(min(self._x(annotation.until, low, scale), limit) - x, 2.0)
             to = f" to {words.when(annotation.until, self.history)}" if width else ""
             at = words.when(annotation.at, self.history)
+            anchor = "end" if x > WIDTH - 180 else "start"
             bands.append(
                 Band(
                     x=round(x, 1),
                     width=round(width, 1),
                     y=4.0 + LANE * lane,
                     kind="epoch" if annotation.kind == "leader epoch" else "fault",
-                    label=words.text(annotation.label, 28),
-                    anchor="end" if x > WIDTH - 180 else "start",
+                    label=_label(words.text(annotation.label, 28), x, anchor, taken[lane]),
+                    anchor=anchor,
                     hint=f"{annotation.kind}: {words.text(annotation.label)}, {at}{to}",
                 )
             )
         return tuple(bands), max((lane + 1 for _, lane in placed), default=0)
+
+
+def _label(label: str, x: float, anchor: str, taken: list[tuple[float, float]]) -> str:
+    """The label if it covers no other of its lane, and then its place is taken; else nothing."""
+    width = len(label) * SMALL_CHARACTER + _PAD
+    begin, end = (x, x + width) if anchor == "start" else (x - width, x)
+    if any(begin < other_end and other_begin < end for other_begin, other_end in taken):
+        return ""
+    taken.append((begin, end))
+    return label
 
 
 def _lanes(

@@ -215,3 +215,21 @@ def divergent() -> tuple[History, Judged]:
         anomalies=(found,),
         level="divergent",
     )
+
+
+def many_faults() -> tuple[History, Judged]:
+    """A log with more faults than their words have room for."""
+    history = log_history(8, 60, seed=5)
+    end = history.operations[-1].invoked
+    faults = tuple(
+        Annotation(
+            at=end * at // 24,
+            until=end * (at + 1) // 24,
+            kind="fault",
+            label=f"partition number {at}: n1 | n2 n3",
+        )
+        for at in range(24)
+    )
+    named = {name: getattr(history, name) for name in History.__struct_fields__}
+    history = History(**{**named, "annotations": faults})
+    return history, stale(history)

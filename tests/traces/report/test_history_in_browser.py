@@ -17,7 +17,13 @@ from typing import Any
 
 import pytest
 
-from tests.traces.report.histories import divergent, log_history, register_history, stale
+from tests.traces.report.histories import (
+    divergent,
+    log_history,
+    many_faults,
+    register_history,
+    stale,
+)
 from traces.report.history import render
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -45,6 +51,13 @@ addEventListener("load", () => {
     const box = bar.querySelector("polygon").getBoundingClientRect();
     return text.width && (text.right > box.right + 2 || text.left < box.left - 2);
   });
+  const covered = [...document.querySelectorAll(".strip svg")].flatMap((strip) => {
+    const words = [...strip.querySelectorAll("text:not(g.bar text)")].map(
+      (text) => [text.textContent, text.getBoundingClientRect()]);
+    return words.flatMap(([said, a], at) => words.slice(at + 1).filter(([, b]) =>
+      a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom
+    ).map(([other]) => `${said} | ${other}`));
+  });
   const bars = [...document.querySelectorAll("g.bar")];
   const said = document.getElementById("said");
   const press = (key) => document.activeElement.dispatchEvent(
@@ -63,6 +76,7 @@ addEventListener("load", () => {
     name: document.documentElement.dataset.name,
     overflow: document.documentElement.scrollWidth - innerWidth,
     outside: outside.slice(0, 5).map((element) => element.outerHTML.slice(0, 120)),
+    covered: covered.slice(0, 5),
     words: words.slice(0, 5).map((bar) => bar.querySelector("text").textContent),
     bars: bars.length, accused: document.querySelectorAll("g.accused").length, visited, heard,
     tabs: bars.filter((bar) => bar.tabIndex === 0).length,
@@ -89,10 +103,14 @@ addEventListener("message", (event) => {
 def pages() -> dict[str, str]:
     sizes = {1: 30, 30: 300, 300: 3000}
     made = {f"{n} processes": render(h, stale(h)) for n, h in _logs(sizes).items()}
+    made["many faults"] = render(*many_faults())
     made["divergent"] = render(*divergent())
     made["register"] = render(*register_history())
     wide = '<p style="width: 3000px">wide</p></main>'
-    made["planted"] = made["divergent"].replace("</dl>", f"</dl>{wide}", 1)
+    tick = re.search(r'<text class="tick".*?</text>', made["divergent"])
+    assert tick is not None
+    planted = made["divergent"].replace("</dl>", f"</dl>{wide}", 1)
+    made["planted"] = planted.replace(tick.group(), tick.group() * 2, 1)
     return made
 
 
@@ -162,6 +180,13 @@ def test_what_stands_outside_would_be_noticed(
     measured: dict[tuple[str, int], dict[str, Any]],
 ) -> None:
     assert measured["planted", 1200]["overflow"] > 1000 and measured["planted", 1200]["outside"]
+
+
+def test_no_words_of_the_timeline_cover_others(
+    measured: dict[tuple[str, int], dict[str, Any]],
+) -> None:
+    covered = {name: found["covered"] for (name, _), found in measured.items() if found["covered"]}
+    assert list(covered) == ["planted"], covered
 
 
 def test_words_fit_their_bars(measured: dict[tuple[str, int], dict[str, Any]]) -> None:
