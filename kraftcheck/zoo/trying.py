@@ -215,7 +215,7 @@ def _judged(hunt: Hunt, runs: int, folder: Path, out: Path) -> OfRuns:
     watched = record(folder, hunt, WATCHED, runs, Pool(1))
     unwatched = record(folder, hunt, UNWATCHED, runs, Pool(1))
     broken, undecided = [*_invariants(watched)], list[str]()
-    levels, reason = _levels(unwatched)
+    levels, reason = lost_levels(unwatched)
     broken += levels
     undecided += reason
     stuck = oracles.judge("progress", unwatched)
@@ -258,7 +258,7 @@ def _invariants(folder: Path) -> list[Finding]:
     ]
 
 
-def _levels(folder: Path) -> tuple[list[Finding], list[str]]:
+def lost_levels(folder: Path) -> tuple[list[Finding], list[str]]:
     """One for each pair of a level that was promised and one that was kept."""
     judged, _ = judge_trace(folder, Options())
     lost: dict[str, list[Any]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,15 @@ from kraftcheck.zoo import trying
 from kraftcheck.zoo.entries import ALL
 from kraftcheck.zoo.own_overlay import read_overlay
 from kraftcheck.zoo.own_rules import known, read_rules
-from kraftcheck.zoo.runs import Hunt
-from kraftcheck.zoo.trying import OfModel, concluded, try_runs
+from kraftcheck.zoo.runs import UNWATCHED, Hunt, record_numbers
+from kraftcheck.zoo.trying import OfModel, concluded, lost_levels, try_runs
 from reference.bugs.catalog import UnknownBug, bug
 from tla_utils import read_manifest
 from tla_utils.manifest import Manifest
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "try"
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples" / "try"
+TUTORIAL = (ROOT / "docs" / "try.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +34,28 @@ def manifest() -> Manifest:
 
 
 def try_it(out: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["try", "--quiet", "--json", "--out", str(out), *arguments])
-
-
-def pair(overlay: str, rules: str) -> tuple[str, ...]:
-    return ("--overlay", str(EXAMPLES / overlay), "--rules", str(EXAMPLES / rules))
+    return CliRunner().invoke(cli, ["try", "--quiet", "--out", str(out), *arguments])
 
 
 # -- Judged
 
 
+def told_in_the_tutorial(overlay: str) -> list[str]:
+    """The arguments of the tutorial's command with this overlay, without its folder."""
+    (line,) = [each for each in TUTORIAL.splitlines() if each[:1] == "$" and overlay in each]
+    words = shlex.split(line)
+    assert words[1:3] == [".venv/bin/kraftcheck", "try"] and words[-2] == "--out"
+    return words[3:-2]
+
+
 @pytest.mark.tlc
-def test_an_unsafe_change_is_broken_on_both_sides(tmp_path: Path) -> None:
-    both = pair("CountBeforeFlush.tla", "count_before_flush.py")
-    shown = try_it(tmp_path, *both, "--model", "quorum-reduced-crash", "--runs", "20")
+def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = try_it(tmp_path, *told_in_the_tutorial("CountBeforeFlush"))
     assert shown.exit_code == 1
-    found = json.loads(shown.stdout)
+    found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
     (model,) = found["models"]
     assert (model["property"], model["length"]) == ("DurableMajority", 6)
     assert any("n2 > n1 FetchRequest" in line for line in model["told"])
@@ -54,14 +63,22 @@ def test_an_unsafe_change_is_broken_on_both_sides(tmp_path: Path) -> None:
     assert {each["what"] for each in found["runs"]["forbidden"]} == {"HandleFetchRequest"}
     first = found["runs"]["broken"][0]["run"]
     assert "DurableMajority" in (tmp_path / f"invariants-run-{first}.txt").read_text("utf-8")
+    as_printed = [line.strip() for line in shown.stdout.splitlines()]
+    told = [line.strip() for line in TUTORIAL.splitlines() if line.startswith("    ")]
+    assert [line for line in told if "DurableMajority" in line] == [
+        line for line in as_printed if line.startswith("DurableMajority (")
+    ]
 
 
 @pytest.mark.tlc
-def test_a_safe_change_takes_other_steps_and_breaks_nothing(tmp_path: Path) -> None:
-    both = pair("ServeBeforeFlush.tla", "serve_before_flush.py")
-    shown = try_it(tmp_path, *both, "--model", "quorum-reduced-crash", "--runs", "20")
-    found = json.loads(shown.stdout)
+def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = try_it(tmp_path, *told_in_the_tutorial("ServeBeforeFlush"))
+    found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
     assert (shown.exit_code, found["verdict"]) == (0, trying.OTHER_STEPS)
+    assert f"verdict  {trying.OTHER_STEPS}" in shown.stdout and trying.OTHER_STEPS in TUTORIAL
     assert found["models"][0]["distinct"] > found["models"][0]["correct"]
     assert found["runs"]["forbidden"] and not found["runs"]["broken"]
 
@@ -99,10 +116,11 @@ def test_rules_that_fail_are_blamed_with_their_line(tmp_path: Path) -> None:
 
 
 def test_lost_levels_are_told(tmp_path: Path) -> None:
-    path = written(tmp_path, "log_ok(self, row, m)", "return not not m")
-    found = try_runs(read_rules(path), 12, 1, tmp_path / "out")
-    lost = [each for each in found.broken if each.oracle == "histories"]
-    assert lost and lost[0].what.startswith("promised durable-prefix, kept ")
+    # Z06's own hunt: run 10 is where its clients see it.
+    hunt = Hunt(scenario="quorum", bug="Z06")
+    (found,), _ = lost_levels(record_numbers(tmp_path, hunt, UNWATCHED, [10]))
+    assert found.what.startswith("promised durable-prefix, kept ")
+    assert (found.oracle, found.runs, found.run) == ("histories", 1, 10)
 
 
 @pytest.mark.parametrize(
@@ -178,12 +196,13 @@ def test_overlays_that_are_no_change_are_refused(
 
 
 def test_refusals_are_one_line_and_exit_code_3(tmp_path: Path) -> None:
-    both = pair("ServeBeforeFlush.tla", "count_before_flush.py")
+    overlay = ("--overlay", str(EXAMPLES / "ServeBeforeFlush.tla"))
+    both = (*overlay, "--rules", str(EXAMPLES / "count_before_flush.py"))
     for arguments, said in (
         ((), "nothing to try: give --overlay, --rules or both"),
         (both, "the two sides replace different things: ServeBeforeFlush.tla servable_end_offset;"),
-        ((*both[:2], "--model", "partition-crash"), "model partition-crash does not use Servable"),
-        ((*both[:2], "--model", "quorum-reducd"), "no model 'quorum-reducd'"),
+        ((*overlay, "--model", "partition-crash"), "model partition-crash does not use Servable"),
+        ((*overlay, "--model", "quorum-reducd"), "no model 'quorum-reducd'"),
     ):
         shown = try_it(tmp_path / "out", *arguments)
         assert shown.exit_code == 3 and said in shown.stderr
