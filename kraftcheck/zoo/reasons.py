@@ -11,10 +11,6 @@ from types import MappingProxyType
 
 ONE_ORACLE: Mapping[str, str] = MappingProxyType(
     {
-        "Z30": "the first wrong step is forbidden by the spec; no model small enough has shown "
-        "the loss that follows",
-        "Z32": "the first wrong step is forbidden by the spec; no model small enough has shown "
-        "the loss that follows",
         "Z36": "it breaks no invariant, and the models of liveness send a proposal and answer it "
         "in one step, so that none is in flight",
         "Z45": "in its model the states differ and nothing is broken: within an epoch the "

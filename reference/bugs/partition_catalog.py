@@ -201,6 +201,8 @@ def _other(
 
 _ALL: tuple[Detector, ...] = ("tlc", "steps", "invariants", "histories")
 _NO_CLIENT: tuple[Detector, ...] = ("tlc", "steps", "invariants")
+_NO_RUN: tuple[Detector, ...] = ("tlc", "steps")
+"""No run of the simulator that breaks anything is known."""
 _STEPS_ONLY: tuple[Detector, ...] = ("steps",)
 
 _CANDIDATES = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
@@ -294,12 +296,13 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z30",
         Z30UnfencedTruncation,
-        "StrongIsr",
         *_CANDIDATES,
+        "StrongIsr",
         source="KIP-320",
         year=2018,
+        replicas=2,
         field="leaderEpoch, log",
-        detectors=_STEPS_ONLY,
+        detectors=_NO_RUN,
     ),
     _bug(
         "Z31",
@@ -314,12 +317,12 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
     _bug(
         "Z32",
         Z32EpochStartNotRecorded,
-        "PartitionLogMatching",
-        "PartitionEpochCacheSound",
+        "EventuallyInSync",
         source="KAFKA-7415, PR 5678",
         year=2018,
+        klass="liveness",
+        replicas=2,
         field="epochCache apart from log",
-        detectors=_STEPS_ONLY,
     ),
     _bug(
         "Z33",
@@ -648,7 +651,11 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
 )
 """Every bug of the zoo of partitions and idempotent producers, by id."""
 
-PARTITION_LIVENESS = ("EventuallyWriteAccepted", "PendingAlterPartitionResolved")
+PARTITION_LIVENESS = (
+    "EventuallyInSync",
+    "EventuallyWriteAccepted",
+    "PendingAlterPartitionResolved",
+)
 """Properties above that are no invariants: something that must happen in the end."""
 
 HISTORY_PROPERTIES = ("AckedSurvives",)

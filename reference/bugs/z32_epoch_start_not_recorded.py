@@ -1,7 +1,9 @@
 """Z32: a new leader does not note where its epoch begins.
 
 Its epoch cache knows the epoch only once a record is written in it. After elections in a row the
-leader cannot say where an epoch ends that it never wrote in, and followers cut at the wrong place.
+leader cannot say where an epoch ends that came after all that it wrote. Where truncation was asked
+for apart, followers cut at the wrong place; with fetches that are compared (KIP-595) a follower
+whose log is no longer than the leader's is told that it is out of range, for ever, and never joins.
 """
 
 from __future__ import annotations

@@ -147,6 +147,15 @@ Sessions == [b \in Brokers |-> controller.contacts[b].live]
 AliveView == <<rows, [controller EXCEPT !.contacts = Sessions], metadata,
                {m \in network : Alive(m)}, committed, acked, spent>>
 
+(* For Z30, which uses what a leader of any epoch said of a divergence.     *)
+AliveOrDiverging(m) ==
+  \/ Alive(m)
+  \/ m.type = "ReplicaFetchResponse" /\ m.diverging # NoDivergence
+
+DivergingView ==
+  <<rows, [controller EXCEPT !.contacts = Sessions], metadata,
+    {m \in network : AliveOrDiverging(m)}, committed, acked, spent>>
+
 WithinBounds ==
   /\ controller.partition.leaderEpoch <= MaxLeaderEpoch
   /\ controller.partition.partitionEpoch <= MaxPartitionEpoch

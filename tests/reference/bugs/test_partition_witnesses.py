@@ -387,7 +387,7 @@ WITNESSES: dict[str, tuple[PartitionConstants, Script]] = {
     "Z69": (THREE, z69),
 }
 
-# Not shown so: Z24 needs a loss against which nothing is promised; Z30, Z32, Z45 and Z46 break
+# Not shown so: Z24 needs a loss against which nothing is promised; Z30, Z45 and Z46 break
 # no invariant in runs known to us, though their steps are rejected; the others are matters of
 # progress.
 WITHOUT = ("Z24", "Z30", "Z32", "Z36", "Z45", "Z46", "Z51", "Z52", "Z59")
