@@ -27,7 +27,7 @@ from kraftcheck.specs import SPECS
 from kraftcheck.zoo import controls, oracles
 from kraftcheck.zoo.entries import Entry, entry_of, is_control, replaced, scenario_of
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
-from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, record, record_numbers
+from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
 from tla_utils import RunOptions, read_manifest
@@ -189,7 +189,7 @@ def _judged(entry: Entry, oracle: Oracle, place: Path, hunt: Hunt, numbers: rang
 def never_there(entry: Entry, hunt: Hunt, numbers: range) -> str:
     """Why these runs say nothing of the bug; empty if it was there."""
     consulted = consult(hunt, numbers)
-    if consulted.effective:
+    if consulted.effective or any(differs(hunt, number) for number in numbers):
         return ""
     names = ", ".join(replaced(entry))
     runs = f"{len(numbers):,} run{'s' if len(numbers) > 1 else ''}"

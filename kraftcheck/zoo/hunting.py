@@ -3,6 +3,8 @@
 Law of this file: every run up to the limit is looked at by every oracle asked, so that a witness is
 the first there is, and none is a statement about all of them. The step relation is asked of runs in
 which the bug answered otherwise than the correct rule; no other run can differ from the spec by it.
+What an oracle finds counts only where it is the bug's doing: where the run is another than the one
+that the same seed makes of the correct protocol, and the same oracle finds nothing in that one.
 """
 
 from __future__ import annotations
@@ -11,9 +13,19 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from kraftcheck.zoo import oracles
-from kraftcheck.zoo.oracles import FOUND
-from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, record_batch, record_numbers
+from kraftcheck.zoo.oracles import FOUND, Oracle
+from kraftcheck.zoo.runs import (
+    UNWATCHED,
+    WATCHED,
+    Hunt,
+    consult,
+    differs,
+    record_batch,
+    record_numbers,
+)
 from kraftcheck.zoo.witnesses import Witness
 from reference.sim.run import forget
 
@@ -56,7 +68,11 @@ def _watched(
 ) -> None:
     for number in numbers:
         open_now = set(missing) - set(found)
-        if "invariants" in open_now and hunt.run(WATCHED, number).result.violations:
+        if (
+            "invariants" in open_now
+            and hunt.run(WATCHED, number).result.violations
+            and is_the_bugs(hunt, "invariants", number)
+        ):
             found["invariants"] = Witness(seed=hunt.seed, run=number)
         if "steps" in open_now:
             if consult(hunt, [number]).effective:
@@ -81,9 +97,24 @@ def _unwatched(
 ) -> None:
     with TemporaryDirectory(prefix="hunt-") as folder:
         place = record_batch(Path(folder) / UNWATCHED, hunt, UNWATCHED, numbers[0], len(numbers))
-        for oracle in ("histories", "progress"):
+        both: tuple[Oracle, ...] = ("histories", "progress")
+        for oracle in both:
             if oracle not in missing:
                 continue
             opinion = oracles.judge(oracle, place)
-            if opinion.verdict == FOUND:
-                found[oracle] = Witness(seed=hunt.seed, run=min(opinion.found_runs))
+            own = (n for n in sorted(opinion.found_runs) if is_the_bugs(hunt, oracle, n))
+            number = next(own, None)
+            if number is not None:
+                found[oracle] = Witness(seed=hunt.seed, run=number)
+
+
+def is_the_bugs(hunt: Hunt, oracle: Oracle, number: int) -> bool:
+    """Whether what an oracle finds in a run comes from the bug: see the law above."""
+    if not differs(hunt, number):
+        return False
+    twin = msgspec.structs.replace(hunt, bug=None)
+    if oracle == "invariants":
+        return not twin.run(WATCHED, number).result.violations
+    with TemporaryDirectory(prefix="hunt-") as folder:
+        place = record_numbers(Path(folder), twin, UNWATCHED, [number])
+        return oracles.judge(oracle, place).verdict != FOUND

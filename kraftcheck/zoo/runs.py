@@ -116,6 +116,16 @@ def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) ->
     return consulted
 
 
+def differs(hunt: Hunt, number: int) -> bool:
+    """Whether a run is another than the correct protocol's of the same number.
+
+    Some rules are asked between steps (what a client is told, whether a timer counts), where the
+    probes of `consult` are not; and a step that never happens is asked nothing.
+    """
+    twin = msgspec.structs.replace(hunt, bug=None).run(WATCHED, number)
+    return hunt.run(WATCHED, number).steps != twin.steps
+
+
 def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, Any, Any]]:
     for step in run.steps:
         key = (step.node, step.before, step.input)

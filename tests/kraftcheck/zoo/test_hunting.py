@@ -1,0 +1,65 @@
+"""What a hunt finds is the bug's doing, and what is stored is found again."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from kraftcheck.specs import SPECS
+from kraftcheck.zoo import counterexamples, hunting, oracles
+from kraftcheck.zoo.entries import entry_of
+from kraftcheck.zoo.hunting import hunt_down, is_the_bugs
+from kraftcheck.zoo.oracles import FOUND, Opinion
+from kraftcheck.zoo.runs import Hunt, consult, differs
+from kraftcheck.zoo.witnesses import Witness, hunt_of, stored
+from tla_utils import read_manifest
+
+
+def hunted(bug: str) -> Hunt:
+    hunt = hunt_of(entry_of(bug))
+    assert hunt is not None
+    return hunt
+
+
+def test_the_first_run_of_each_oracle_is_found() -> None:
+    found = hunt_down(hunted("Z06"), ["invariants", "histories"], 20)
+    assert found == {
+        "invariants": Witness(seed=1, run=4),
+        "histories": Witness(seed=1, run=10),
+    }
+    assert hunt_down(hunted("Z06"), ["invariants"], 4) == {}
+
+
+def test_a_run_without_the_bug_is_no_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Run 0 votes without a look at the log; a history that is called bad all the same is not the
+    # bug's when the correct protocol's is called bad, too.
+    everything_is_bad = Opinion(oracle="histories", verdict=FOUND, found_runs=(4,))
+    monkeypatch.setattr(oracles, "judge", lambda *_: everything_is_bad)
+    assert differs(hunted("Z06"), 4) and not is_the_bugs(hunted("Z06"), "histories", 4)
+    three = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})
+    assert not differs(three, 0) and not is_the_bugs(three, "invariants", 0)
+    assert hunting.is_the_bugs(hunted("Z06"), "invariants", 4)
+
+
+def test_a_bug_that_is_asked_between_steps_makes_a_difference() -> None:
+    assert not consult(hunted("Z48"), [2]).effective
+    assert differs(hunted("Z48"), 2)
+
+
+@pytest.mark.parametrize("bug", sorted(stored()))
+def test_a_stored_run_is_not_the_correct_protocols(bug: str) -> None:
+    for witness in stored()[bug].values():
+        hunt = msgspec.structs.replace(hunted(bug), seed=witness.seed)
+        assert differs(hunt, witness.run)
+
+
+def test_a_stored_counterexample_is_what_the_manifest_states() -> None:
+    manifest = read_manifest(SPECS / "models.toml")
+    models = {model.name: model for model in manifest.models.values() if model.bug}
+    stored_names = {path.stem for path in (SPECS / "bugs" / "found").glob("*.json")}
+    assert stored_names <= set(models)
+    for name in stored_names:
+        known = counterexamples.load(manifest, models[name])
+        assert known is not None
+        stated = (models[name].property, models[name].length)
+        assert (known.property, known.length) == stated, name
