@@ -12,7 +12,7 @@ import os
 import resource
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -75,6 +75,26 @@ def ours(case: Case) -> Ours:
     batched = _best(lambda: judge(batch)) / batch.segments
     alone = _best(each) / batch.segments if batch.segments > 1 else batched
     return Ours(verdict, alone, batched)
+
+
+def better(one: Ours, other: Ours) -> Ours:
+    """The best times of two measurements. Raises ValueError: their verdicts differ."""
+    if one.verdict != other.verdict:
+        raise ValueError("one history, two verdicts")
+    return Ours(one.verdict, min(one.alone, other.alone), min(one.batched, other.batched))
+
+
+def by_turns(batches: Sequence[LogBatch], seconds: float) -> list[float]:
+    """The best time of each batch. All are judged in turn, three times and until time is up."""
+    best = [math.inf] * len(batches)
+    begin, turns = time.process_time(), 0
+    while batches and (turns < 3 or time.process_time() - begin < seconds):
+        for at, batch in enumerate(batches):
+            before = time.process_time()
+            judge(batch)
+            best[at] = min(best[at], time.process_time() - before)
+        turns += 1
+    return best
 
 
 def rate(runs: int, operations: int, clients: int, unknown: float) -> float:

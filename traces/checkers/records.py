@@ -133,8 +133,8 @@ def _times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
     first, last = (int(times.min()), int(times.max())) if half else (0, 0)
     endless = indices(times >= NEVER) if last >= NEVER else _NONE
     if len(endless):
-        # Without its highest bit, what never returned is 0.
-        last = max(first, int((times & (NEVER - 1)).max()))
+        times[endless] = first
+        last = int(times.max())
     width = 2 * (last - first + 2)
     if width * batch.segments < NEVER:
         times <<= 1
