@@ -11,8 +11,10 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from reference.core import log
-from reference.core.invariants import Invariant, check_step, history_init
+from reference.core.invariants import check_step, history_init
 from reference.core.messages import (
     MESSAGES,
     REQUESTS,
@@ -52,10 +54,19 @@ Link = tuple[int, int]
 """From a node to a node, one way."""
 
 
+class Named(Protocol):
+    """An invariant of whatever protocol."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+
+
 class Violation(AssertionError):
     """An invariant does not hold: its name and sentence, what is wrong, and the moves up to it."""
 
-    def __init__(self, invariant: Invariant, what: str, moves: list[str]) -> None:
+    def __init__(self, invariant: Named, what: str, moves: list[str]) -> None:
         self.name = invariant.name
         self.moves = moves
         super().__init__(
