@@ -13,7 +13,8 @@ BIN := .venv/bin
 CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools live experiments)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test spec spec-medium chaos bugs kafka bench lint format docs lock
+.PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
+.PHONY: lock
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -37,8 +38,12 @@ spec-medium: setup ## check the medium TLA+ models (minutes)
 chaos: setup ## the long form of the stateful tests: thousands of examples
 	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
 
-bugs: setup ## check that TLC finds each known bug, by the property that it breaks
-	@$(BIN)/kraftcheck spec check --tier bugs $(ARGS)
+bugs: setup ## have each known bug found again by each oracle, from what is stored (minutes)
+	@$(BIN)/kraftcheck bugs run --stored $(ARGS)
+
+bugs-full: setup ## TLC from the beginning, then campaigns: runs to detection (hours, resumable)
+	@$(BIN)/kraftcheck spec check --tier bugs
+	@$(BIN)/kraftcheck bugs campaigns --store $(ARGS)
 
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)

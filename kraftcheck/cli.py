@@ -664,6 +664,9 @@ def bugs_show(bug: str, screen: Screen) -> int:
     help="The folder for the recorded runs and found.json.",
 )
 @click.option("--full", is_flag=True, help="TLC searches from the beginning, for hours.")
+@click.option(
+    "--stored", "only_stored", is_flag=True, help="Only what was found before and is stored."
+)
 @tools
 @shown
 def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
@@ -673,6 +676,41 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     Example: kraftcheck bugs run Z06 --oracle steps --oracle invariants
     """
     from kraftcheck.zoo import running as work
+
+    return work.run(ids, **options)
+
+
+@bugs.command("campaigns")
+@click.argument("ids", metavar="[ID...]", nargs=-1)
+@click.option(
+    "--oracle",
+    "oracles",
+    multiple=True,
+    type=click.Choice(["tlc", "steps", "invariants", "histories"]),
+    help="Who is asked; may be repeated; default: all that the catalogue expects, but for tlc.",
+)
+@click.option(
+    "--campaigns", "count", type=RUNS, default=20, show_default=True, help="Seeds, from 1 on."
+)
+@click.option("--limit", type=RUNS, default=1000, show_default=True, help="Runs of a campaign.")
+@click.option("--minutes", type=click.FloatRange(0), help="Begin no campaign after so long.")
+@click.option("--store", is_flag=True, help="Store the figures in the kit, for `bugs matrix`.")
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("runs/bugs-full"),
+    show_default=True,
+    help="The folder for what is done; with the same folder the work goes on.",
+)
+@tools
+@shown
+def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
+    """Measure how many runs each oracle needs to find each bug; takes hours, and can be resumed.
+
+    \b
+    Example: kraftcheck bugs campaigns Z06 --limit 50
+    """
+    from kraftcheck.zoo import measuring as work
 
     return work.run(ids, **options)
 

@@ -72,6 +72,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str | None = None
     full: bool = False
     """TLC searches from the beginning."""
+    only_stored: bool = False
+    """Detections of which no run is stored are left out."""
     out: Path
 
 
@@ -81,6 +83,17 @@ Told = Callable[[Detection], None]
 def expected(entry: Entry) -> tuple[Oracle, ...]:
     """The oracles that the catalogue expects to find the bug, in the order of ORACLES."""
     return tuple(oracle for oracle in oracles.ORACLES if oracle in entry.detectors)
+
+
+def wanted_of(
+    entry: Entry, asked: Asked, stored: dict[str, dict[str, Witness]]
+) -> tuple[Oracle, ...]:
+    """The oracles to be asked of a bug. Controls are not stored: their first runs show them."""
+    wanted = asked.oracles or expected(entry)
+    if not asked.only_stored or is_control(entry):
+        return wanted
+    known = stored.get(entry.id, {})
+    return tuple(oracle for oracle in wanted if oracle == "tlc" or oracle in known)
 
 
 def detect(
@@ -98,8 +111,7 @@ def detect(
         told(detection)
 
     for entry in entries:
-        wanted = asked.oracles or expected(entry)
-        for oracle in wanted:
+        for oracle in wanted_of(entry, asked, stored):
             if oracle != "tlc":
                 note(_in_runs(entry, oracle, asked, stored.get(entry.id, {})))
         forget()

@@ -96,7 +96,7 @@ def _ranked(runs: Sequence[int | None]) -> list[float]:
 
 
 def in_words(figure: Figure) -> str:
-    """The figure on little room, such as `median 4 (2-9), p90 17; 20 campaigns`."""
+    """The figure on little room, such as `median 4 (2 to 9), p90 17; 20 campaigns`."""
     count = len(figure.runs)
     missed = sum(each is None for each in figure.runs)
     interval = median_interval(figure)
@@ -108,7 +108,7 @@ def in_words(figure: Figure) -> str:
 
 
 def _dashed(low: float, high: float, limit: int) -> str:
-    return f"{_number(low, limit)}-{_number(high, limit)}"
+    return f"{_number(low, limit)} to {_number(high, limit)}"
 
 
 def _number(runs: float, limit: int) -> str:

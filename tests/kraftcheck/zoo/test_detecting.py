@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck import exits
-from kraftcheck.zoo import witnesses
+from kraftcheck.zoo import detecting, witnesses
 from kraftcheck.zoo.detecting import Asked, Detection, detect
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import Oracle
@@ -95,3 +95,12 @@ def test_witnesses_are_read_as_they_were_written(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text("{")
     with pytest.raises(exits.BadInput, match="is damaged"):
         stored(tmp_path / "w.json")
+
+
+def test_only_what_is_stored_can_be_asked(tmp_path: Path) -> None:
+    runs: Runs = {"Z06": {"invariants": Witness(seed=1, run=4)}}
+    asked = detecting.Asked(only_stored=True, out=tmp_path)
+    assert detecting.wanted_of(entry_of("Z06"), asked, runs) == ("tlc", "invariants")
+    assert detecting.wanted_of(entry_of("Z54"), asked, {}) == ("histories",)
+    everything = detecting.Asked(out=tmp_path)
+    assert len(detecting.wanted_of(entry_of("Z06"), everything, {})) == 4

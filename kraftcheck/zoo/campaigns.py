@@ -1,0 +1,188 @@
+"""`bugs campaigns`: how many runs each oracle needs to find each bug, measured for hours.
+
+A campaign is a seed and a limit; in it every oracle is asked until each has found the bug or the
+limit is reached (hunting.py). What a campaign found is written at once, so that the work goes on
+where it was stopped, and a partial measurement is a measurement with fewer campaigns. TLC needs no
+seed: its counterexamples are searched from the beginning and stored, once.
+
+Law of this file: a campaign that was not finished counts for nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from kraftcheck import artifacts
+from kraftcheck.exits import BadInput
+from kraftcheck.zoo import counterexamples, figures
+from kraftcheck.zoo.detecting import expected
+from kraftcheck.zoo.entries import Entry, is_control
+from kraftcheck.zoo.figures import Figure, Measured
+from kraftcheck.zoo.hunting import hunt_down
+from kraftcheck.zoo.oracles import Oracle, models_of
+from kraftcheck.zoo.witnesses import hunt_of
+from reference.sim.run import forget
+from tla_utils import Manifest, RunOptions, ToolError
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is measured. oracles: none is all that are expected of a bug. limit: runs of a campaign.
+
+    seconds: no campaign begins after so long; None: until all are done.
+    """
+
+    oracles: tuple[Oracle, ...] = ()
+    campaigns: int = figures.CAMPAIGNS
+    limit: int = 1000
+    seconds: float | None = None
+    out: Path
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """One campaign to be done, or done: of which bug, with which seed, asked of whom."""
+
+    entry: Entry
+    seed: int
+    oracles: tuple[Oracle, ...]
+
+
+Found = dict[str, int | None]
+Told = Callable[[Piece, Found], None]
+
+
+def of_entry(entry: Entry, asked: Asked) -> tuple[Oracle, ...]:
+    """The oracles whose campaigns are measured: those expected, as far as they were asked for."""
+    wanted = asked.oracles or expected(entry)
+    known = set(expected(entry)) - {"tlc"}
+    return tuple(oracle for oracle in wanted if oracle in known)
+
+
+def pieces(entries: Sequence[Entry], asked: Asked) -> Iterator[Piece]:
+    """Every campaign, bug by bug. Negative controls have none: nothing is to be found in them."""
+    for entry in entries:
+        oracles = of_entry(entry, asked)
+        if oracles and not is_control(entry) and hunt_of(entry) is not None:
+            for seed in range(1, asked.campaigns + 1):
+                yield Piece(entry=entry, seed=seed, oracles=oracles)
+
+
+def measure(entries: Sequence[Entry], asked: Asked, told: Told) -> bool:
+    """Do the campaigns that are missing; returns whether all are done.
+
+    Raises BadInput: a file of a campaign is damaged.
+    """
+    begin = monotonic()
+    for piece in pieces(entries, asked):
+        done = read(piece, asked)
+        missing = [oracle for oracle in piece.oracles if oracle not in done]
+        if missing:
+            if asked.seconds is not None and monotonic() - begin > asked.seconds:
+                return False
+            hunt = hunt_of(piece.entry, piece.seed)
+            assert hunt is not None, "pieces have one"
+            found = hunt_down(hunt, missing, asked.limit)
+            for oracle in missing:
+                done[oracle] = found[oracle].run + 1 if oracle in found else None
+            path = path_of(piece, asked)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            artifacts.write_json(path, done)
+            forget()
+        told(piece, done)
+    return True
+
+
+def path_of(piece: Piece, asked: Asked) -> Path:
+    folder = asked.out / piece.entry.id / f"limit-{asked.limit}"
+    return folder / f"seed-{piece.seed}.json"
+
+
+def read(piece: Piece, asked: Asked) -> Found:
+    """What a campaign found, by oracle; empty when it was not done. Raises BadInput."""
+    path = path_of(piece, asked)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Found)
+    except FileNotFoundError:
+        return {}
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+
+
+# -- What they come to
+
+
+def gathered(entries: Sequence[Entry], asked: Asked) -> dict[str, dict[str, Figure]]:
+    """The figures of all campaigns that are done, by bug and oracle."""
+    runs: dict[str, dict[str, list[int | None]]] = {}
+    for piece in pieces(entries, asked):
+        for oracle, number in read(piece, asked).items():
+            if oracle in piece.oracles:
+                runs.setdefault(piece.entry.id, {}).setdefault(oracle, []).append(number)
+    return {
+        bug: {oracle: Figure(limit=asked.limit, runs=each) for oracle, each in found.items()}
+        for bug, found in runs.items()
+    }
+
+
+def merged(old: Measured, fresh: dict[str, dict[str, Figure]]) -> Measured:
+    """The stored figures with these in the place of their own, and where and when they were made.
+
+    What has fewer campaigns than the stored one does not replace it.
+    """
+    all_of_them = {bug: dict(found) for bug, found in old.figures.items()}
+    for bug, found in fresh.items():
+        known = all_of_them.setdefault(bug, {})
+        for oracle, figure in found.items():
+            if oracle not in known or len(figure.runs) >= len(known[oracle].runs):
+                known[oracle] = figure
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Measured(machine=machine(), date=today, figures=all_of_them)
+
+
+def machine() -> str:
+    """This machine in words: system, kind of processor, number of cores."""
+    name = platform.machine()
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        text = ""
+    for line in text.splitlines():
+        if line.startswith("model name"):
+            name = line.partition(":")[2].strip()
+            break
+    return f"{platform.system()}, {name}, {os.cpu_count()} cores"
+
+
+# -- TLC
+
+
+def search(
+    entries: Sequence[Entry],
+    manifest: Manifest,
+    options: RunOptions,
+    seconds: float | None,
+    told: Callable[[str, str], None],
+) -> bool:
+    """Search the counterexamples that are not stored; returns whether all are found.
+
+    told: (model, what came of it). seconds: for each model; None is what the manifest says.
+    """
+    complete = True
+    for entry in entries:
+        for model in models_of(manifest, entry.id):
+            if counterexamples.path_of(manifest, model).exists():
+                continue
+            try:
+                found = counterexamples.search(manifest, model, options, seconds)
+            except ToolError as error:
+                complete = False
+                told(model.name, str(error))
+            else:
+                told(model.name, f"{found.property}, {found.length} states")
+    return complete
