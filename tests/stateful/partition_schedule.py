@@ -310,9 +310,11 @@ class PartitionSchedule(PartitionWorld):
                     assert isinstance(self.pace, _NoClock)
                     useful = self.pace.is_news_for(node)
                 case "SendHeartbeat":
+                    # Who stops waits until everybody has seen that it leads no more (C5).
                     at = self.brokers.index(node)
                     told = self.controller.contacts[at].metadata_offset
-                    useful = told != self.row(node).image.offset
+                    stopping = any(known.stopping for known in self.controller.registrations)
+                    useful = stopping and told != self.row(node).image.offset
                 case "SendRegistration":
                     useful = not self._is_refused(node)
                 case _:

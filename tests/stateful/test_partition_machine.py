@@ -1,0 +1,75 @@
+"""Searches for a schedule under which a partition breaks a promise; and shows that it finds one.
+
+As in test_quorum_machine.py: the first test is the search, as hard as the profile says; the others
+hold the searcher to account, always with the same examples.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from reference.core.partition_messages import BrokerCrash
+from reference.sim.partition.options import PartitionOptions
+from tests.stateful.partition_machine import Move, PartitionMachine
+from tests.stateful.partition_schedule import PartitionSchedule
+from tests.stateful.schedule import NoProgress, Violation
+from tests.stateful.test_quorum_machine import BUDGET, LENIENT, SEED
+
+TestPartition = PartitionMachine.TestCase
+TestPartition.settings = settings(
+    suppress_health_check=[*settings().suppress_health_check, *LENIENT]
+)
+
+
+def search(bug: str | None, budget: settings = BUDGET) -> None:
+    machine = seed(SEED)(type("PartitionMachine", (PartitionMachine,), {"bug": bug}))
+    run_state_machine_as_test(machine, settings=budget)
+
+
+def test_nothing_is_found_with_the_correct_rules() -> None:
+    search(None)
+
+
+@pytest.mark.parametrize("id", ["Z23", "Z29", "Z34", "Z41", "Z42", "Z48"])
+def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
+    with pytest.raises(Violation):
+        search(id, settings(BUDGET, max_examples=400))
+
+
+def test_a_follower_that_never_comes_back_is_found() -> None:
+    """Z26: a follower that nobody fences asks a leader that is none any more."""
+    with pytest.raises(NoProgress, match="does not reach every replica"):
+        search("Z26")
+
+
+def test_what_is_found_shrinks_to_a_script() -> None:
+    """A record that is committed although fewer have it than min.insync.replicas says (Z41)."""
+    with pytest.raises(Violation) as found:
+        search("Z41", settings(BUDGET, phases=[Phase.generate, Phase.shrink]))
+    assert len(found.value.moves) <= 20, str(found.value)
+    steps = [line for note in found.value.__notes__ for line in note.splitlines()]
+    assert "state = PartitionMachine()" in steps
+
+
+def test_a_drawn_move_prints_in_words() -> None:
+    assert repr(Move(2, BrokerCrash(1, -1))) == "<2 BrokerCrash keep=1>"
+
+
+def test_what_is_promised_is_held_against_the_history() -> None:
+    """A client that was told of an offset which another one reads otherwise."""
+    schedule = PartitionSchedule(PartitionOptions(idempotence=False))
+    while schedule.calm():
+        pass
+    for _ in range(2):
+        schedule.produce(0, -1)
+        while schedule.calm():
+            pass
+    assert schedule.judge_history() == ""
+    first, second = schedule.history
+    first.offset, second.offset = second.offset, first.offset
+    schedule.consume(0, 0)
+    while schedule.calm():
+        pass
+    assert "were promised" in schedule.judge_history()
