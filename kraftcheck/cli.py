@@ -144,7 +144,9 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
 
 
 @cli.command()
-@click.option("--scenario", default="quorum", show_default=True, help="What is simulated.")
+@click.option(
+    "--scenario", default="quorum", show_default=True, help="quorum, partition or cluster."
+)
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
