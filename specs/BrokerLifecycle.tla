@@ -60,11 +60,19 @@ Publish(n, row) ==
        [] partition.leader = n -> BecomeLeader(n, row, partition)
        [] OTHER -> BecomeFollower(n, row, partition)
 
+(* Is the partition touched, and not only the image?                        *)
+TouchesPartition(row, input) == ActsOnMetadata(row) /\ ChangesPartition(input.records)
+
+Apply(row, input) == [row EXCEPT !.image = Folded(@, input.records)]
+
+ApplyAlone(row, input) ==
+  IF ~IsUp(row) \/ input.offset # row.image.offset \/ input.records = <<>> THEN Disabled
+  ELSE Outcome(Apply(row, input), {})
+
 Step_HandleMetadataUpdate(n, row, input) ==
-  LET applied == [row EXCEPT !.image = Folded(@, input.records)]
-  IN CASE ~IsUp(row) \/ input.offset # row.image.offset \/ input.records = <<>> -> Disabled
-       [] ActsOnMetadata(row) /\ ChangesPartition(input.records) -> Publish(n, applied)
-       [] OTHER -> Outcome(applied, {})
+  CASE ~TouchesPartition(row, input) -> ApplyAlone(row, input)
+    [] ~IsUp(row) \/ input.offset # row.image.offset -> Disabled
+    [] OTHER -> Publish(n, Apply(row, input))
 
 -----------------------------------------------------------------------------
 (* Registration and heartbeats: C2 to C5, the broker's side.                *)
@@ -110,15 +118,21 @@ StoppedCleanly(row) ==
   Stopped([row EXCEPT !.flushed = EndOffset(row.log), !.checkpoint = row.highWatermark,
                       !.cleanShutdown = row.brokerEpoch])
 
+(* May the answer stop the broker, or let it begin to serve?                *)
+MayMove(row, m) ==
+  \/ row.status = "ShuttingDown" /\ m.shouldShutDown
+  \/ row.status = "Starting" /\ m.isCaughtUp
+
+NoteHeartbeat(row, m) ==
+  IF ~IsUp(row) \/ row.controllerRequest # m.request THEN Ignore(row, "NotAwaited")
+  ELSE Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
+
 Step_HandleHeartbeatResponse(n, row, m) ==
-  LET answered == [row EXCEPT !.controllerRequest = NoRequest]
-  IN CASE ~IsUp(row) \/ row.controllerRequest # m.request -> Ignore(row, "NotAwaited")
-       [] m.error # "NONE" -> Outcome(answered, {})
-       [] row.status = "ShuttingDown" /\ m.shouldShutDown ->
-            Outcome(StoppedCleanly(row), {})
-       [] row.status = "Starting" /\ m.isCaughtUp ->
-            Publish(n, [answered EXCEPT !.status = "Running"])
-       [] OTHER -> Outcome(answered, {})
+  CASE ~MayMove(row, m) \/ row.controllerRequest # m.request \/ m.error # "NONE" ->
+         NoteHeartbeat(row, m)
+    [] row.status = "ShuttingDown" -> Outcome(StoppedCleanly(row), {})
+    [] OTHER ->
+         Publish(n, [row EXCEPT !.controllerRequest = NoRequest, !.status = "Running"])
 
 Step_HandleControlledShutdown(n, row, input) ==
   IF row.status # "Running" THEN Disabled

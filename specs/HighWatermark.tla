@@ -145,12 +145,19 @@ AppendFetched(row, m) ==
       told == [longer EXCEPT !.highWatermark = FollowerHighWatermark(longer, m.highWatermark)]
   IN RaiseLogStart(told, m.logStart)
 
+(* Does the response say anything about the log?                            *)
+MayChangeLog(row, m) ==
+  m.request \in row.fetching /\ m.error \in {"NONE", "OFFSET_OUT_OF_RANGE"}
+
+NoteFetched(row, m) ==
+  IF m.request \notin row.fetching THEN Ignore(row, "NotAwaited")
+  ELSE Outcome([row EXCEPT !.fetching = @ \ {m.request}], {})
+
 Step_HandleReplicaFetchResponse(n, row, m) ==
   LET answered == [row EXCEPT !.fetching = @ \ {m.request}]
-  IN CASE m.request \notin row.fetching -> Ignore(row, "NotAwaited")
+  IN CASE ~MayChangeLog(row, m) -> NoteFetched(row, m)
        [] ~ResponseMatches(row, m) -> Outcome(answered, {})
        [] m.error = "OFFSET_OUT_OF_RANGE" -> Outcome(OutOfRange(answered, m), {})
-       [] m.error # "NONE" -> Outcome(answered, {})
        [] m.diverging # NoDivergence ->
             Outcome(TruncateTo(answered, TruncationPoint(row, m.diverging)), {})
        [] OTHER -> Outcome(AppendFetched(answered, m), {})

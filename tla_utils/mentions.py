@@ -1,4 +1,4 @@
-"""Which operators and which fields of records a definition mentions, with all that it builds on.
+"""Which operators, constants and record fields a definition mentions, with all it builds on.
 
 Law of this file: it reads names, not meanings, so that it only ever finds too much. What is not
 found is not there: a field whose name stands nowhere in a definition, nor in any that it reaches,
@@ -17,13 +17,14 @@ from tla_utils.overrides import ModuleSource
 class Mentions(NamedTuple):
     """operators: by name, the one that was asked about among them. fields: of any record. whole:
     those of them that are read, or written, other than as a way to a field within. paths: such
-    ways, from one field to the next.
+    ways, from one field to the next. constants: those that the modules declare.
     """
 
     operators: frozenset[str]
     fields: frozenset[str]
     whole: frozenset[str]
     paths: frozenset[tuple[str, str]]
+    constants: frozenset[str]
 
 
 def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
@@ -46,6 +47,8 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
     fields: set[str] = set()
     whole: set[str] = set()
     paths: set[tuple[str, str]] = set()
+    declared = frozenset().union(*[module.constants for module in modules.values()])
+    constants: set[str] = set()
     waiting = [operator]
     while waiting:
         name = waiting.pop()
@@ -55,5 +58,12 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
         fields |= definitions[name].fields
         whole |= definitions[name].whole_fields
         paths |= definitions[name].paths
+        constants |= definitions[name].words & declared
         waiting += definitions[name].words
-    return Mentions(frozenset(found), frozenset(fields), frozenset(whole), frozenset(paths))
+    return Mentions(
+        frozenset(found),
+        frozenset(fields),
+        frozenset(whole),
+        frozenset(paths),
+        frozenset(constants),
+    )

@@ -9,8 +9,26 @@ EXTENDS BrokerLifecycle
 (* A run begins with a step "Init" for every broker.                        *)
 Step_Init(n, row, input) == {[row |-> InitialRow(n), sent |-> {}, ignored |-> ""]}
 
+(* A step may be recorded with the case that its handler was in.  It is then *)
+(* judged by that case alone, and on no more fields than that mentions; in   *)
+(* another case it is refused.                                               *)
+Step_HandleMetadataUpdate_Aside(n, row, input) ==
+  IF TouchesPartition(row, input) THEN Disabled ELSE ApplyAlone(row, input)
+
+Step_HandleHeartbeatResponse_Unmoved(n, row, m) ==
+  IF MayMove(row, m) THEN Disabled ELSE NoteHeartbeat(row, m)
+
+Step_HandleReplicaFetchResponse_Unused(n, row, m) ==
+  IF MayChangeLog(row, m) THEN Disabled ELSE NoteFetched(row, m)
+
 StepOf(action, n, row, input) ==
   CASE action = "Init" -> Step_Init(n, row, input)
+    [] action = "HandleMetadataUpdate_Aside" ->
+         Step_HandleMetadataUpdate_Aside(n, row, input)
+    [] action = "HandleHeartbeatResponse_Unmoved" ->
+         Step_HandleHeartbeatResponse_Unmoved(n, row, input)
+    [] action = "HandleReplicaFetchResponse_Unused" ->
+         Step_HandleReplicaFetchResponse_Unused(n, row, input)
     [] action = "HandleMetadataUpdate" -> Step_HandleMetadataUpdate(n, row, input)
     [] action = "HandleSendRegistration" -> Step_HandleSendRegistration(n, row, input)
     [] action = "HandleRegisterBrokerResponse" ->

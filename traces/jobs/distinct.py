@@ -34,7 +34,7 @@ from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
 from traces.jobs.partition_canonical import PartitionCanonicaliser
-from traces.jobs.protocols import SPECS, AnyConstants, decode_step_constants
+from traces.jobs.protocols import SPECS, AnyConstants, constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
@@ -173,43 +173,65 @@ def examine(tables: PartTables, files: PartFiles, specs: Path = SPECS) -> pa.Tab
     return classes.slim()
 
 
-class _Namer:
-    """Canonical forms and keys under one set of constants, remembered by the recorded step.
-
-    It lives as long as the worker, since the parts of a campaign have most steps in common.
+class _Judge:
+    """Canonical forms and keys under one set of constants, by what steps are judged on: many
+    recorded steps, of runs with several constants, have that in common.
     """
 
-    def __init__(self, constants: AnyConstants, text: str, specs: Path) -> None:
-        self._text = text.encode()
-        self._relevance = Relevance(constants, specs)
+    def __init__(self, constants: AnyConstants) -> None:
+        self.text = constants_text(constants)
+        self._encoded_text = self.text.encode()
         self._canonicaliser: Canonicaliser | PartitionCanonicaliser
         if isinstance(constants, Constants):
             self._canonicaliser = Canonicaliser(constants)
         else:
             self._canonicaliser = PartitionCanonicaliser(constants)
-        self._known: dict[bytes, tuple[bytes, CanonicalStep]] = {}
-        self._judged: dict[Step, tuple[bytes, CanonicalStep]] = {}
-        """The same by what a step is judged on: many recorded steps have that in common."""
+        self._named: dict[Step, _Named] = {}
 
-    def name(self, recorded: bytes, step: Callable[[], Step]) -> tuple[bytes, CanonicalStep]:
+    def name(self, step: Step) -> _Named:
+        known = self._named.get(step)
+        if known is None:
+            if len(self._named) >= MEMO_LIMIT:
+                self._named.clear()
+            form = self._canonicaliser.canonical(step)
+            known = _Named(form.digest(self._encoded_text), form, self.text)
+            self._named[step] = known
+        return known
+
+
+class _Named(NamedTuple):
+    """A class: its key, its form, and the constants under which it is judged."""
+
+    key: bytes
+    form: CanonicalStep
+    constants: str
+
+
+class _Namer:
+    """The classes of steps that were recorded under one set of constants.
+
+    It lives as long as the worker, since the parts of a campaign have most steps in common.
+    """
+
+    def __init__(self, constants: AnyConstants, specs: Path) -> None:
+        self._relevance = Relevance(constants, specs)
+        self._known: dict[bytes, _Named] = {}
+
+    def name(self, recorded: bytes, step: Callable[[], Step]) -> _Named:
         known = self._known.get(recorded)
         if known is None:
             if len(self._known) >= MEMO_LIMIT:
                 self._known.clear()
-            known = self._known[recorded] = self._named(self._relevance.of(step()))
-        return known
-
-    def _named(self, step: Step) -> tuple[bytes, CanonicalStep]:
-        known = self._judged.get(step)
-        if known is None:
-            if len(self._judged) >= MEMO_LIMIT:
-                self._judged.clear()
-            form = self._canonicaliser.canonical(step)
-            known = self._judged[step] = (form.digest(self._text), form)
+            judged = self._relevance.judged(step())
+            judge = _judges.get(judged.constants)
+            if judge is None:
+                judge = _judges[judged.constants] = _Judge(judged.constants)
+            known = self._known[recorded] = judge.name(judged.step)
         return known
 
 
 _namers: dict[tuple[str, Path], _Namer] = {}
+_judges: dict[AnyConstants, _Judge] = {}
 
 
 class _Class:
@@ -254,18 +276,19 @@ class Classes:
         text = part.constants_texts[code]
         namer = _namers.get((text, self._specs))
         if namer is None:
-            namer = _Namer(decode_step_constants(text), text, self._specs)
+            namer = _Namer(decode_step_constants(text), self._specs)
             _namers[text, self._specs] = namer
         if step == FIRST_ROW:
             recorded = _hash(text, INIT, node, part.row_names[row])
-            key, form = namer.name(recorded, lambda: part.first_step(node, row))
+            named = namer.name(recorded, lambda: part.first_step(node, row))
         else:
             recorded = _recorded_name(part, step)
-            key, form = namer.name(recorded, lambda: part.step(step))
-        self._keys.append((step, node, row, text, recorded, key))
-        if key not in self._classes:
-            self._classes[key] = _Class(text, form)
-        return self._classes[key]
+            named = namer.name(recorded, lambda: part.step(step))
+        self._keys.append((step, node, row, text, recorded, named.key))
+        known = self._classes.get(named.key)
+        if known is None:
+            known = self._classes[named.key] = _Class(named.constants, named.form)
+        return known
 
     def slim(self) -> pa.Table:
         part, classes = self._part, self._classes.values()

@@ -46,6 +46,7 @@ from traces.jobs.protocols import (
     kind_of,
     kind_of_frame,
 )
+from traces.jobs.relevance import action_of
 from traces.schema import PartEntry, read_part
 
 CHUNK: Final = 50_000
@@ -225,7 +226,7 @@ def _enter(judgement: Judgement, bench: Bench, block: pa.Table, report: StepRepo
         judgement.verdicts[number] = _CODES[verdict.verdict]
         if verdict.verdict != "accepted":
             judgement.reasons[number] = verdict.reason
-            judgement.kinds[number] = (bench, action)
+            judgement.kinds[number] = (bench, action_of(action))
     judged = block.drop_columns(["number"])
     for name in ("verdict", "reason"):
         column = pa.array([getattr(verdict, name) for verdict in report.verdicts])

@@ -61,7 +61,9 @@ EPOCH: Final = frozenset({"broker_epoch", "previous_epoch", "clean_shutdown"})
 METADATA_OFFSET: Final = frozenset({"metadata_offset"})
 """Likewise `offset` of an image and of a metadata update."""
 
-SHIFTED: Final = frozenset({"HandleMetadataUpdate", "HandleSendHeartbeat"})
+SHIFTED: Final = frozenset(
+    {"HandleMetadataUpdate", "HandleMetadataUpdate_Aside", "HandleSendHeartbeat"}
+)
 """Of the others, most do not mention the image's offset; those that make rows from nothing begin
 with the first offset that there is."""
 

@@ -14,12 +14,21 @@ way, by mentioning the first row, is judged on all fields. A record within a row
 metadata) is treated alike where it was left as it was, and where the definitions mention it only on
 the way to fields of its own: then it is nowhere read or replaced as a whole.
 
+Likewise for constants: what no definition mentions may have any value, so the step is judged under
+the value in CONSTANTS, together with steps of runs that had other ones. The nodes stay.
+
+Some handlers do little in most cases and much in a few. The frame has an action of its own for such
+a case (`HandleHeartbeatResponse_Unmoved`), which the handler is built from, and which is disabled
+in every other case. So it is the specification that says in which case a step is: a step that is
+put into a wrong one here (CASES) is refused, however good it is.
+
 Two definitions of one name cannot be told apart here; TLA+ has none in modules that extend each
 other. The tests judge recorded steps and damaged ones in both forms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,11 +36,59 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from reference.core.partition_messages import (
+    HeartbeatResponse,
+    MetadataUpdate,
+    PartitionRecord,
+    ReplicaFetchResponse,
+)
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
 from traces.jobs.abstraction import spec_names
 from traces.jobs.canonical import Step
 from traces.jobs.protocols import AnyConstants, kind_of
+
+CONSTANTS: Final[dict[str, tuple[str, Any]]] = {
+    "elr_enabled": ("ElrEnabled", True),
+    "unclean_election": ("UncleanElection", False),
+}
+"""By field: its name in the spec, and the value under which steps are judged to which it does not
+matter. Brokers mention neither, and their controller both. Other constants stay: a set of constants
+of its own costs a TLC of its own."""
+
+
+class Case(NamedTuple):
+    """A case of a handler that the frame knows as an action of its own."""
+
+    label: str
+    input: type
+    """Another input has no such case: TLC refuses the step, whatever it is judged on."""
+    holds: Callable[[Any, Any], bool]
+    """Of the row before and the input, never of the outcome."""
+
+
+def _leaves_partition(row: Any, input: Any) -> bool:
+    touched = any(isinstance(record, PartitionRecord) for record in input.records)
+    return row.status == "Starting" or not touched
+
+
+def _moves_nobody(row: Any, input: Any) -> bool:
+    stops = row.status == "ShuttingDown" and input.should_shut_down
+    return not stops and not (row.status == "Starting" and input.is_caught_up)
+
+
+def _leaves_log(row: Any, input: Any) -> bool:
+    awaited = input.request in row.fetching
+    return not awaited or input.error not in ("NONE", "OFFSET_OUT_OF_RANGE")
+
+
+CASES: Final[dict[tuple[str, str], Case]] = {
+    ("StepPartition", "HandleMetadataUpdate"): Case("Aside", MetadataUpdate, _leaves_partition),
+    ("StepPartition", "HandleHeartbeatResponse"): Case("Unmoved", HeartbeatResponse, _moves_nobody),
+    ("StepPartition", "HandleReplicaFetchResponse"): Case(
+        "Unused", ReplicaFetchResponse, _leaves_log
+    ),
+}
 
 FIRST_ROWS: Final = frozenset({"InitialRow", "InitialController"})
 """Operators that make a row from nothing."""
@@ -43,13 +100,17 @@ def _modules(frame: str, specs: Path) -> dict[str, ModuleSource]:
 
 
 @lru_cache(maxsize=1024)
-def mentions_of(frame: str, action: str, specs: Path) -> Mentions | None:
-    """What matters to an action; None if all fields may.
+def mentions_of(frame: str, action: str, specs: Path) -> Mentions:
+    """What the definition of an action in a frame mentions.
 
     Raises ToolError: the frame has no such action.
     """
-    found = mentions(f"Step_{action}", _modules(frame, specs))
-    return None if found.operators & FIRST_ROWS else found
+    return mentions(f"Step_{action}", _modules(frame, specs))
+
+
+def action_of(label: str) -> str:
+    """The action that was recorded, of the one that is judged."""
+    return label.partition("_")[0]
 
 
 class _Plan(NamedTuple):
@@ -60,6 +121,13 @@ class _Plan(NamedTuple):
     within: tuple[tuple[str, _Plan], ...]
 
 
+class Judged(NamedTuple):
+    """A step as it is judged, and the constants under which it is."""
+
+    step: Step
+    constants: AnyConstants
+
+
 class Relevance:
     """Takes from steps what does not matter, under one set of constants and for one spec."""
 
@@ -67,21 +135,39 @@ class Relevance:
         self._constants = constants
         self._specs = specs
         self._names = spec_names(constants)
-        self._plans: dict[tuple[str, str], _Plan | None] = {}
+        self._plans: dict[tuple[str, str], tuple[_Plan | None, AnyConstants]] = {}
 
     def of(self, step: Step) -> Step:
         """The step as it is judged."""
+        return self.judged(step).step
+
+    def judged(self, step: Step) -> Judged:
         kind = kind_of(self._constants, step.node)
-        key = (kind.frame, step.action)
-        if key not in self._plans:
-            found = mentions_of(*key, self._specs)
-            initial = kind.initial(self._constants)
-            self._plans[key] = None if found is None else self._plan(initial, found)
-        plan = self._plans[key]
-        if plan is None:
-            return step
-        before, after = _reduced(step.before, step.after, plan)
-        return step._replace(before=before, after=after)
+        label = step.action
+        case = CASES.get((kind.frame, label))
+        if case is not None and isinstance(step.input, case.input):
+            label = f"{label}_{case.label}" if case.holds(step.before, step.input) else label
+        known = self._plans.get((kind.frame, label))
+        if known is None:
+            found = mentions_of(kind.frame, label, self._specs)
+            # An operator that makes a row from nothing sets fields that it does not mention.
+            makes = found.operators & FIRST_ROWS
+            plan = None if makes else self._plan(kind.initial(self._constants), found)
+            known = plan, self._relevant_constants(found)
+            self._plans[kind.frame, label] = known
+        plan, constants = known
+        before, after = step.before, step.after
+        if plan is not None:
+            before, after = _reduced(before, after, plan)
+        return Judged(step._replace(action=label, before=before, after=after), constants)
+
+    def _relevant_constants(self, mentioned: Mentions) -> AnyConstants:
+        free = {
+            field: value
+            for field, (name, value) in CONSTANTS.items()
+            if field in self._constants.__struct_fields__ and name not in mentioned.constants
+        }
+        return replace(self._constants, **free)
 
     def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
         unmentioned, within = [], []

@@ -17,13 +17,14 @@ from tla_utils import CheckOptions, check_steps
 from tla_utils.errors import ToolError
 from tla_utils.mentions import mentions
 from tla_utils.overrides import read_module, read_modules
-from traces.jobs.abstraction import Abstraction
+from traces.jobs.abstraction import Abstraction, cfg_constants
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.judge import as_columns, step_frame
 from traces.jobs.partition_canonical import PartitionCanonicaliser, rename_step
 from traces.jobs.protocols import SPECS, kind_of
-from traces.jobs.relevance import Relevance, mentions_of
+from traces.jobs.relevance import CASES, FIRST_ROWS, Relevance, mentions_of
+from traces.jobs.relevance import CONSTANTS as FREE_CONSTANTS
 
 CONSTANTS = PartitionConstants((0, 1, 2), 2)
 OPTIONS = {
@@ -62,16 +63,16 @@ def damaged(steps: list[Step]) -> list[Step]:
     return found
 
 
-def verdicts(steps: list[Step]) -> list[str]:
+def verdicts(steps: list[Step], constants: PartitionConstants = CONSTANTS) -> list[str]:
     """What TLC says of each."""
-    form = Abstraction(CONSTANTS)
+    form = Abstraction(constants)
     answers = [""] * len(steps)
     for frame in ("StepPartition", "StepPartitionController"):
         mine = [at for at, s in enumerate(steps) if kind_of(CONSTANTS, s.node).frame == frame]
         if not mine:
             continue
         columns = [as_columns(form, steps[at]) for at in mine]
-        report = check_steps(step_frame(CONSTANTS, SPECS, frame), columns, CheckOptions(parallel=1))
+        report = check_steps(step_frame(constants, SPECS, frame), columns, CheckOptions(parallel=1))
         for at, verdict in zip(mine, report.verdicts, strict=True):
             answers[at] = verdict.verdict
     return answers
@@ -87,6 +88,39 @@ def test_tlc_says_the_same_of_both_forms(steps: list[Step]) -> None:
     assert whole == parts
     assert set(whole[: len(steps)]) == {"accepted"}
     assert set(whole[len(steps) :]) == {"rejected"}
+
+
+@pytest.mark.tlc
+def test_a_step_in_a_wrong_case_is_refused(steps: list[Step]) -> None:
+    relevance = Relevance(CONSTANTS, SPECS)
+    wrong = []
+    for (_, action), case in CASES.items():
+        others = [s for s in steps if s.action == action and not case.holds(s.before, s.input)]
+        label = f"{action}_{case.label}"
+        assert label in {relevance.of(step).action for step in steps}
+        wrong += [step._replace(action=label) for step in others]
+    assert len({step.action for step in wrong}) == len(CASES)
+    assert set(verdicts(wrong)) == {"rejected"}
+
+
+@pytest.mark.tlc
+def test_constants_that_are_not_mentioned_change_no_verdict(steps: list[Step]) -> None:
+    other = replace(CONSTANTS, elr_enabled=False, unclean_election=True)
+    relevance = Relevance(other, SPECS)
+    listed = [*steps[::2], *damaged(steps[::2])]
+    free = [s for s in listed if relevance.judged(s).constants == CONSTANTS]
+    assert {s.action for s in free} > {"HandleReplicaFetchRequest", "HandleBrokerCrash"}
+    told = verdicts(free)
+    assert set(told) == {"accepted", "rejected"}
+    assert told == verdicts(free, other)
+
+
+def test_constants_that_are_mentioned_stay(steps: list[Step]) -> None:
+    other = replace(CONSTANTS, elr_enabled=False)
+    heartbeat = next(s for s in steps if s.action == "HandleHeartbeatRequest")
+    assert Relevance(other, SPECS).judged(heartbeat).constants == other
+    for name, _ in FREE_CONSTANTS.values():
+        assert name in cfg_constants(other)
 
 
 @pytest.mark.tlc
@@ -142,9 +176,9 @@ def test_what_a_heartbeat_does_not_mention_is_set_back(steps: list[Step]) -> Non
 
 
 def test_handlers_that_make_rows_from_nothing_are_judged_on_all_fields() -> None:
-    assert mentions_of("StepPartition", "HandleBrokerCrash", SPECS) is None
+    assert FIRST_ROWS & mentions_of("StepPartition", "HandleBrokerCrash", SPECS).operators
     found = mentions_of("StepPartition", "HandleSendHeartbeat", SPECS)
-    assert found is not None
+    assert not FIRST_ROWS & found.operators
     assert "brokerEpoch" in found.fields and "log" not in found.fields
     with pytest.raises(ToolError, match="no module defines Step_HandleNothing"):
         mentions_of("StepPartition", "HandleNothing", SPECS)
