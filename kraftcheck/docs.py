@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kraftcheck.zoo import matrix
+from kraftcheck.zoo import mutants as zoo_mutants
 from reference.bugs.catalog import CATALOG
 from reference.bugs.partition_catalog import PARTITION_CATALOG
 from reference.core.promises import (
@@ -211,10 +212,17 @@ def bug_matrix_page() -> str:
     return matrix.html(matrix.matrix())
 
 
+def mutants() -> str:
+    """The specs' mutants, and what TLC says of them."""
+    manifest = read_manifest(ROOT / "specs" / "models.toml")
+    return zoo_mutants.markdown(manifest, zoo_mutants.load())
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "foreign": foreign,
     "models": models,
+    "mutants": mutants,
     "bugs": bugs,
     "bug_matrix": bug_matrix,
     "partition_bugs": partition_bugs,
