@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from kraftcheck.exits import BadInput
@@ -26,19 +29,42 @@ def model_named(name: str) -> Model:
     if not colon:
         known = ", ".join(models.MODELS)
         raise BadInput(f"no model {name!r}; there are {known}, and your own as module:Class")
-    try:
-        found = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise BadInput(f"no model {name!r}: {error}") from None
+    with _modules_here():
+        try:
+            found = getattr(importlib.import_module(module), attribute)()
+        except Exception as error:
+            # Whatever it is: it was raised by code that is not ours.
+            raise BadInput(f"no model {name!r}: {_one_line(error)}") from None
     if not isinstance(found, Model):
         raise BadInput(f"{name} is no Model (traces/checkers/models.py)")
     return found
 
 
+@contextmanager
+def _modules_here() -> Iterator[None]:
+    """Modules of the working directory can be imported, which is not so in a console script."""
+    before = sys.path[:]
+    sys.path.insert(0, os.getcwd())
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def judge_objects(history: History, facts: dict[str, Any], options: Options) -> Judged:
     if options.level not in (None, LINEARIZABLE):
         raise BadInput(f"level {options.level} is of partition logs; of a {facts['model']} only")
-    verdicts = check(history, model_named(facts["model"]), Limits(seconds=options.budget))
+    model = model_named(facts["model"])
+    try:
+        verdicts = check(history, model, Limits(seconds=options.budget))
+    except Exception as error:
+        if type(model).__module__ == models.__name__:
+            raise
+        raise BadInput(f"the model {facts['model']} failed: {_one_line(error)}") from error
     return _combined(history, facts, verdicts)
 
 

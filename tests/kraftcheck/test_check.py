@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,49 @@ def test_bad_usage_is_one_line(
     result = check(*arguments)
     assert result.exit_code == 3 and complaint in result.stderr
     assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+
+
+OWN_MODEL = """
+from traces.checkers.models import Model, answer
+
+class Toggle(Model):
+    name = "toggle"
+    verbs = ("flip", "read")
+
+    def initial(self):
+        return False
+
+    def step(self, state, operation):
+        return not state if operation.f == "flip" else answer(state, operation)
+
+class Broken(Toggle):
+    def step(self, state, operation):
+        raise KeyError("sold\\nout")
+"""
+"""Those of traces/checkers/models.py, as a user has them beside the histories."""
+
+FLIPPED = """\
+{:process 0, :type :invoke, :f :flip, :value nil}
+{:process 0, :type :ok, :f :flip, :value nil}
+{:process 1, :type :invoke, :f :read, :value nil}
+{:process 1, :type :ok, :f :read, :value true}
+"""
+
+
+def test_a_model_of_ones_own_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = FLIPPED.replace("true", "false")
+    monkeypatch.chdir(write(tmp_path, right=FLIPPED, wrong=wrong, **{"own_model.py": OWN_MODEL}))
+    path = sys.path[:]
+    result = check("right", "wrong", "--model", "own_model:Toggle")
+    assert result.exit_code == 1, result.stderr
+    verdicts = [line.split()[0] for line in result.stdout.splitlines()[:2]]
+    assert verdicts == ["holds", "violated"]
+    broken = check("right", "--model", "own_model:Broken")
+    assert (broken.exit_code, broken.stdout) == (3, "")
+    assert broken.stderr.startswith("kraftcheck: right: the model own_model:Broken failed: KeyErr")
+    assert broken.stderr.count("\n") == 1 and sys.path == path
 
 
 def test_a_verb_of_another_model_is_bad_input(tmp_path: Path) -> None:

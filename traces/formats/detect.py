@@ -72,12 +72,21 @@ def detect(path: Path) -> str:
             raise Unrecognised(str(path), 0, what)
     claims = [name for name, claims in _CLAIMS.items() if claims(head)]
     if not claims:
-        known = ", ".join(FORMATS)
-        raise Unrecognised(str(path), 0, f"in none of the formats {known}")
+        raise Unrecognised(str(path), *_first_line(head))
     if len(claims) > 1:
         found = " or ".join(claims)
         raise HistoryError(str(path), 0, f"could be {found}: say which with --format")
     return claims[0] if claims[0] != "edn" else _dialect(head)
+
+
+def _first_line(head: bytes) -> tuple[int, str]:
+    """Where a file begins that is in no format, and how."""
+    reason = f"in none of the formats {', '.join(FORMATS)}"
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            return number, f"{reason}; it begins with {shown(line.strip(), 30)}"
+    return 0, reason
 
 
 def _log_claims(head: bytes) -> bool:

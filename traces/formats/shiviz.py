@@ -19,11 +19,14 @@ from typing import Any, Final
 import msgspec
 
 from traces.formats import trace
+from traces.formats.text import edn_text
 from traces.history import History, Operation
 
 NAME: Final = "shiviz"
 PARSER: Final = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
 """What ShiViz asks for: paste it as the log parsing expression."""
+CONTROLLER: Final = -2
+"""The number of a partition's controller in its trace (reference/core/partition_messages.py)."""
 
 
 def write(history: History) -> Iterator[str]:
@@ -60,7 +63,7 @@ def write_run(directory: Path, run: int) -> Iterator[str]:
     clocks: dict[str, dict[str, int]] = {}
     sent: dict[int, dict[str, int]] = {}
     for step in trace.steps(directory, run):
-        host = f"node-{step.node}"
+        host = _host(step)
         clock = clocks.setdefault(host, {})
         number, consumed = step.input
         for other, time in sent.get(number, {}).items():
@@ -69,9 +72,18 @@ def write_run(directory: Path, run: int) -> Iterator[str]:
         for message, _ in step.sent:
             sent[message] = dict(clock)
         text = f"{step.time / 1e6:.6f} s {step.action}{_fields(consumed)}"
-        role = f"{step.row.get('role')} in epoch {step.row.get('epoch')}"
-        line = _one_line(f"{text}; {role}; sends {len(step.sent)}")
+        role = step.row.get("role")
+        epoch = step.row.get("epoch", step.row.get("leader_epoch"))
+        state = f"; {role} in epoch {epoch}" if role is not None else ""
+        line = _one_line(f"{text}{state}; sends {len(step.sent)}")
         yield f"{host} {msgspec.json.encode(clock).decode()}\n{line}\n"
+
+
+def _host(step: trace.Step) -> str:
+    """A node that keeps the quorum's log, in a cluster, is none of those that keep partitions."""
+    if step.node == CONTROLLER:
+        return "controller"
+    return f"controller-{step.node}" if step.component == trace.QUORUM else f"node-{step.node}"
 
 
 def _fields(consumed: dict[str, Any]) -> str:
@@ -94,9 +106,9 @@ def _firsts(history: History) -> Iterator[Operation]:
 
 def described(operation: Operation, *, answered: bool) -> str:
     """An operation on one line: what was asked, or with `answered` what was told."""
-    asked = "" if operation.argument is None else f" {operation.argument!r}"
+    asked = "" if operation.argument is None else f" {edn_text(operation.argument)}"
     text = f"{operation.f}{f' {operation.key}' if operation.key else ''}{asked}"
     if answered:
         told = operation.error if operation.error is not None else operation.result
-        text += f" -> {operation.outcome}" + ("" if told is None else f" {told!r}")
+        text += f" -> {operation.outcome}" + ("" if told is None else f" {edn_text(told)}")
     return _one_line(text)

@@ -54,8 +54,10 @@ def test_line_ends_and_blank_lines_do_not_matter(name: str, tmp_path: Path) -> N
     ],
 )
 def test_what_is_no_history_is_told(text: str, tmp_path: Path) -> None:
-    with pytest.raises(detect.Unrecognised, match="in none of the formats jepsen, "):
-        detect.read(write(tmp_path, text))
+    with pytest.raises(detect.Unrecognised, match="in none of the formats jepsen, ") as told:
+        detect.read(write(tmp_path, f"\n{text}"))
+    begin = text.splitlines()[0]
+    assert told.value.line == 2 and told.value.reason.endswith(f"begins with {begin}")
 
 
 @pytest.mark.parametrize(
@@ -287,6 +289,27 @@ def test_shiviz_of_a_run_is_in_causal_order(run: int) -> None:
     assert len(lines) == 2 * sum(seen.values()) and foreign > 10
 
 
+def test_shiviz_hosts_of_a_cluster_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node 1 of the quorum, node 1 of a partition, and its controller hear nothing of each other
+    but by messages.
+    """
+
+    def step(node: int, component: int, action: str) -> trace.Step:
+        row = {"role": "Leader", "epoch": 4} if component == trace.QUORUM else {}
+        return trace.Step(7, node, action, {}, row, (1, {"type": "Tick"}), (), component)
+
+    steps = [step(1, trace.QUORUM, "A"), step(1, 1, "B"), step(shiviz.CONTROLLER, 1, "C")]
+    monkeypatch.setattr(trace, "steps", lambda directory, run: iter(steps))
+    assert "".join(shiviz.write_run(GOLDEN, 0)).splitlines()[2:] == [
+        'controller-1 {"controller-1":1}',
+        "0.000007 s A; Leader in epoch 4; sends 0",
+        'node-1 {"node-1":1}',
+        "0.000007 s B; sends 0",
+        'controller {"controller":1}',
+        "0.000007 s C; sends 0",
+    ]
+
+
 def test_shiviz_clocks_are_what_clients_can_know(tmp_path: Path) -> None:
     lines = "".join(shiviz.write(detect.read(write(tmp_path, texts.REGISTER)))).splitlines()
     assert lines[:2] == [shiviz.PARSER, ""]
@@ -300,7 +323,7 @@ def test_shiviz_clocks_are_what_clients_can_know(tmp_path: Path) -> None:
         'process-1 {"process-1":2}',
         "read -> ok 1",
         'process-0 {"process-0":3,"process-1":2}',
-        "cas (1, 2)",
+        "cas [1 2]",
         'process-0 {"process-0":4,"process-1":2}',
-        "cas (1, 2) -> fail '[:code 100]'",
+        'cas [1 2] -> fail "[:code 100]"',
     ]
