@@ -11,10 +11,7 @@ latest of all.
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import re
-from collections.abc import Callable
 
 from reference.bugs.catalog import CATALOG, rules_for
 from reference.core.invariants import INVARIANTS, check_step, history_init
@@ -43,7 +40,7 @@ from reference.core.messages import (
 )
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants, Row, initial_row
-from tests.scenarios.transcript import ScriptError
+from tests.scenarios.scripting import Commands, WrongArgument
 from tests.scenarios.words import log_words, message_words, move_words, row_words, step_words
 
 KINDS: dict[str, type[Message]] = {
@@ -59,10 +56,6 @@ KINDS: dict[str, type[Message]] = {
 """The names of messages in scripts."""
 
 
-class WrongArgument(Exception):
-    """What a command was given makes no sense; whoever reads the script adds file and line."""
-
-
 class Sent:
     """A message in the network."""
 
@@ -73,12 +66,11 @@ class Sent:
         self.dropped = False
 
 
-class Script:
+class Script(Commands):
     """The quorum of one transcript. Each public method with a docstring is a command."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._out: list[str] = []
+        super().__init__(name)
         self._set_up(Constants((1, 2, 3), 2), None)
 
     def _set_up(self, constants: Constants, bug: str | None) -> None:
@@ -87,25 +79,6 @@ class Script:
         self._rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
         self._network: list[Sent] = []
         self._history = history_init(constants)
-
-    def __call__(self, command: str, line: int) -> list[str]:
-        """Executes one command and returns all that it printed."""
-        word, *given = command.split()
-        self._out = []
-        try:
-            _call(word, self._command(word), given)
-        except WrongArgument as wrong:
-            raise ScriptError(f"{self._name}:{line}: {wrong}") from None
-        return self._out or ["nothing happens"]
-
-    def _command(self, word: str) -> Callable[..., None]:
-        known = commands()
-        if word not in known:
-            near = difflib.get_close_matches(word, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
-            raise WrongArgument(f"unknown command {word!r}; {hint}")
-        function: Callable[..., None] = getattr(self, known[word])
-        return function
 
     # --- Steps
 
@@ -286,39 +259,3 @@ class Script:
         for answer in self._network[sent:]:
             if isinstance(answer.message, FetchResponse) and answer.message.destination == node:
                 self._deliver(answer)
-
-
-def commands() -> dict[str, str]:
-    """From the commands, as scripts write them, to the methods."""
-    return {
-        name.replace("_", "-"): name
-        for name, member in vars(Script).items()
-        if not name.startswith("_") and callable(member)
-    }
-
-
-def _call(word: str, function: Callable[..., None], given: list[str]) -> None:
-    """Calls a command with the words of a script, each made what the signature says."""
-    wanted = inspect.signature(function, eval_str=True).parameters
-    positional = [p for p in wanted.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    options = {p.name.replace("_", "-"): p for p in wanted.values() if p.kind is p.KEYWORD_ONLY}
-    values = [each for each in given if "=" not in each]
-    usage = " ".join(
-        [word, *(p.name.upper() for p in positional), *(f"[{name}=...]" for name in options)]
-    )
-    if len(values) != len(positional):
-        raise WrongArgument(f"{word!r} takes {len(positional)} arguments: {usage}")
-    named = {}
-    for name, _, value in (each.partition("=") for each in given if "=" in each):
-        if name not in options:
-            raise WrongArgument(f"{word!r} has no option {name!r}: {usage}")
-        named[options[name].name] = _value(options[name], value)
-    function(*(_value(p, v) for p, v in zip(positional, values, strict=True)), **named)
-
-
-def _value(parameter: inspect.Parameter, word: str) -> int | str:
-    if parameter.annotation is not int:
-        return word
-    if not re.fullmatch(r"[0-9]+", word):
-        raise WrongArgument(f"{parameter.name} is a number, not {word!r}")
-    return int(word)
