@@ -17,10 +17,11 @@
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
+(* Given by a frame such as ChainQuorum, in the cfg.                        *)
 CONSTANTS
-  StepOf(_, _, _, _),       \* the frame's: the outcomes of an action
-  MayTake(_, _),            \* whether a node with this row receives this input
-  Hidden(_, _, _, _, _)     \* the values that a hidden field of an input may have
+  OutcomesOf(_, _, _, _),   \* StepOf: the outcomes of an action
+  Receives(_, _),           \* MayTake: whether a node with this row receives this input
+  Guesses(_, _, _, _, _)    \* Hidden: the values that a hidden field of an input may have
 
 (* Whether a value is what was logged of it.                                *)
 Fits(value, logged) ==
@@ -45,14 +46,14 @@ RECURSIVE Filled(_, _, _, _, _)
 Filled(n, row, input, open, after) ==
   IF open = <<>> THEN {input}
   ELSE UNION {Filled(n, row, [input EXCEPT ![Head(open)] = value], Tail(open), after) :
-                value \in Hidden(n, row, input, after, Head(open))}
+                value \in Guesses(n, row, input, after, Head(open))}
 
 (* <<input, outcome>> for whatever the spec allows, whether it fits or not. *)
 Possible(n, row, line) ==
   UNION {LET choice == line.inputs[i] IN
-         UNION {{<<input, outcome>> : outcome \in StepOf(choice.action, n, row, input)} :
+         UNION {{<<input, outcome>> : outcome \in OutcomesOf(choice.action, n, row, input)} :
                   input \in {filled \in Filled(n, row, choice.input, choice.open, line.after) :
-                               MayTake(row, filled)}} :
+                               Receives(row, filled)}} :
            i \in DOMAIN line.inputs}
 
 (* The rows in which the node may be after this line.                       *)

@@ -67,7 +67,7 @@ class Search:
         initial += "IN {SC_outcome.row : SC_outcome \\in SC_outcomes}"
         parts = [
             f"---- MODULE {MODULE} ----",
-            f"EXTENDS Integers, Sequences, FiniteSets, TLC, {self.frame.module}",
+            f"EXTENDS Integers, Sequences, FiniteSets, TLC, PartialSteps, {self.frame.module}",
             self.frame.definitions,
             f"SC_Logged ==\n  {render(Record(dict(self.logged)))}",
             self.batch.definitions(self.batch.rows),
@@ -93,6 +93,7 @@ class Search:
         """One run of TLC with this definition of SC_Told."""
         cfg = (
             f"{self.frame.constants.rstrip()}\n  Logged <- SC_Logged\n"
+            "  OutcomesOf <- StepOf\n  Receives <- MayTake\n  Guesses <- Hidden\n"
             f"INIT SC_Init\nNEXT SC_Next\nINVARIANT {INVARIANT}\n"
         )
         result = start_tlc(

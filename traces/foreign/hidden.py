@@ -21,9 +21,8 @@ from traces.foreign.provenance import Senders
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from traces.jobs.protocols import NodeKind
 
-# Filled first what the sets of others depend on, a request last.
-_FIRST: Final = ("source", "epoch")
-_LAST: Final = ("request",)
+# What the sets of others depend on is filled before them: see the frames.
+_ORDER: Final = ("source", "request", "epoch", "error", "diverging")
 
 # Fields whose numbers are compared with each other: a hidden one may have been any that was logged.
 _EPOCHS: Final = frozenset({"epoch", "lastEpoch", "lastFetchedEpoch", "leaderEpoch"})
@@ -101,9 +100,7 @@ def _choice(kind: NodeKind, node: int, known: Fields) -> Record:
 
 
 def _place(name: str) -> int:
-    if name in _LAST:
-        return len(_FIRST) + 1
-    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 
 def _open_of(choice: Record) -> Iterable[str]:
