@@ -102,10 +102,22 @@ class System:
         sent = self.rows[b]["sent"]
         return z3.If(self.begun, least(sent, self.cap), sent)
 
+    def past(self, b: int) -> z3.BoolRef:
+        """Whether b has left the watched epoch behind."""
+        row = self.rows[b]
+        starts = z3.And(row["status"] == STARTING, row["broker_epoch"] >= 0)
+        return z3.And(
+            z3.Implies(row["role"] != NONE, row["leader_epoch"] > WATCHED),
+            z3.Implies(starts, z3.Select(self.epoch_at, row["floor"]) > WATCHED),
+        )
+
+    def caught_up(self, b: int) -> z3.BoolRef:
+        """Whether b has what a later leader began with."""
+        return z3.And(self.begun, self.rows[b]["match"] >= self.cap, self.past(b))
+
     def holds(self, b: int) -> z3.BoolRef:
         """Why b does not endanger what is committed."""
-        caught_up = z3.And(self.begun, self.rows[b]["match"] >= self.cap)
-        return z3.Or(self.rows[b]["old"], caught_up)
+        return z3.Or(self.rows[b]["old"], self.caught_up(b))
 
     def is_stopper(self, b: int) -> z3.BoolRef:
         return z3.And(self.begun, self.stopper == b)
@@ -373,13 +385,7 @@ def _shares(s: System, v: int) -> z3.BoolRef:
 
 def _stops(s: System, v: int) -> z3.BoolRef:
     """The stopper asks the watched leader no more."""
-    row = s.rows[v]
-    later = z3.Select(s.epoch_at, row["floor"]) > WATCHED
-    moved = z3.And(
-        z3.Implies(row["role"] != NONE, row["leader_epoch"] > WATCHED),
-        z3.Implies(_registered(s, v), later),
-        s.stopper_life <= row["life"],
-    )
+    moved = z3.And(s.past(v), s.stopper_life <= s.rows[v]["life"])
     return z3.Implies(s.is_stopper(v), moved)
 
 
@@ -458,7 +464,7 @@ def _later_leader(s: System, v: int) -> z3.BoolRef:
         if b == v:
             continue
         other = s.rows[b]
-        safe = z3.Implies(other["intact"], other["match"] >= s.cap)
+        safe = z3.Implies(other["intact"], s.caught_up(b))
         end, epoch = row[f"remote.end.{b}"], row[f"remote.epoch.{b}"]
         member = row[f"member.epoch.{b}"]
         said += [
@@ -664,7 +670,7 @@ def fetch_part(s: System, m: Fetch) -> z3.BoolRef:
             z3.And(watched, s.is_stopper(m.source), m.broker_epoch >= s.stopper_life),
             m.offset <= s.cap,
         ),
-        z3.Implies(far, row["match"] >= reached),
+        z3.Implies(far, z3.And(row["match"] >= reached, s.past(m.source))),
     )
 
 
@@ -695,7 +701,7 @@ def alter_part(s: System, m: Alter, source: int) -> z3.BoolRef:
         )
         later = z3.Implies(
             z3.And(m.leader_epoch > WATCHED, epoch >= other["life"], other["intact"]),
-            z3.And(s.begun, other["match"] >= s.cap),
+            s.caught_up(b),
         )
         vouched = z3.Or(m.leader_epoch < WATCHED, z3.And(epoch >= 0, watched, later))
         members.append(z3.Implies(m.member[b], z3.Or(c[f"isr.{b}"], vouched)))
