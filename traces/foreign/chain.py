@@ -29,7 +29,8 @@ from typing import Final
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
 from traces.foreign.chainmodule import Line, Search, run_search
-from traces.foreign.hidden import DOMAINS, inputs_of, logged_values
+from traces.foreign.domains import DOMAINS
+from traces.foreign.hidden import inputs_of, logged_values
 from traces.foreign.narrate import narrate
 from traces.foreign.provenance import Senders, not_asked, provenanced
 from traces.foreign.reading import ForeignStep, ForeignTrace
