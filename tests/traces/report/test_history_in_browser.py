@@ -29,6 +29,8 @@ from traces.report.history import render
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
 WIDTHS = (1200, 420)
+PAPER = 718
+"""The width of A4 between the margins that browsers leave, in CSS pixels."""
 TIMEOUT_S = 120
 
 pytestmark = [
@@ -43,7 +45,10 @@ addEventListener("load", () => {
     const box = element.getBoundingClientRect();
     return box.right <= innerWidth + 1 && box.left >= -1;
   };
-  const scrolled = (element) => element.closest(".scroll") !== null;
+  const scrolled = (element) => {
+    const around = element.closest(".scroll");
+    return around !== null && getComputedStyle(around).overflowX === "auto";
+  };
   const outside = [...document.body.querySelectorAll("*")].filter(
     (element) => element.getClientRects().length && !within(element) && !scrolled(element));
   const words = [...document.querySelectorAll("g.bar")].filter((bar) => {
@@ -114,6 +119,12 @@ def pages() -> dict[str, str]:
     return made
 
 
+def printed(text: str) -> str:
+    """The page as it is laid out on paper."""
+    assert text.count("@media print") == 1
+    return text.replace("@media print", "@media all")
+
+
 def _logs(sizes: dict[int, int]) -> dict[int, Any]:
     return {processes: log_history(processes, size) for processes, size in sizes.items()}
 
@@ -143,15 +154,16 @@ def run(folder: Path, text: str, *options: str) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], dict[str, Any]]:
     frames = []
-    for name, text in pages().items():
+    made = [(name, text, width) for name, text in pages().items() for width in WIDTHS]
+    made += [(name, printed(text), PAPER) for name, text in pages().items()]
+    for name, text, width in made:
         # The policy would rightly refuse the script that measures.
         text = re.sub(r"<meta http-equiv=.*?>", "", text, flags=re.S)
-        for width in WIDTHS:
-            marked = text.replace('<html lang="en">', f'<html data-name="{name}@{width}">')
-            marked = marked.replace("</body>", MEASURE + "</body>")
-            frames.append(
-                f'<iframe width="{width}" height="800" srcdoc="{html.escape(marked)}"></iframe>'
-            )
+        marked = text.replace('<html lang="en">', f'<html data-name="{name}@{width}">')
+        marked = marked.replace("</body>", MEASURE + "</body>")
+        frames.append(
+            f'<iframe width="{width}" height="800" srcdoc="{html.escape(marked)}"></iframe>'
+        )
     around = AROUND.replace("EXPECTED", str(len(frames))).replace("FRAMES", "".join(frames))
     folder = tmp_path_factory.mktemp("browser")
     document, console = run(folder, around)
@@ -167,7 +179,7 @@ def _key(name: str) -> tuple[str, int]:
     return title, int(width)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", (*WIDTHS, PAPER))
 @pytest.mark.parametrize("name", ["1 processes", "30 processes", "300 processes", "divergent"])
 def test_nothing_stands_outside_the_page(
     name: str, width: int, measured: dict[tuple[str, int], dict[str, Any]]
