@@ -92,8 +92,10 @@ def wanted_of(
     wanted = asked.oracles or expected(entry)
     if not asked.only_stored or is_control(entry):
         return wanted
-    known = stored.get(entry.id, {})
-    return tuple(oracle for oracle in wanted if oracle == "tlc" or oracle in known)
+    known: set[str] = set(stored.get(entry.id, {}))
+    if "tlc" in wanted and oracles.models_of(read_manifest(SPECS / "models.toml"), entry.id):
+        known.add("tlc")
+    return tuple(oracle for oracle in wanted if oracle in known)
 
 
 def detect(
