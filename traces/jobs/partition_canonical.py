@@ -21,6 +21,7 @@ the key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import permutations, product
 from math import factorial, prod
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -29,12 +30,28 @@ import msgspec
 from msgspec.structs import replace
 
 from reference.core.partition_log import CORRUPT, GONE
-from reference.core.partition_messages import CONTROLLER, BrokerState, Member, MetadataUpdate
+from reference.core.partition_messages import (
+    CONTROLLER,
+    AlterPartitionRequest,
+    BrokerRecord,
+    BrokerState,
+    HeartbeatRequest,
+    Member,
+    MetadataUpdate,
+    Partition,
+    PartitionRecord,
+    RegisterBrokerRequest,
+    ReplicaFetchRequest,
+)
 from reference.core.partition_types import (
     INITIAL_OFFSET,
     UNDEFINED,
+    Contact,
     Image,
     PartitionConstants,
+    Pending,
+    Registration,
+    Remote,
 )
 from tla_utils.errors import ToolError
 from traces.jobs.canonical import MEMO_LIMIT, UNNUMBERED, CanonicalStep, Step
@@ -93,27 +110,39 @@ class Renumbering(NamedTuple):
 UNCHANGED: Final = Renumbering()
 
 
+VALUELESS: Final = frozenset(
+    {Image, Partition, BrokerState, Member, Remote, Pending, Registration, Contact}
+    | {BrokerRecord, PartitionRecord, RegisterBrokerRequest, HeartbeatRequest}
+    | {AlterPartitionRequest, ReplicaFetchRequest}
+)
+"""Types that hold no client values, nor anything that does: what becomes of such a struct does not
+depend on the values of its step, so it is remembered."""
+
+
 class _Renaming:
-    """One bijection of the brokers, one of the values, one of broker epochs, and a shift."""
+    """One bijection of the brokers, one of the values, one of broker epochs, and a shift.
+
+    `number`, the one of the values, is another one for each step.
+    """
 
     def __init__(
         self,
         brokers: tuple[int, ...],
         names: Names,
-        number: Callable[[int], int],
         renumbering: Renumbering = UNCHANGED,
     ) -> None:
+        self.number: Callable[[int], int] = int
         self._epochs = {epoch: at for at, epoch in enumerate(renumbering.epochs)}
         self._shift = renumbering.shift
         self._name = dict(zip(brokers, names, strict=True))
         self._order = sorted(range(len(brokers)), key=lambda at: names[at])
-        self._number = number
+        self._known: dict[Any, Any] = {}
 
     def node(self, node: int) -> int:
         return self._name.get(node, node)
 
     def value(self, value: int) -> int:
-        return value if value in FIXED else self._number(value)
+        return value if value in FIXED else self.number(value)
 
     def epoch(self, epoch: int) -> int:
         return self._epochs.get(epoch, epoch)
@@ -123,6 +152,14 @@ class _Renaming:
 
     def item(self, item: Any) -> Any:
         """A struct with all that it contains."""
+        if type(item) not in VALUELESS:
+            return self._renamed(item)
+        known = self._known.get(item)
+        if known is None:
+            known = self._known[item] = self._renamed(item)
+        return known
+
+    def _renamed(self, item: Any) -> Any:
         changed = {}
         for name, renaming in _plan(type(item)):
             old = getattr(item, name)
@@ -203,7 +240,24 @@ def facts_of(item: Any) -> Facts:
     return Facts(own, frozenset(epochs), tuple(offsets))
 
 
+@lru_cache(maxsize=MEMO_LIMIT)
+def _facts_of_valueless(item: Any) -> Facts:
+    epochs: set[int] = set()
+    offsets: list[int] = []
+    _collect_within(item, [], epochs, offsets)
+    return Facts((), frozenset(epochs), tuple(offsets))
+
+
 def _collect(item: Any, values: list[int], epochs: set[int], offsets: list[int]) -> None:
+    if type(item) in VALUELESS:
+        found = _facts_of_valueless(item)
+        epochs |= found.epochs
+        offsets += found.offsets
+    else:
+        _collect_within(item, values, epochs, offsets)
+
+
+def _collect_within(item: Any, values: list[int], epochs: set[int], offsets: list[int]) -> None:
     for name, renaming in _plan(type(item)):
         content = getattr(item, name)
         if renaming is _Renaming.epoch:
@@ -230,7 +284,8 @@ def rename_step(
 ) -> Step:
     """The whole step under one bijection of brokers, one of values, and a renumbering."""
     names = tuple([nodes[b] for b in constants.brokers])
-    renaming = _Renaming(constants.brokers, names, number, renumbering)
+    renaming = _Renaming(constants.brokers, names, renumbering)
+    renaming.number = number
     return Step(
         action=step.action,
         node=renaming.node(step.node),
@@ -271,6 +326,7 @@ class PartitionCanonicaliser:
         self._brokers = constants.brokers
         self._encoded: dict[tuple[Any, Names, tuple[int, ...], Renumbering], bytes] = {}
         self._facts: dict[Any, Facts] = {}
+        self._renamings: dict[tuple[Names, Renumbering], _Renaming] = {}
 
     def canonical(self, step: Step) -> CanonicalStep:
         """The representative of the step's class.
@@ -280,6 +336,7 @@ class PartitionCanonicaliser:
         if len(self._encoded) > MEMO_LIMIT:
             self._encoded.clear()
             self._facts.clear()
+            self._renamings.clear()
         numbers, renumbering = self._numbered(step)
         try:
             forms = [
@@ -340,9 +397,11 @@ class PartitionCanonicaliser:
         key = (item, names, own, renumbering)
         known = self._encoded.get(key)
         if known is None:
-            renaming = _Renaming(
-                self._brokers, names, lambda value: numbers.get(value, UNNUMBERED), renumbering
-            )
+            renaming = self._renamings.get((names, renumbering))
+            if renaming is None:
+                renaming = _Renaming(self._brokers, names, renumbering)
+                self._renamings[names, renumbering] = renaming
+            renaming.number = lambda value: numbers.get(value, UNNUMBERED)
             known = self._encoded[key] = _encode(renaming.item(item))
         return known
 

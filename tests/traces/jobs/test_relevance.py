@@ -21,7 +21,14 @@ from traces.jobs.abstraction import Abstraction, cfg_constants
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.judge import as_columns, step_frame
-from traces.jobs.partition_canonical import PartitionCanonicaliser, rename_step
+from traces.jobs.partition_canonical import (
+    IN_ORDER,
+    RECORDS,
+    VALUELESS,
+    VALUES,
+    PartitionCanonicaliser,
+    rename_step,
+)
 from traces.jobs.protocols import SPECS, kind_of
 from traces.jobs.relevance import CASES, FIRST_ROWS, Relevance, mentions_of
 from traces.jobs.relevance import CONSTANTS as FREE_CONSTANTS
@@ -210,3 +217,10 @@ def test_an_instance_is_refused(tmp_path: Path) -> None:
     (tmp_path / "With.tla").write_text(text)
     with pytest.raises(ToolError, match="the module With has an INSTANCE"):
         mentions("A", read_modules(["With"], [tmp_path]))
+
+
+def test_what_is_remembered_of_renamed_structs_is_without_values() -> None:
+    """No type in VALUELESS has a field of values, or one of a type that is not in VALUELESS."""
+    for each in VALUELESS:
+        fields = set(each.__struct_fields__)
+        assert not fields & (RECORDS | VALUES | IN_ORDER | {"request"}), each
