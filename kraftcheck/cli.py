@@ -313,18 +313,44 @@ def convert(**options: Any) -> int:
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--run", "number", type=int, required=True, help="The run, by its number.")
+@click.argument("path", metavar="PATH", type=FOLDER)
+@click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
 @shown
-def replay(folder: Path, number: int, screen: Screen) -> int:
-    """Tell a recorded run step by step, one line for each, with a legend.
+def replay(path: Path, number: int | None, screen: Screen) -> int:
+    """Tell a run step by step, one line for each, with a legend.
+
+    PATH is the folder of a campaign, or a schedule that `shrink` wrote.
 
     \b
     Example: kraftcheck replay runs/Z01 --run 7
+    Example: kraftcheck replay runs/Z01/run-7.schedule
     """
+    if path.is_file():
+        from kraftcheck import shrinking
+
+        return shrinking.replay(path, screen)
+    if number is None:
+        raise click.UsageError("of a campaign, which run? --run NUMBER")
     from kraftcheck import replaying as work
 
-    return work.replay(folder, number, screen)
+    return work.replay(path, number, screen)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--run", "number", type=int, required=True, help="A failing run, by its number.")
+@click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
+@click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
+@shown
+def shrink(folder: Path, number: int, screen: Screen, **options: Any) -> int:
+    """Make a failing run small, and keep it as a schedule.
+
+    \b
+    Example: kraftcheck shrink runs/Z01 --run 7
+    """
+    from kraftcheck import shrinking as work
+
+    return work.shrink(folder, number, screen=screen, **options)
 
 
 @cli.command()

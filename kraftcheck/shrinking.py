@@ -1,0 +1,129 @@
+"""`shrink`: a failing run of a campaign made small, and kept as a schedule; `replay` of a schedule.
+
+A run that an invariant stops, or that makes no progress, is shrunk over its choices
+(reference/sim/shrink.py). The schedule is a file that says all about the run
+(reference/sim/schedules.py), whoever replays it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.replaying import as_json, part_of
+from kraftcheck.screen import Screen
+from reference.core.invariants import INVARIANTS
+from reference.core.partition_invariants import PARTITION_INVARIANTS
+from reference.sim.choices import RecordingChooser, SeededChooser, run_seed
+from reference.sim.narrate import narrate
+from reference.sim.run import Run, simulate_run
+from reference.sim.schedules import Schedule, read, write
+from reference.sim.shrink import Shrunk, failure_of, replayed
+from reference.sim.shrink import shrink as shrink_schedule
+from traces.schema import read_manifest
+
+SENTENCES = {
+    **{each.name: each.sentence for each in INVARIANTS},
+    **{each.name: each.sentence for each in PARTITION_INVARIANTS},
+}
+
+
+def shrink(folder: Path, number: int, *, out: Path | None, attempts: int, screen: Screen) -> int:
+    """Raises BadInput: no such run, or one that violates nothing."""
+    manifest = read_manifest(folder)
+    part_of(manifest, number, folder)
+    campaign = manifest.campaign
+    options = dict(campaign.options)
+    recording = RecordingChooser(SeededChooser(run_seed(campaign.seed, number)))
+    run = simulate_run(
+        campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=recording
+    )
+    schedule = Schedule(
+        scenario=campaign.scenario,
+        bug=campaign.bug,
+        violates=failure_of(run.result),
+        options=options,
+        choices=tuple(recording.choices),
+    )
+    try:
+        with screen.progress("shrinking", attempts) as meter:
+            found = shrink_schedule(schedule, attempts, lambda done, _: meter.update(done))
+    except ValueError as error:
+        raise BadInput(f"{folder}, run {number}: {error}") from None
+    path = out or folder / f"run-{number}.schedule"
+    try:
+        path.write_text(write(found.schedule), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    _show(found, run, path, screen)
+    return exits.VIOLATED
+
+
+def _show(found: Shrunk, before: Run, path: Path, screen: Screen) -> None:
+    violates = found.schedule.violates
+    facts = [("violates", violates)]
+    if violates in SENTENCES:
+        facts.append(("", SENTENCES[violates]))
+    facts += [("because", each.explanation) for each in found.run.result.violations[:1]]
+    made = sum(choice.value > 0 for choice in found.schedule.choices)
+    facts += [
+        ("steps", f"{len(before.steps):,}, now {len(found.run.steps):,}"),
+        ("choices", f"{made:,} that are not the simplest, after {found.attempts:,} attempts"),
+        ("schedule", str(path)),
+        ("next", f"kraftcheck replay {path}"),
+    ]
+    screen.facts(facts)
+    screen.document(
+        {
+            "violates": violates,
+            "steps_before": len(before.steps),
+            "steps": len(found.run.steps),
+            "choices": made,
+            "attempts": found.attempts,
+            "schedule": str(path),
+        }
+    )
+
+
+def replay(path: Path, screen: Screen) -> int:
+    """Tell the run of a schedule. Exit code 1 if it violates what the file says, 0 if the file says
+    nothing and neither does the run, 2 if they differ.
+
+    Raises BadInput: no schedule, or of a scenario, option or bug that there is not.
+    """
+    try:
+        schedule = read(path.read_text(encoding="utf-8"))
+        run, chooser = replayed(schedule)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+    found = failure_of(run.result)
+    for line in narrate(run):
+        screen.line(line)
+    notes = _misfits(chooser.missing, chooser.misfits)
+    for note in notes:
+        screen.line(f"!! {note}")
+    agrees = found == schedule.violates
+    if not agrees:
+        said, does = schedule.violates or "nothing", found or "nothing"
+        screen.line(
+            f"!! the schedule says that it violates {said}, and it violates {does}: another "
+            "version of the reference wrote it"
+        )
+    document: dict[str, Any] = as_json(run, None, {})
+    screen.document({**document, "violates": found, "as_said": agrees, "notes": notes})
+    if not agrees:
+        return exits.UNKNOWN
+    return exits.VIOLATED if found else exits.HOLDS
+
+
+def _misfits(missing: int, misfits: int) -> list[str]:
+    notes = []
+    if missing:
+        notes.append(f"{missing:,} choices are not in the schedule: the simplest was made")
+    if misfits:
+        notes.append(f"{misfits:,} choices were among more or fewer than the schedule says")
+    return notes
