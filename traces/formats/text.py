@@ -74,7 +74,7 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
 def shown(value: Any, length: int = 60) -> str:
     """A value for an error: its beginning, on one line, printable."""
     text = value if isinstance(value, str) else edn_text(value)
-    text = "".join(c if c.isprintable() else " " for c in text[: length + 1])
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: length + 1])
     return f"{text[:length]}…" if len(text) > length else text
 
 

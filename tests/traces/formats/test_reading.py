@@ -60,6 +60,11 @@ def test_what_is_no_history_is_told(text: str, tmp_path: Path) -> None:
     assert told.value.line == 2 and told.value.reason.endswith(f"begins with {begin}")
 
 
+def test_what_cannot_be_printed_is_told_as_an_escape(tmp_path: Path) -> None:
+    with pytest.raises(detect.Unrecognised, match=r"begins with \\x00\\x1b\[31mred$"):
+        detect.read(write(tmp_path, "\0\x1b[31mred\n"))
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [(b"PAR1abc", "Parquet"), (b"\x1f\x8b\0\0", "compressed"), (b"JEPSEN\0", "export history.edn")],
