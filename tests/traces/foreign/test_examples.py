@@ -1,0 +1,52 @@
+"""The worked examples: their verdicts, and that their programs still print these traces."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.exits import code_of
+from traces.foreign.batch import judge_batch
+from traces.foreign.chain import judge_chains
+from traces.foreign.reading import read_foreign
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "foreign"
+PROGRAMS = ("Voter", "Broker")
+VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
+VARIANTS["-bug-partial"] = ("--bug", "--partial")
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="the programs need a Java compiler")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_programs_print_what_is_recorded(program: str, tmp_path: Path) -> None:
+    built = ["javac", "-d", str(tmp_path), str(EXAMPLES / f"{program}.java")]
+    subprocess.run(built, check=True, timeout=120)
+    for variant, options in VARIANTS.items():
+        java = ["java", "-cp", str(tmp_path), program, *options]
+        ran = subprocess.run(java, check=True, capture_output=True, timeout=60)
+        assert ran.stdout == (EXAMPLES / f"{program.lower()}{variant}.jsonl").read_bytes()
+
+
+# The line and the words of the first rejection, or nothing.
+VERDICTS = {
+    "broker": None,
+    "broker-bug": (4, "after.highWatermark: recorded 1, spec allows {0}"),
+    "broker-partial": None,
+    "broker-bug-partial": (4, "after.highWatermark: recorded 1, spec allows {0}"),
+    "voter-partial": None,
+    "voter-bug-partial": (6, "sent{}.granted: recorded TRUE, spec allows {FALSE}"),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_planted_bugs_are_rejected_and_nothing_else(name: str) -> None:
+    trace = read_foreign(EXAMPLES / f"{name}.jsonl")
+    found = judge_batch(trace) if trace.full else judge_chains(trace)
+    expected = VERDICTS[name]
+    assert code_of(found.verdict) == (0 if expected is None else 1)
+    if expected is not None:
+        first = found.rejections[0]
+        assert (first.line, first.differences[0]) == expected
