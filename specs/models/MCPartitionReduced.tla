@@ -60,6 +60,8 @@ Symmetry == Permutations(Brokers)
 AnyChoice(candidates) == candidates
 AnyOtherChoice(partition, valid) == valid \ {partition.leader}
 NoBroker == -9
+(* For bugs that need no change of the ISR: nobody leaves it as too slow.   *)
+NobodyLags(row, r) == FALSE
 
 Initially == [b \in Brokers |-> [epoch |-> 0, fenced |-> FALSE, stopping |-> FALSE]]
 
