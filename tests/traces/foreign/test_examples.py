@@ -6,9 +6,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 
+from kraftcheck.cli import cli
 from kraftcheck.exits import code_of
+from tests.traces.foreign.lines import Line, write
 from traces.foreign.batch import judge_batch
 from traces.foreign.chain import judge_chains
 from traces.foreign.reading import read_foreign
@@ -50,3 +54,36 @@ def test_the_planted_bugs_are_rejected_and_nothing_else(name: str) -> None:
     if expected is not None:
         first = found.rejections[0]
         assert (first.line, first.differences[0]) == expected
+
+
+def lines_of(name: str) -> list[Line]:
+    text = (EXAMPLES / f"{name}.jsonl").read_bytes()
+    return [msgspec.json.decode(line) for line in text.splitlines()]
+
+
+def test_a_wrong_high_watermark_that_is_hidden_is_found_in_the_next_response(
+    tmp_path: Path,
+) -> None:
+    lines = lines_of("broker-bug-partial")
+    for line in lines[1:]:
+        del line["after"]["highWatermark"]
+    found = judge_chains(read_foreign(write(tmp_path / "broker.jsonl", lines)))
+    first = found.rejections[0]
+    said = "sent{}.highWatermark: recorded 1, spec allows {0}"
+    assert (first.line, first.differences) == (6, [said])
+
+
+def test_what_is_not_known_is_unknown_and_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    """Exit codes 2 and 3, by the command itself."""
+    lines = lines_of("broker-bug-partial")
+    lines[3]["input"].pop("client")
+    path = write(tmp_path / "broker.jsonl", lines[:4])
+    unknown = CliRunner().invoke(cli, ["conform", str(path)])
+    assert unknown.exit_code == 2
+    assert "line 4 hides client" in unknown.stdout
+    lines[3]["after"]["isr"] = [3]
+    write(path, lines)
+    refused = CliRunner().invoke(cli, ["conform", str(path)])
+    assert refused.exit_code == 3 and not refused.stdout
+    said = f"kraftcheck: {path}:4: after.isr[...]: 3 is none of the nodes 1, 2\n"
+    assert refused.stderr == said
