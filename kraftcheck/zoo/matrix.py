@@ -69,8 +69,29 @@ def matrix() -> Matrix:
             if oracle != "tlc"
         ]
         lines.append(_line(entry, cells, _overlaid(entry, manifest)))
-    said = f"{measured.generator}; {measured.machine}, {measured.date}" if measured.figures else ""
-    return Matrix(lines=lines, measured=said, counts=_counts(lines))
+    return Matrix(lines=lines, measured=_measured(measured), counts=_counts(lines))
+
+
+def _measured(measured: figures.Measured) -> str:
+    """How, where and when the campaigns ran, and how much of the whole they are."""
+    if not measured.figures:
+        return ""
+    wanted = {
+        (entry.id, oracle)
+        for entry in ALL
+        for oracle in expected(entry)
+        if oracle != "tlc" and not is_control(entry)
+    }
+    done = {
+        (bug, oracle)
+        for bug, found in measured.figures.items()
+        for oracle, figure in found.items()
+        if len(figure.runs) >= figures.CAMPAIGNS
+    }
+    whole = len(done & wanted)
+    partial = "partial, " if whole < len(wanted) else ""
+    about = f"{measured.generator}; {measured.machine}, {measured.date}"
+    return f"{about}; {partial}{whole} of {len(wanted)} pairs of bug and oracle are measured"
 
 
 def _overlaid(entry: Entry, manifest: Manifest) -> bool:
