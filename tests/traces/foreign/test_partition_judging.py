@@ -3,6 +3,7 @@ rejected at its line with the field, and what cannot be known is unknown."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
@@ -14,6 +15,7 @@ from traces.foreign.chain import judge_chains
 from traces.foreign.domains import DOMAINS
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict, Rejection
+from traces.jobs.protocols import SPECS
 
 LOGGED = ("role", "leaderEpoch", "highWatermark", "isr", "log", "partition")
 """What a running system would log of its rows."""
@@ -129,6 +131,20 @@ def test_a_right_step_is_accepted_whatever_one_field_of_its_input_is_hidden(
     doubted = {hidden[doubt.line - 2][0] for doubt in found.doubts}
     complete = DOMAINS["broker"].complete | DOMAINS["controller"].complete
     assert not [name for name in doubted if {name, name.split(".")[1]} & complete]
+
+
+def test_a_set_that_leaves_something_out_is_noticed(tmp_path: Path) -> None:
+    """The check above can fail: with fewer values to try, a right step is rejected."""
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("bugs", "models", "cover"))
+    frame = specs / "steps" / "ChainPartition.tla"
+    text = frame.read_text()
+    assert text.count("{row.image.offset}") == 1
+    frame.write_text(text.replace("{row.image.offset}", "{row.image.offset + 1}"))
+    line = next(line for name, line in one_hidden() if name == "MetadataUpdate.offset")
+    path = write(tmp_path / "walk.jsonl", [header(CONSTANTS, "partial", start="any"), line])
+    assert judge_chains(read_foreign(path)).verdict == "holds"
+    assert judge_chains(read_foreign(path), specs=specs).rejections
 
 
 def test_what_cannot_be_tried_is_unknown_and_not_rejected(tmp_path: Path) -> None:
