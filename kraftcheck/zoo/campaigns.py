@@ -176,7 +176,7 @@ def search(
     complete = True
     for entry in entries:
         for model in models_of(manifest, entry.id):
-            if counterexamples.path_of(manifest, model).exists():
+            if counterexamples.load(manifest, model) is not None:
                 continue
             try:
                 found = counterexamples.search(manifest, model, options, seconds)

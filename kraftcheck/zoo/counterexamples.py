@@ -52,14 +52,17 @@ def path_of(manifest: Manifest, model: Model) -> Path:
 
 
 def load(manifest: Manifest, model: Model) -> Counterexample | None:
-    """The stored counterexample of a model. Raises BadInput: its file is damaged."""
+    """The stored counterexample of a model; None, too, when it is another than the manifest states
+    by now. Raises BadInput: its file is damaged.
+    """
     path = path_of(manifest, model)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Counterexample)
+        found = msgspec.json.decode(path.read_bytes(), type=Counterexample)
     except FileNotFoundError:
         return None
     except msgspec.DecodeError as error:
         raise BadInput(f"{path} is damaged: {error}") from None
+    return found if (found.property, found.length) == (model.property, model.length) else None
 
 
 def search(

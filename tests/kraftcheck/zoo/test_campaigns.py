@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -112,9 +113,12 @@ bug = "Z06"
     path = tmp_path / "models.toml"
     path.write_text("\n".join(table.format(name) for name in ("one", "two", "three")))
     manifest = read_manifest(path)
+    known = counterexamples.Counterexample(
+        model="two", property="P", length=3, distinct=9, seconds=1.0, told=[], at=1, prefix={}
+    )
     stored = counterexamples.path_of(manifest, manifest.models["two"])
     stored.parent.mkdir(parents=True)
-    stored.write_text("{}")
+    stored.write_bytes(msgspec.json.encode(known))
 
     def no_time(_: Manifest, model: object, *rest: object) -> None:
         raise ToolError("no time")
