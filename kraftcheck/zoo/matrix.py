@@ -272,4 +272,5 @@ def _row(line: Line) -> str:
 
 def _text(said: str) -> str:
     """Text of a page, on lines that are not too long."""
-    return escape("\n".join(textwrap.wrap(said, WIDTH - len('<td class="expected"></td>'))))
+    room = WIDTH - len('<td class="expected"></td>')
+    return "\n".join(textwrap.wrap(escape(said), room))
