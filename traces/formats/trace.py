@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces import schema
+from traces.formats.text import shown
 from traces.history import (
     FAIL,
     INDETERMINATE,
@@ -42,6 +43,8 @@ DOWN: Final = ("HandleCrash", "HandleBrokerCrash")
 UP: Final = ("HandleRestart", "HandleBrokerRestart")
 QUORUM: Final = 0
 """The component of a cluster that is its quorum (traces/schema.py)."""
+REASON_MAX: Final = 400
+"""Characters of a reason that are told."""
 CONTROL: Final = 0
 """The value of a record that the log itself wrote."""
 
@@ -66,7 +69,8 @@ def tables(directory: Path) -> Iterator[pa.Table]:
 
 def _place(error: schema.TraceError) -> tuple[str, int, str]:
     path, colon, reason = str(error).partition(": ")
-    return (path, 0, reason) if colon else ("trace", 0, path)
+    # A damaged manifest is quoted in some reasons, and may hold any amount of anything.
+    return (path, 0, shown(reason, REASON_MAX)) if colon else ("trace", 0, shown(path, REASON_MAX))
 
 
 def scenario_of(directory: Path) -> str:
