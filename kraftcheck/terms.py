@@ -148,6 +148,7 @@ def in_words(configuration: Configuration) -> dict[str, str]:
         "reads": f"from {'any replica' if c.reads_from == 'any' else f'the {c.reads_from}'}",
         "consumers": c.consumers,
         "a process reads what it appends": "yes" if c.one_client else "no",
+        "a process asks for the end and reads": "yes" if c.asks_latest else "no",
         "min.insync.replicas": f"{c.min_insync_replicas} of {c.replication_factor}",
         "eligible leader replicas": "on" if c.elr else "off",
     }

@@ -84,6 +84,7 @@ def default_of(own: Configuration) -> Configuration:
         min_insync_replicas=min(2, own.replication_factor),
         reads_from=own.reads_from,
         one_client=own.one_client,
+        asks_latest=own.asks_latest,
     )
 
 

@@ -58,7 +58,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     idempotence: the producer's; off, its retries may append twice. retries: whether it retries at
     all. transactions: some producer of the partition is transactional. reads_from: the leader; one
     follower for each consumer (KIP-392); or any replica at each request. one_client: some process
-    both appends and reads, so that it can miss its own record.
+    both appends and reads, so that it can miss its own record. asks_latest: some process both asks
+    where the log ends and reads, so that it can miss what it was told of.
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -74,6 +75,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     reads_from: Literal["leader", "follower", "any"] = "leader"
     consumers: Literal["assign", "subscribe"] = "assign"
     one_client: bool = True
+    asks_latest: bool = False
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +256,16 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, e: _moved(e) and c.one_client,
         "until the new leader knows its high watermark, it does not show a client its own record",
         "P20, P21",
+        level=Level.DURABLE_PREFIX,
+        allows=_BACK,
+    ),
+    Row(
+        "moved-latest",
+        "the leader moved, and a process asks where the log ends and reads as well",
+        lambda c, e: _moved(e) and c.asks_latest,
+        "until the new leader knows its high watermark, a fetch finds less there than the old one "
+        "had named; ListOffsets says that it does not know, a fetch does not",
+        "P20, P21; KIP-207 covers ListOffsets only",
         level=Level.DURABLE_PREFIX,
         allows=_BACK,
     ),

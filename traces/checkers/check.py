@@ -74,18 +74,22 @@ def check_log(
 def configuration_in(history: History) -> Configuration:
     """The defaults, as far as the history itself does not say otherwise.
 
-    Whether consumers subscribe, and whether some process reads what it appends.
+    Whether consumers subscribe, whether some process reads what it appends, and whether some
+    process reads and asks where the log ends.
     """
-    appending, reading, subscribed = set(), set(), False
+    appending, reading, asking, subscribed = set(), set(), set(), False
     for each in history.operations:
         if each.f == "append":
             appending.add((each.process, each.key))
-        elif each.f in ("fetch", "latest"):
+        elif each.f == "fetch":
             reading.add((each.process, each.key))
+        elif each.f == "latest":
+            asking.add((each.process, each.key))
         subscribed = subscribed or each.f == "subscribe"
     return Configuration(
         consumers="subscribe" if subscribed else "assign",
-        one_client=not appending.isdisjoint(reading),
+        one_client=not appending.isdisjoint(reading | asking),
+        asks_latest=not asking.isdisjoint(reading),
     )
 
 

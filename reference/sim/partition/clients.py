@@ -333,6 +333,8 @@ class _Consuming:
             ConsumerConfig(client=client, from_follower=options.follower_reads)
         )
         self._process = clients.new_process()
+        self._asker = clients.new_process()
+        """Asks where the log ends: a fetch may know less of that than it does (promises.py)."""
         self._operation: Operation | None = None
         self._leader = (NOBODY, UNDEFINED)
         self._asked: ConsumerFetchRequest | ListOffsetsRequest | None = None
@@ -359,9 +361,9 @@ class _Consuming:
             request = self._consumer.poll(node, epoch)
         assert request is not None, "one thing at a time"
         self._asked = request
-        self._operation = clients.operation(
-            self._process, _op_of(request), request.destination, self._partition
-        )
+        op = _op_of(request)
+        process = self._asker if op == "latest" else self._process
+        self._operation = clients.operation(process, op, request.destination, self._partition)
         if isinstance(request, ConsumerFetchRequest):
             self._operation.offset = request.fetch_offset
         clients.send(self._partition, request)

@@ -33,6 +33,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "reads_from": ("leader", "follower", "any"),
     "consumers": ("assign", "subscribe"),
     "one_client": (True, False),
+    "asks_latest": (True, False),
 }
 CONFIGURATIONS = [
     Configuration(**dict(zip(CHOICES, chosen, strict=True)))
@@ -130,6 +131,12 @@ def test_without_trouble_the_defaults_promise_everything() -> None:
     [
         (LEADER, Envelope(leader_moves=1), Level.ORDERED_SEQUENTIAL),
         (Configuration(), Envelope(leader_moves=1), Level.DURABLE_PREFIX),
+        (
+            Configuration(one_client=False, asks_latest=True),
+            Envelope(leader_moves=1),
+            Level.DURABLE_PREFIX,
+        ),
+        (Configuration(one_client=False, asks_latest=True), NOTHING, Level.LINEARIZABLE),
         (LEADER, ANYTHING_CLEAN, Level.DURABLE_PREFIX),
         (Configuration(acks="1", one_client=False), NOTHING, Level.ORDERED_SEQUENTIAL),
         (Configuration(acks="1"), NOTHING, Level.DURABLE_PREFIX),
