@@ -5,7 +5,7 @@ and with the format to be found. A trace of ours is damaged in its manifest, or 
 with a manifest that fits the damage or does not. All must be read, or refused with a HistoryError
 of one line.
 
-    python -m benchmarks.fuzz [CASES] [SEED]     default 100000 (of each history) 1, some minutes
+    python -m benchmarks.fuzz [CASES] [SEED] [NAME ...]    default 100000 (of each history) 1, all
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,7 @@ from traces.schema import MANIFEST, Campaign
 CASES: Final = 100_000
 SECONDS_MAX: Final = 2.0
 MEGABYTES_MAX: Final = 200
+TRACE: Final = "trace"
 RUNS: Final = 2
 """Of the trace."""
 
@@ -56,18 +57,21 @@ class Ends:
         self.slowest = max(self.slowest, time.process_time() - begin)
 
 
-def main(cases: int = CASES, seed: int = 1) -> None:
+def main(cases: int = CASES, seed: int = 1, names: Sequence[str] = (*TEXTS, TRACE)) -> None:
     ends = Ends()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         folder = Path(name)
         asked = Campaign(scenario="quorum", seed=seed, runs=RUNS)
         simulate(folder / "trace", asked, backend=Pool())
         before = peak_memory()
-        for text in TEXTS:
-            damage_text(text, cases, random.Random(f"{text} {seed}"), folder / "history", ends)
-        damage_trace(cases, random.Random(f"trace {seed}"), folder / "trace", ends)
+        for each in names:
+            chance = random.Random(f"{each} {seed}")
+            if each == TRACE:
+                damage_trace(cases, chance, folder / "trace", ends)
+            else:
+                damage_text(each, cases, chance, folder / "history", ends)
     print(f"{'history':<12} {'read':>9} {'refused':>9}")
-    for each in (*TEXTS, "trace"):
+    for each in names:
         print(f"{each:<12} {ends.counts[each, 'read']:>9,} {ends.counts[each, 'refused']:>9,}")
     print(
         f"{cases:,} damaged histories of each, texts read twice; slowest {ends.slowest * 1e3:.0f} "
@@ -115,4 +119,5 @@ def read_trace(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    cases, seed, *chosen = [*sys.argv[1:], *(str(CASES), "1")[len(sys.argv[1:3]) :]]
+    main(int(cases), int(seed), chosen or (*TEXTS, TRACE))

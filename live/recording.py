@@ -158,6 +158,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "reads_from": "leader",
         "consumers": "assign",
         "one_client": False,
+        "asks_latest": False,
     }
 
 
