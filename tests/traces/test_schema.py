@@ -210,6 +210,16 @@ def test_another_schema_version_is_refused(tmp_path: Path, version: Any) -> None
     assert f"schema version {version}, this kraftcheck reads 3" in refusal(tmp_path)
 
 
+def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """The file is whole, and the manifest fits it."""
+    part = a_part()
+    runs = part.tables["runs"]
+    bad = pa.array([b"\x9d"] * len(runs), pa.binary()).view(pa.string())
+    runs = runs.set_column(runs.column_names.index("verdict"), runs.schema.field("verdict"), bad)
+    directory = written(tmp_path, part._replace(tables={**part.tables, "runs": runs}))
+    assert "truncated or corrupt Parquet file" in refusal(directory)
+
+
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
 def test_a_truncated_file_is_refused(tmp_path: Path, keep: int) -> None:
     path = a_file(written(tmp_path))
