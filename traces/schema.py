@@ -613,9 +613,9 @@ def read_table(directory: Path, entry: PartEntry, name: str) -> pa.Table:
     sha256 = hashlib.sha256(data).hexdigest()
     try:
         found = pq.read_table(pa.BufferReader(data))
-        # Reading checks neither texts, which must be UTF-8, nor the ends of lists.
+        # Reading checks neither texts and names, which must be UTF-8, nor the ends of lists.
         found.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         what = f"truncated or corrupt Parquet file of {len(data)} bytes"
         raise TraceError(f"{path}: {what}: {_one_line(error)}") from None
     if sha256 != expected.sha256:
