@@ -119,24 +119,24 @@ def detect(
         forget()
     by_tlc = [entry for entry in entries if "tlc" in (asked.oracles or expected(entry))]
     if by_tlc:
-        _by_tlc(by_tlc, options, asked.full, note)
+        _by_tlc(by_tlc, options, asked, note)
     return found
 
 
 # -- Models
 
 
-def _by_tlc(entries: Sequence[Entry], options: RunOptions, full: bool, note: Told) -> None:
+def _by_tlc(entries: Sequence[Entry], options: RunOptions, asked: Asked, note: Told) -> None:
     manifest = read_manifest(SPECS / "models.toml")
     expects = {entry.id: "tlc" in entry.detectors for entry in entries}
-    asked = set()
-    for bug, opinion in oracles.tlc(list(expects), manifest, options, full):
-        asked.add(bug)
+    answered = set()
+    for bug, opinion in oracles.tlc(list(expects), manifest, options, asked.full):
+        answered.add(bug)
         verdict = _verdict(opinion.verdict, expects[bug])
         if is_control(entry_of(bug)) and verdict == FOUND:
             verdict = APART
         note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion))
-    for bug in sorted(expects.keys() - asked):
+    for bug in [] if asked.only_stored else sorted(expects.keys() - answered):
         said = "no model is to show this bug"
         verdict = UNKNOWN if expects[bug] else CLEAN
         note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=said))
