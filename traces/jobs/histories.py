@@ -1,0 +1,175 @@
+"""What clients saw: of each log of each run the level that held, and each anomaly by its name.
+
+Two questions to table `runs`, answered by one look of the columnar checker at all runs of a part
+(traces/checkers): `VERDICTS` has a row for each log on which anything was asked, `ANOMALIES` one
+for each kind of anomaly that happened in it. A run of a cluster has a log for each partition.
+
+Law of this file: the rows of a run depend on that run alone, and not on the runs beside it; so a
+campaign may be cut into parts anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from reference.core.promises import Level, Promise
+from traces.checkers.assessment import Assessment, assess, name_of
+from traces.checkers.levels import staleness
+from traces.checkers.recorded import from_arrow, partitions
+from traces.jobs.promised import has_control_records, promises_of
+from traces.schema import TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+READS: Final = ("run", "options", "statistics", "history")
+"""The columns of table `runs` that are asked."""
+
+VERDICTS: Final = pa.schema(
+    [
+        ("run", pa.int64()),
+        ("partition", pa.int32()),
+        ("operations", pa.int64()),
+        ("promised", pa.string()),
+        ("held", pa.string()),
+        ("exact", pa.bool_()),
+        ("verdict", pa.string()),
+        ("reads", pa.int64()),
+        ("stale_reads", pa.int64()),
+        ("worst_lag", pa.int64()),
+        ("worst_missed", pa.int64()),
+    ]
+)
+"""A log of a run. promised: the level, or `nothing`. held: the strongest level that the history
+allows; exact: whether that is known to hold. reads: that could have missed a record; worst_lag: for
+how long (virtual us) the first record that the stalest read missed had been there; worst_missed:
+records."""
+
+ANOMALIES: Final = pa.schema(
+    [
+        ("run", pa.int64()),
+        ("partition", pa.int32()),
+        ("name", pa.string()),
+        ("count", pa.int64()),
+        ("forbidden", pa.bool_()),
+    ]
+)
+"""An anomaly that happened in a log of a run: Jepsen's name or ours, how often, and whether the
+run's promise excludes it."""
+
+
+class Judged(NamedTuple):
+    """verdicts, anomalies: tables as declared above, by run and partition."""
+
+    verdicts: pa.Table
+    anomalies: pa.Table
+
+
+def judge_histories(scenario: str, runs: pa.Table) -> Judged:
+    """Both answers for some rows of table `runs`. Raises TraceError: a history that is none."""
+    verdicts: list[dict[str, Any]] = []
+    anomalies: list[dict[str, Any]] = []
+    promises = promises_of(scenario, runs)
+    # Where one promise allows copies, the checker judges all logs beside it more loosely.
+    loose = np.array([not (p.exactly_once or p.nothing) for p in promises], dtype=np.bool_)
+    for number, histories in enumerate(partitions(runs["history"]) if promises else ()):
+        for mask in (loose, ~loose):
+            rows = np.flatnonzero(mask)
+            if not len(rows):
+                continue
+            own = [promises[row] for row in rows.tolist()]
+            found = _assessed(scenario, histories.filter(pa.array(mask)), own)
+            numbers = runs["run"].take(pa.array(rows)).to_pylist()
+            verdicts += _verdicts(found, numbers, number)
+            anomalies += _anomalies(found, numbers, number)
+    return Judged(
+        _table(verdicts, VERDICTS, ("run", "partition")),
+        _table(anomalies, ANOMALIES, ("run", "partition", "name")),
+    )
+
+
+def _assessed(scenario: str, histories: pa.ListArray, promises: list[Promise]) -> Assessment:
+    try:
+        return assess(from_arrow(histories), promises, gaps=has_control_records(scenario))
+    except ValueError as error:
+        raise TraceError(f"histories of scenario {scenario}: {error}") from None
+
+
+def _verdicts(found: Assessment, runs: list[int], partition: int) -> Iterator[dict[str, Any]]:
+    operations = found.found.batch.operations
+    stale = _stale(found)
+    for segment in np.flatnonzero(operations > 0).tolist():
+        yield {
+            "run": runs[segment],
+            "partition": partition,
+            "operations": int(operations[segment]),
+            "promised": found.promised(segment),
+            "held": name_of(Level(int(found.levels.held[segment]))),
+            "exact": bool(found.levels.exact[segment]),
+            "verdict": found.verdict(segment),
+            **{name: int(column[segment]) for name, column in stale.items()},
+        }
+
+
+def _stale(found: Assessment) -> dict[str, Any]:
+    """Per segment, how stale its reads were."""
+    rows = staleness(found.found)
+    segments = found.found.batch.segments
+    reads = np.bincount(rows.segment, minlength=segments)
+    missing = rows.missed > 0
+    lag, missed = np.zeros(segments, np.int64), np.zeros(segments, np.int64)
+    np.maximum.at(lag, rows.segment[missing], rows.lag[missing])
+    np.maximum.at(missed, rows.segment[missing], rows.missed[missing])
+    stale = np.bincount(rows.segment[missing], minlength=segments)
+    return {"reads": reads, "stale_reads": stale, "worst_lag": lag, "worst_missed": missed}
+
+
+def _anomalies(found: Assessment, runs: list[int], partition: int) -> Iterator[dict[str, Any]]:
+    for name in found.anomalies.names:
+        counts = found.anomalies.counts(name)
+        for segment in np.flatnonzero(counts > 0).tolist():
+            yield {
+                "run": runs[segment],
+                "partition": partition,
+                "name": name,
+                "count": int(counts[segment]),
+                "forbidden": bool(found.forbidden[name][segment]),
+            }
+
+
+def _table(rows: list[dict[str, Any]], schema: pa.Schema, order: tuple[str, ...]) -> pa.Table:
+    table = pa.Table.from_pylist(rows, schema=schema)
+    return table.sort_by([(name, "ascending") for name in order]).combine_chunks()
+
+
+# --- On Spark: from a frame of table `runs` to a frame of answers ---
+
+
+def history_verdicts(runs: DataFrame, scenario: str) -> DataFrame:
+    """VERDICTS of a frame with the columns READS of table `runs`."""
+    return _asked(runs, scenario, "verdicts", VERDICTS)
+
+
+def history_anomalies(runs: DataFrame, scenario: str) -> DataFrame:
+    """ANOMALIES of a frame with the columns READS of table `runs`."""
+    return _asked(runs, scenario, "anomalies", ANOMALIES)
+
+
+def _asked(runs: DataFrame, scenario: str, question: str, schema: pa.Schema) -> DataFrame:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    answer = partial(_answers, scenario, question)
+    return runs.select(*READS).mapInArrow(answer, from_arrow_schema(schema))
+
+
+def _answers(
+    scenario: str, question: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        judged = judge_histories(scenario, pa.Table.from_batches([batch]))
+        yield from getattr(judged, question).to_batches()
