@@ -78,7 +78,8 @@ RULES = {
     # Real clusters share nothing with what they are held against.
     "live.*": Rule(third_party=("msgspec", "confluent_kafka")),
     "experiments.*": Rule(
-        ours=("live", "reference.core", "traces"), third_party=("click", "msgspec", "numpy")
+        ours=("live", "reference.core", "reference.sim", "traces"),
+        third_party=("click", "msgspec", "numpy", "confluent_kafka"),
     ),
     "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces", "live"), third_party=(ANY,)),
     # Runs before anything is installed.
