@@ -21,7 +21,7 @@ import fcntl
 import hashlib
 import os
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from itertools import accumulate
@@ -480,6 +480,38 @@ def begin_trace(directory: Path, campaign: Campaign) -> Manifest:
     if msgspec.structs.replace(there, parts=()) != fresh:
         raise TraceError(f"{directory / MANIFEST}: holds another campaign; choose another folder")
     return there
+
+
+def extend_trace(directory: Path, runs: int) -> Manifest:
+    """Asks for so many runs in place of fewer; what is recorded stays.
+
+    Raises TraceError: there is no trace, it is damaged, or it has more runs already.
+    """
+    with _writing(directory), _locked(directory):
+        there = read_manifest(directory)
+        if runs < there.campaign.runs:
+            has = f"is a campaign of {there.campaign.runs} runs"
+            raise TraceError(f"{directory / MANIFEST}: {has}; it cannot be made {runs}")
+        campaign = msgspec.structs.replace(there.campaign, runs=runs)
+        longer = msgspec.structs.replace(there, campaign=campaign)
+        _replace_file(directory / MANIFEST, _manifest_bytes(longer))
+    return longer
+
+
+def drop_parts(directory: Path, stems: Collection[str]) -> None:
+    """Takes these parts out of the manifest, then their files: their runs are missing again.
+
+    Raises TraceError: there is no trace, or it is damaged.
+    """
+    with _writing(directory), _locked(directory):
+        there = read_manifest(directory)
+        kept = tuple(part for part in there.parts if part.stem not in stems)
+        fewer = msgspec.structs.replace(there, parts=kept)
+        _replace_file(directory / MANIFEST, _manifest_bytes(fewer))
+        for part in there.parts:
+            if part.stem in stems:
+                for name in part.tables:
+                    part_path(directory, part, name).unlink(missing_ok=True)
 
 
 def write_part(directory: Path, part: PartTables) -> PartEntry:

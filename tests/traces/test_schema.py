@@ -325,3 +325,25 @@ def test_lists_are_columns() -> None:
 def test_equal_tables_have_equal_digests() -> None:
     assert a_part().digests() == a_part().digests()
     assert a_part().digests()["runs"] != a_part(2).digests()["runs"]
+
+
+# -- More runs, and fewer parts
+
+
+def test_a_trace_is_extended_and_never_cut(tmp_path: Path) -> None:
+    written(tmp_path, a_part())
+    parts = schema.read_manifest(tmp_path).parts
+    longer = schema.extend_trace(tmp_path, 9)
+    assert longer.campaign.runs == 9 and longer.parts == parts
+    assert schema.read_manifest(tmp_path) == longer
+    with pytest.raises(TraceError, match="is a campaign of 9 runs; it cannot be made 8"):
+        schema.extend_trace(tmp_path, 8)
+
+
+def test_a_dropped_part_leaves_no_file(tmp_path: Path) -> None:
+    written(tmp_path, a_part(), a_part(2))
+    first, second = schema.read_manifest(tmp_path).parts
+    schema.drop_parts(tmp_path, [first.stem])
+    assert schema.read_manifest(tmp_path).parts == (second,)
+    assert not list(tmp_path.glob(f"{first.stem}.*"))
+    assert [part.first_run for part in schema.read_parts(tmp_path)] == [2]

@@ -129,17 +129,22 @@ def judge(
     options: CheckOptions,
     specs: Path = SPECS,
     progress: Callable[[int], None] | None = None,
+    keep: Callable[[Bench, pa.Table], None] | None = None,
 ) -> Judgement:
     """Judges every class of the merged table, and writes all with their verdicts to `into`.
 
-    progress is told how many classes have been judged. Raises ToolError as `check_steps` does, and
+    progress is told how many classes have been judged; keep is given each batch as it is, with the
+    columns JUDGED, before the next one is waited for. Raises ToolError as `check_steps` does, and
     when a class has no content in any part.
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
         for bench, block, report in _reports(blocks(files, merged, options.chunk), options, specs):
-            writer.write_table(_enter(judgement, bench, block, report))
+            judged = _enter(judgement, bench, block, report)
+            writer.write_table(judged)
+            if keep:
+                keep(bench, judged)
             done += len(block)
             if progress:
                 progress(done)
