@@ -89,14 +89,19 @@ class Setting:
 
 
 def produce(
-    setting: Setting, at: int, options: Mapping[str, Any], partition: int | None = None
+    setting: Setting,
+    at: int,
+    options: Mapping[str, Any],
+    partition: int | None = None,
+    shared: Producer | None = None,
 ) -> None:
     """A producer: one record, then the next when its fate is known.
 
-    partition: the only one it writes to; None: one after the other, from `at` on.
+    partition: the only one it writes to; None: one after the other, from `at` on. shared: the
+    connections that it has in common with others, until the library gives them up.
     """
     told: list[tuple[KafkaError | None, int | None]] = []
-    producer = _producer(setting, options)
+    producer = shared or connected(setting, options)
     process = setting.processes.next()
     for turn in count():
         if setting.done.wait(setting.pace):
@@ -128,10 +133,11 @@ def produce(
         if kind == "info":
             process = setting.processes.next()
         if error.fatal():
-            producer = _producer(setting, options)
+            producer = connected(setting, options)
 
 
-def _producer(setting: Setting, options: Mapping[str, Any]) -> Producer:
+def connected(setting: Setting, options: Mapping[str, Any]) -> Producer:
+    """The client library's producer, which connects to the cluster."""
     return Producer({**SILENT, "bootstrap.servers": setting.bootstrap, **options}, logger=MUTE)
 
 

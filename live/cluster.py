@@ -26,7 +26,7 @@ from live.islands import Islands
 
 STATE = "cluster.json"
 CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
-JAVA = ("java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 STARTED = "Kafka Server started"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"

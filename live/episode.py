@@ -3,7 +3,8 @@
 A *lane* is a topic with its configuration and clients; each of its partitions is a trial, with a
 producer of its own. All partitions are led by one broker, the victim. An episode warms up, does one
 fault to the victim and undoes it, waits until all replicas are in sync, and reads everything. One
-journal holds it all; keys tell partitions apart.
+journal holds it all; keys tell partitions apart. The producers of a lane share one client library's
+instance, so that many of them fit on a machine; each is a process of its own in the history.
 """
 
 from __future__ import annotations
@@ -21,8 +22,16 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from live import metadata
-from live.clients import SILENT, Counter, Setting, ask_offsets, consume, produce, read_all
+from live.clients import (
+    SILENT,
+    Counter,
+    Setting,
+    ask_offsets,
+    connected,
+    consume,
+    produce,
+    read_all,
+)
 from live.cluster import Cluster, ClusterError
 from live.faults import Fault, Nemesis
 from live.journal import Journal
@@ -48,15 +57,12 @@ class Lane(msgspec.Struct, frozen=True):
 
 class Episode(msgspec.Struct, frozen=True):
     """What came of it. final: processes that read each lane at the end, None where they did not
-    reach it. records: the metadata log from the cluster's beginning.
+    reach it.
     """
 
     lanes: tuple[Lane, ...]
-    victim: int
     fault: Fault | None
     final: tuple[int | None, ...]
-    records: tuple[metadata.Record, ...]
-    session_ms: int
 
 
 def run(
@@ -64,7 +70,7 @@ def run(
 ) -> Episode:
     """One episode; its topics are deleted afterwards. kind: of fault; None: nothing is done.
 
-    Raises ClusterError: the topics cannot be made, or the metadata log not be read.
+    Raises ClusterError: the topics cannot be made.
     """
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
     make(cluster, admin, lanes, victim)
@@ -79,14 +85,17 @@ def run(
         for lane in lanes:
             settle(admin, lane.topic, lane.partitions, SETTLE_S)
         final = [setting.processes.next() for setting in settings]
-        reached = [read_all(each, {}, process=at) for each, at in zip(settings, final, strict=True)]
-    records = metadata.dump(cluster)
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            reached = list(pool.map(_read, settings, final))
     for future in admin.delete_topics([lane.topic for lane in lanes]).values():
         with suppress(KafkaException):
             future.result(30)
     ends = tuple(at if fine else None for at, fine in zip(final, reached, strict=True))
-    number, fault = cluster.node(victim).number, next(iter(nemesis.faults), None)
-    return Episode(tuple(lanes), number, fault, ends, tuple(records), cluster.session_ms)
+    return Episode(tuple(lanes), next(iter(nemesis.faults), None), ends)
+
+
+def _read(setting: Setting, process: int) -> bool:
+    return read_all(setting, {}, process=process)
 
 
 def _work(
@@ -124,8 +133,10 @@ def _clients(lane: Lane, setting: Setting) -> list[Any]:
         "request.timeout.ms": TIMEOUT_MS // 3,
         **({} if lane.idempotent else {"retries": 0}),
     }
+    shared = connected(setting, options)
     producers = [
-        partial(produce, setting, at, options, partition=at) for at in range(lane.partitions)
+        partial(produce, setting, at, options, partition=at, shared=shared)
+        for at in range(lane.partitions)
     ]
     return [*producers, partial(consume, setting, 0, {}), partial(ask_offsets, setting, 0, {})]
 

@@ -1,0 +1,114 @@
+"""The page docs/predictions.md, from stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from experiments.prediction.observed import Observed
+from experiments.prediction.outcomes import CLASSES
+from experiments.prediction.situations import ACKS, ELECTIONS, FAULTS
+from experiments.prediction.store import Expected, Situation, share_names, situations
+
+HEAD = """\
+# What the reference predicts, and what Apache Kafka did
+
+Made by `python -m experiments.prediction page` from `experiments/prediction/results`; who changes
+one has to make the other again (`tests/live/test_predictions.py`).
+
+A **situation** is a fault of the broker that leads a partition, a way to elect, the producer's
+acks, and the client API through which one looks: {faults} x {elections} x {acks} x {apis}. For each
+the reference was run {runs} times in its simulator (`experiments/prediction/expected.py`: one such
+fault, its moment and length drawn), and it was noted which outcome classes clients saw. The same
+function names the outcome of a trial on a real cluster (`experiments/prediction/outcomes.py`). A
+class that Kafka shows is *allowed* if the reference showed it in that situation, the class of
+nothing wrong included.
+
+**{tried} situations were tried on Apache Kafka {versions}, each with at least {least} trials
+({trials} in all, in {episodes} episodes); {verdict}.**
+
+{machine}. A trial is one partition with a producer of its own; trials of one episode share the
+fault and its moment, so they are less independent than their number says. Three brokers and a
+controller in network namespaces, replication factor 3, {elr}, sessions of 4 s, replica lag of 3 s.
+{unread}
+
+"""
+
+AFTER_FAULTS = """
+Producers with acks=all are idempotent; the others send nothing twice. With acks=0 all that was
+sent counts as acknowledged, and the order of acknowledgements is not judged.
+
+## Classes
+
+A trial may show several at once, except the first of its API: nothing wrong.
+
+| API | class | meaning |
+|---|---|---|
+"""
+
+TABLE = """
+## The table
+
+*reference*: of its runs, how many showed a class. *Kafka*: of the trials; *moved*: trials whose
+leader was another for a while.
+
+"""
+
+
+def page(expected: Expected, episodes: Sequence[Observed]) -> str:
+    """The page. Raises ValueError: nothing was tried yet."""
+    found = situations(expected, episodes)
+    if not found:
+        raise ValueError("no episode was recorded yet")
+    lines = [_head(expected, episodes, found), "| fault | what is done |\n|---|---|\n"]
+    lines += [f"| {name} | {what} |\n" for name, what in FAULTS.items()]
+    lines.append(AFTER_FAULTS)
+    for api, classes in CLASSES.items():
+        lines += [f"| {api} | {name} | {meaning} |\n" for name, meaning in classes.items()]
+    lines.append(TABLE)
+    for fault, group in groupby(found, key=lambda each: each.setup.split(" / ")[0]):
+        lines.append(f"### {fault}\n\n")
+        lines.append("| election | acks | API | reference | Kafka | trials | moved |\n")
+        lines.append("|---|---|---|---|---|---|---|\n")
+        lines += [_row(each) for each in group]
+        lines.append("\n")
+    return "".join(lines).rstrip("\n") + "\n"
+
+
+def _head(expected: Expected, episodes: Sequence[Observed], found: Sequence[Situation]) -> str:
+    unread = sum(each.partitions - count for each in episodes for count in each.read.values())
+    wrong = [each for each in found if each.forbidden]
+    setups = {each.setup: each.trials for each in found}
+    return HEAD.format(
+        faults=len(FAULTS),
+        elections=len(ELECTIONS),
+        acks=len(ACKS),
+        apis=len(CLASSES),
+        runs=expected.runs,
+        tried=len(found),
+        versions=_all(each.kafka for each in episodes),
+        least=min(setups.values()),
+        trials=f"{sum(setups.values()):,}",
+        episodes=len(episodes),
+        verdict=f"**{len(wrong)} show what is NOT allowed**"
+        if wrong
+        else "every outcome is allowed",
+        machine=f"{_all(e.machine for e in episodes)}; {_all(e.date for e in episodes)}",
+        elr="ELR on" if all(each.elr for each in episodes) else "ELR off",
+        unread=f"{unread} further trials could not be read to the end and are not counted."
+        if unread
+        else "Every partition could be read to its end.",
+    )
+
+
+def _all(names: Iterable[str]) -> str:
+    return ", ".join(sorted(set(names)))
+
+
+def _row(each: Situation) -> str:
+    _, election, acks = each.setup.split(" / ")
+    seen = share_names(each.seen)
+    if each.forbidden:
+        seen += f" (**not allowed: {', '.join(each.forbidden)}**)"
+    cells = (election, acks, each.api, share_names(each.allowed), seen, each.trials, each.moved)
+    return f"| {' | '.join(str(cell) for cell in cells)} |\n"
