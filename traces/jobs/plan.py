@@ -1,0 +1,229 @@
+"""What a campaign is asked to do: its configurations, seed and runs, as `campaign.json` keeps it.
+
+A campaign has one configuration or several, which are simulated with the same seed and compared
+side by side. Each is a trace in a folder of its name. How runs are cut into ranges is decided once,
+so that a campaign that is extended is cut as one that was longer from the beginning.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from reference.sim.run import simulate_run
+from tla_utils.errors import ToolError
+from traces.jobs.ranges import reference_digest, replace_file
+from traces.schema import Campaign, TraceError, version
+
+PLAN: Final = "campaign.json"
+PLAN_VERSION: Final = 1
+NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
+"""A configuration's name is a folder's."""
+
+RANGE_RUNS: Final = 1000
+FEWEST_RANGES: Final = 16
+"""A range is so many runs at most, and a small campaign has so many ranges at least: enough for
+several processors, and little lost when one is killed."""
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One family of runs. options: those that are fixed; the others are drawn for each run."""
+
+    name: str
+    scenario: str
+    bug: str | None = None
+    options: dict[str, Any] = {}
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """runs: of each configuration. reported: how many of them the report speaks of, 0 before the
+    first one. recorded_with: sha256 of the reference that simulates."""
+
+    plan_version: int = PLAN_VERSION
+    kraftcheck_version: str
+    recorded_with: str
+    seed: int
+    runs: int
+    range_runs: int
+    reported: int = 0
+    configurations: tuple[Configuration, ...]
+
+    def campaign(self, configuration: Configuration) -> Campaign:
+        return Campaign(
+            scenario=configuration.scenario,
+            seed=self.seed,
+            runs=self.runs,
+            bug=configuration.bug,
+            options=configuration.options,
+        )
+
+
+def plan_of(configurations: tuple[Configuration, ...], runs: int, seed: int) -> Plan:
+    """Raises ToolError: no configuration; one that cannot be simulated."""
+    if not configurations:
+        raise ToolError("a campaign without a configuration is none")
+    for each in configurations:
+        _try(each, seed)
+    return Plan(
+        kraftcheck_version=version(),
+        recorded_with=reference_digest(),
+        seed=seed,
+        runs=runs,
+        range_runs=range_runs(runs),
+        configurations=configurations,
+    )
+
+
+def range_runs(runs: int) -> int:
+    return max(1, min(RANGE_RUNS, -(-runs // FEWEST_RANGES)))
+
+
+def _try(configuration: Configuration, seed: int) -> None:
+    """One run, so that a wrong option is said before anything is written."""
+    try:
+        simulate_run(
+            configuration.scenario,
+            seed,
+            0,
+            bug=configuration.bug,
+            options=configuration.options or None,
+        )
+    except ValueError as error:
+        raise ToolError(f"configuration {configuration.name}: {error}") from None
+
+
+# --- On disk ---
+
+
+def read_plan(directory: Path) -> Plan:
+    """Raises TraceError: no campaign was begun there, or it is damaged or of another version."""
+    path = directory / PLAN
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise TraceError(f"{path}: no such file: not a campaign") from None
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    try:
+        found = msgspec.json.decode(data).get("plan_version")
+        if found == PLAN_VERSION:
+            return msgspec.json.decode(data, type=Plan)
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError) as error:
+        raise TraceError(f"{path}: damaged: {error}") from None
+    raise TraceError(f"{path}: plan version {found}, this kraftcheck reads {PLAN_VERSION}")
+
+
+def write_plan(directory: Path, plan: Plan) -> None:
+    """Raises TraceError: it cannot be written."""
+    data = msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        replace_file(directory / PLAN, data)
+    except OSError as error:
+        raise TraceError(f"{error.filename or directory}: {error.strerror}") from None
+
+
+def begin(directory: Path, plan: Plan) -> Plan:
+    """The plan as it stands in the folder, which is begun with it or holds the same one.
+
+    Raises TraceError: the folder holds another campaign, or one of another version of the
+    reference.
+    """
+    if not (directory / PLAN).exists():
+        write_plan(directory, plan)
+        return plan
+    there = read_plan(directory)
+    check_version(directory, there)
+    if msgspec.structs.replace(there, reported=0) != plan:
+        words = [
+            f"{name} {getattr(there, name)!r:.80} and not {getattr(plan, name)!r:.80}"
+            for name in ("runs", "seed", "configurations")
+            if getattr(there, name) != getattr(plan, name)
+        ]
+        raise TraceError(
+            f"{directory / PLAN}: holds another campaign: {words[0] if words else 'its version'}"
+        )
+    return there
+
+
+def check_version(directory: Path, plan: Plan) -> None:
+    """Runs of two versions must not stand in one campaign as if they were of one."""
+    if plan.recorded_with != reference_digest() or plan.kraftcheck_version != version():
+        raise TraceError(
+            f"{directory / PLAN}: begun by another version of the reference; name a new folder"
+        )
+
+
+def extended(directory: Path, plan: Plan, more: int) -> Plan:
+    """The plan with so many runs more than were reported of; the same again if it was interrupted.
+
+    Raises TraceError: nothing was reported yet.
+    """
+    if not plan.reported:
+        raise TraceError(
+            f"{directory / PLAN}: the campaign is not finished: run it again, then extend it"
+        )
+    if plan.runs not in (plan.reported, plan.reported + more):
+        asked = plan.runs - plan.reported
+        raise TraceError(
+            f"{directory / PLAN}: an extension by {asked} runs is not finished: ask for it again"
+        )
+    longer = msgspec.structs.replace(plan, runs=plan.reported + more)
+    write_plan(directory, longer)
+    return longer
+
+
+# --- From a file ---
+
+
+class _Own(msgspec.Struct, forbid_unknown_fields=True):
+    scenario: str | None = None
+    bug: str | None = None
+    options: dict[str, Any] = {}
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    configuration: dict[str, _Own]
+    scenario: str = "partition"
+    bug: str | None = None
+    options: dict[str, Any] = {}
+    runs: int | None = None
+    seed: int | None = None
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a file asks for; runs and seed where it says them."""
+
+    configurations: tuple[Configuration, ...]
+    runs: int | None
+    seed: int | None
+
+
+def read_file(path: Path) -> Asked:
+    """The configurations of a TOML file: what stands at its top is common to all of them.
+
+    Raises TraceError: no such file, no TOML, an unknown key, a name that is no folder's.
+    """
+    try:
+        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise TraceError(f"{path}: {error}") from None
+    for name in found.configuration:
+        if not NAME.fullmatch(name):
+            raise TraceError(f"{path}: configuration {name!r}: letters, digits, . _ and - only")
+    configurations = tuple(
+        Configuration(
+            name=name,
+            scenario=own.scenario or found.scenario,
+            bug=own.bug or found.bug,
+            options={**found.options, **own.options},
+        )
+        for name, own in found.configuration.items()
+    )
+    return Asked(configurations, found.runs, found.seed)

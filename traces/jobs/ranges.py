@@ -1,0 +1,355 @@
+"""The work on one range of runs of a campaign: simulate it, and put every question to it.
+
+A range is done when its *receipt* is written, which happens last and in one rename. The receipt
+names what it was made from (`basis`: the part's own digests, the code and the specs that judge) and
+what was made, with lengths. A receipt of another basis, or one whose files are not all there, is
+none: the range is judged again, and simulated again only if its part is missing.
+
+    <stem>.classes, .keys, .facts    the steps of the range (distinct.py)
+    <stem>.slim                      its distinct steps: key, count, first witness
+    <stem>.verdicts, .anomalies      what clients saw (histories.py)
+    <stem>.measures                  how the runs went (measures.py)
+    <stem>.features                  what they met (coverage.py)
+    <stem>.range.json                the receipt
+
+Law of this file: equal ranges leave equal bytes, whoever works on them, and however often they
+were interrupted. Seconds and memory go to the driver, and are in no file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+import reference
+from reference.sim.choices import run_seed
+from reference.sim.run import simulate_part
+from tla_utils.errors import ToolError
+from traces.jobs.checks import Finding
+from traces.jobs.coverage import features
+from traces.jobs.distinct import Facts, PartFiles, examine
+from traces.jobs.histories import judge_histories
+from traces.jobs.measures import measure
+from traces.jobs.simulate import Range, missing_ranges
+from traces.schema import (
+    Campaign,
+    Manifest,
+    PartEntry,
+    PartTables,
+    TraceError,
+    parquet_bytes,
+    part_path,
+    read_part,
+    write_part,
+)
+
+JUDGED: Final = "judged"
+"""The folder of receipts, and of what they name, in a trace's own."""
+ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
+"""The tables that a range leaves beside those of its steps."""
+NOTED: Final = 20
+"""So many violations are told in a receipt; all are counted."""
+
+PROGRESS: Final = pa.schema(
+    [
+        ("first_run", pa.int64()),
+        ("runs", pa.int64()),
+        ("simulate", pa.float64()),
+        ("steps", pa.float64()),
+        ("histories", pa.float64()),
+        ("measures", pa.float64()),
+    ]
+)
+"""A range that was worked on, and the CPU-seconds of each stage."""
+
+
+class Violation(msgspec.Struct, frozen=True, order=True):
+    """A run that broke something: kind is invariant, progress, check or history."""
+
+    run: int
+    kind: str
+    what: str
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """files: the length of each in bytes, by its ending. bad_runs: with any violation; violations:
+    the first of them."""
+
+    basis: str
+    first_run: int
+    runs: int
+    steps: int
+    classes: int
+    operations: int
+    bad_runs: int
+    violations: tuple[Violation, ...]
+    files: dict[str, int]
+
+
+class Work(NamedTuple):
+    """What ranges there are to work on, and how; the same for every worker.
+
+    parts: of each range the part that is recorded already, or None. stop_at_violation: after one,
+    workers begin no other range; the file `stop` says that there was one.
+    """
+
+    trace: Path
+    campaign: Campaign
+    ranges: tuple[Range, ...]
+    parts: tuple[PartEntry | None, ...]
+    specs: Path
+    code: str
+    stop: Path
+    stop_at_violation: bool
+
+    @property
+    def out(self) -> Path:
+        return self.trace / JUDGED
+
+
+# --- What is done ---
+
+
+@cache
+def reference_digest() -> str:
+    """sha256 over the source of everything that takes part in a run."""
+    root = Path(reference.__file__).parent
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def code_digest(specs: Path) -> str:
+    """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
+    return _digest(specs.absolute())
+
+
+@cache
+def _digest(specs: Path) -> str:
+    root = Path(reference.__file__).parents[1]
+    digest = sha256()
+    for top in ("reference", "tla_utils", "traces/checkers", "traces/jobs"):
+        for path in sorted((root / top).rglob("*.py")):
+            digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    for path in sorted((root / "traces").glob("*.py")):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    for path in sorted(specs.rglob("*.tla")):
+        digest.update(f"{path.relative_to(specs)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def answer_path(trace: Path, entry: PartEntry, name: str) -> Path:
+    return trace / JUDGED / f"{entry.stem}.{name}.parquet"
+
+
+def receipt_path(trace: Path, entry: PartEntry) -> Path:
+    return trace / JUDGED / f"{entry.stem}.range.json"
+
+
+def read_receipt(trace: Path, entry: PartEntry, code: str) -> Receipt | None:
+    """The receipt of a range; None where it has to be worked on (again)."""
+    try:
+        receipt = msgspec.json.decode(receipt_path(trace, entry).read_bytes(), type=Receipt)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    if receipt.basis != _basis(entry, code):
+        return None
+    out = trace / JUDGED
+    for ending, length in receipt.files.items():
+        try:
+            if (out / f"{entry.stem}.{ending}").stat().st_size != length:
+                return None
+        except OSError:
+            return None
+    return receipt
+
+
+def missing_files(trace: Path, manifest: Manifest) -> Iterator[Path]:
+    """Files that the manifest names and that are not there."""
+    for entry in manifest.parts:
+        for name in entry.tables:
+            path = part_path(trace, entry, name)
+            if not path.exists():
+                yield path
+
+
+def to_do(
+    trace: Path, manifest: Manifest, part_runs: int, code: str
+) -> list[tuple[Range, PartEntry | None]]:
+    """The ranges without a receipt, by their first run; with their part where it is recorded."""
+    found: list[tuple[Range, PartEntry | None]] = [
+        (Range(entry.first_run, entry.runs), entry)
+        for entry in manifest.parts
+        if read_receipt(trace, entry, code) is None
+    ]
+    found += [(each, None) for each in missing_ranges(manifest, part_runs)]
+    return sorted(found, key=lambda each: each[0])
+
+
+def _basis(entry: PartEntry, code: str) -> str:
+    return sha256(msgspec.json.encode((entry, code), order="deterministic")).hexdigest()
+
+
+# --- In a worker ---
+
+
+def work_on(work: Work, number: int) -> pa.Table:
+    """Works on one range; a row of PROGRESS, or none if a violation has stopped the campaign.
+
+    Raises TraceError and ToolError, in one line; what goes wrong in a run names its seed.
+    """
+    if work.stop_at_violation and work.stop.exists():
+        return PROGRESS.empty_table()
+    (first_run, runs), entry = work.ranges[number], work.parts[number]
+    clock = _Clock()
+    if entry is None:
+        tables = _simulated(work.campaign, first_run, runs)
+        entry = write_part(work.trace, tables)
+    else:
+        tables = read_part(work.trace, entry)
+    clock.lap("simulate")
+    judge_range(work, entry, tables, clock.lap)
+    row = {"first_run": first_run, "runs": runs, **clock.laps}
+    return pa.Table.from_pylist([row], schema=PROGRESS)
+
+
+class _Clock:
+    """CPU-seconds of this process, by stage."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._begin = time.process_time()
+
+    def lap(self, stage: str) -> None:
+        now = time.process_time()
+        self.laps[stage], self._begin = now - self._begin, now
+
+
+def _simulated(campaign: Campaign, first_run: int, runs: int) -> PartTables:
+    """A part; whatever goes wrong in a run names the run and its seed."""
+    options = dict(campaign.options) or None
+
+    def simulated(first: int, count: int) -> PartTables:
+        return simulate_part(
+            campaign.scenario, campaign.seed, first, count, bug=campaign.bug, options=options
+        )
+
+    try:
+        return simulated(first_run, runs)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+    except Exception as error:
+        for run in range(first_run, first_run + runs):
+            try:
+                simulated(run, 1)
+            except Exception as own:
+                raise ToolError(_failure(campaign, run, own)) from error
+        raise ToolError(_failure(campaign, first_run, error)) from error
+
+
+def _failure(campaign: Campaign, run: int, error: Exception) -> str:
+    seed = run_seed(campaign.seed, run)
+    bug = f", bug {campaign.bug}" if campaign.bug else ""
+    return (
+        f"run {run} of scenario {campaign.scenario}, seed {campaign.seed}{bug} (its own seed is "
+        f"{seed}) failed: {type(error).__name__}: {error}"
+    )
+
+
+def judge_range(
+    work: Work, entry: PartEntry, tables: PartTables, lap: Callable[[str], None]
+) -> Receipt:
+    """Puts all questions to a recorded range, and writes the answers and its receipt."""
+    try:
+        return _judged(work, entry, tables, lap)
+    except OSError as error:
+        raise TraceError(f"{error.filename or work.out}: {error.strerror}") from None
+
+
+def _judged(
+    work: Work, entry: PartEntry, tables: PartTables, lap: Callable[[str], None]
+) -> Receipt:
+    files = PartFiles.of(work.out, entry)
+    slim = examine(tables, files, work.specs)
+    facts = msgspec.json.decode(files.facts.read_bytes(), type=Facts)
+    lap("steps")
+    histories = judge_histories(work.campaign.scenario, tables.tables["runs"])
+    lap("histories")
+    answers = {
+        "slim": slim.sort_by("key"),
+        "verdicts": histories.verdicts,
+        "anomalies": histories.anomalies,
+        "measures": measure(tables.tables),
+        "features": features(tables.tables),
+    }
+    lengths = {
+        path.name.removeprefix(f"{entry.stem}."): path.stat().st_size
+        for path in (files.classes, files.keys, files.facts)
+    }
+    for name, table in answers.items():
+        data = parquet_bytes(table)
+        replace_file(answer_path(work.trace, entry, name), data)
+        lengths[f"{name}.parquet"] = len(data)
+    violations = violations_of(facts, histories.verdicts)
+    receipt = Receipt(
+        basis=_basis(entry, work.code),
+        first_run=entry.first_run,
+        runs=entry.runs,
+        steps=facts.steps,
+        classes=len(slim),
+        operations=sum(histories.verdicts["operations"].to_pylist()),
+        bad_runs=len({each.run for each in violations}),
+        violations=tuple(violations[:NOTED]),
+        files=lengths,
+    )
+    replace_file(receipt_path(work.trace, entry), msgspec.json.encode(receipt))
+    if violations and work.stop_at_violation:
+        with suppress(FileExistsError):
+            work.stop.touch(exist_ok=False)
+    lap("measures")
+    return receipt
+
+
+def violations_of(facts: Facts, verdicts: pa.Table) -> list[Violation]:
+    """Whatever a range has against its runs, by run; steps that TLC rejects come later."""
+    found = [
+        Violation(each.run, "invariant", f"{each.invariant}: {each.explanation}")
+        for each in facts.invariants
+    ]
+    found += [Violation(each.run, "progress", each.what) for each in facts.unprogressed]
+    found += [Violation(each.run, "check", _finding(each)) for each in facts.findings]
+    for row in verdicts.to_pylist():
+        if row["verdict"] == "violated":
+            what = f"held {row['held']}, promised {row['promised']}"
+            if row["promised"] in (row["held"], "nothing"):
+                what = f"an anomaly that {row['promised']} excludes"
+            found.append(Violation(row["run"], "history", what))
+    return sorted(found)
+
+
+def _finding(each: Finding) -> str:
+    return f"{each.check}: {each.explanation}"
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """The whole file, or what was there before. A range has one worker at a time."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def steps_files(trace: Path, entries: Sequence[PartEntry]) -> list[PartFiles]:
+    """Where the steps of each range lie."""
+    return [PartFiles.of(trace / JUDGED, entry) for entry in entries]
