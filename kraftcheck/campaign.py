@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow.parquet as pq
 
 import reference
@@ -19,6 +20,8 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import Bug, OutOfScope, UnknownBug, bug
 from reference.bugs.partition_catalog import PartitionBug, partition_bug
+from reference.sim.choices import SeededChooser
+from reference.sim.run import draw_options
 from reference.sim.scenario import scenario as scenario_of
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
@@ -52,13 +55,21 @@ def simulate(
     runs: int,
     seed: int,
     bug_id: str | None = None,
+    fixed: Sequence[str] = (),
     backend: str = "auto",
     master: str | None = None,
     screen: Screen,
 ) -> int:
-    """Record runs of the reference, or those of them that are still missing in the folder."""
+    """Record runs of the reference, or those of them that are still missing in the folder.
+
+    fixed: options of the scenario that are not drawn, as NAME=VALUE.
+    """
     campaign = Campaign(
-        scenario=_known_scenario(scenario), seed=seed, runs=runs, bug=_known_bug(bug_id, scenario)
+        scenario=_known_scenario(scenario),
+        seed=seed,
+        runs=runs,
+        bug=_known_bug(bug_id, scenario),
+        options=fixed_options(scenario, fixed),
     )
     check_place(backend, master)
     before = _parts(artifacts.claim(out))
@@ -85,6 +96,28 @@ def _known_scenario(name: str) -> str:
         return scenario_of(name).name
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
+    """Options of a scenario from NAME=VALUE; a value is JSON, or else text as it stands.
+
+    Raises BadInput for words of another form, for an option that the scenario has not, and for a
+    value out of its range.
+    """
+    options: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise BadInput(f"--option {word}: write NAME=VALUE")
+        try:
+            options[name] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            options[name] = value
+    try:
+        draw_options(scenario_of(scenario), SeededChooser(0).stream("faults"), options)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return options
 
 
 def _known_bug(id: str | None, scenario: str) -> str | None:

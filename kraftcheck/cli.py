@@ -151,6 +151,13 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
 @click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+@click.option(
+    "--option",
+    "fixed",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
+)
 @placed
 @shown
 def simulate(**options: Any) -> int:
@@ -158,6 +165,7 @@ def simulate(**options: Any) -> int:
 
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
+    Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
     """
     from kraftcheck import campaign as work
 
@@ -762,7 +770,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
 @tools
 @shown
 def bugs_mutants(modules: tuple[str, ...], **options: Any) -> int:
-    """List the specs' mutants, each a guard dropped, with what TLC says of them.
+    """List the specs' mutants, each a guard dropped or fixed, with what models and steps say.
 
     \b
     Example: kraftcheck bugs mutants --module QuorumRules --minutes 10

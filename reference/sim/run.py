@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-import msgspec
-
 from reference.bugs.catalog import UnknownBug
 from reference.bugs.catalog import bug as quorum_bug
 from reference.bugs.partition_catalog import partition_bug
 from reference.sim import faults
-from reference.sim.choices import Chooser, SeededChooser, run_seed
+from reference.sim.choices import Chooser, SeededChooser, Stream, run_seed
 from reference.sim.cluster import options as cluster_options
 from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.cluster.scheduler import ClusterMemo, ClusterSimulation
@@ -123,25 +121,19 @@ def simulate(
     requested: Mapping[str, Any],
 ) -> AnySimulation:
     """One run into a recorder. The simulation is returned as it ended."""
-    stream = chooser.stream("faults")
+    options = draw_options(scenario, chooser.stream("faults"), requested)
     simulation: AnySimulation
-    options: msgspec.Struct
     batches: Sequence[Batch] = ()
     if isinstance(scenario, ClusterScenario):
         assert isinstance(memo, ClusterMemo)
-        of_cluster = cluster_options.draw(stream, scenario.palettes, requested)
-        simulation = ClusterSimulation(scenario, of_cluster, chooser, memo, recorder)
-        options, batches = of_cluster, simulation.batches
+        simulation = ClusterSimulation(scenario, options, chooser, memo, recorder)
+        batches = simulation.batches
     elif isinstance(scenario, PartitionScenario):
         assert isinstance(memo, PartitionMemo)
-        drawn = partition_options.OPTIONS.draw(stream, scenario.palettes, requested)
-        simulation = PartitionSimulation(scenario, drawn, chooser, memo, recorder)
-        options = drawn
+        simulation = PartitionSimulation(scenario, options, chooser, memo, recorder)
     else:
         assert isinstance(memo, Memo)
-        of_quorum = faults.OPTIONS.draw(stream, scenario.palettes, requested)
-        simulation = Simulation(scenario, of_quorum, chooser, memo, recorder)
-        options = of_quorum
+        simulation = Simulation(scenario, options, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(
         RunResult(
@@ -158,6 +150,17 @@ def simulate(
         )
     )
     return simulation
+
+
+def draw_options(scenario: AnyScenario, stream: Stream, requested: Mapping[str, Any]) -> Any:
+    """The options of one run: requested ones as they are, the others drawn.
+
+    Raises ValueError: the scenario has no such option, or it cannot have this value.
+    """
+    if isinstance(scenario, ClusterScenario):
+        return cluster_options.draw(stream, scenario.palettes, requested)
+    of = partition_options.OPTIONS if isinstance(scenario, PartitionScenario) else faults.OPTIONS
+    return of.draw(stream, scenario.palettes, requested)
 
 
 def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> AnyMemo:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from kraftcheck import artifacts, campaign, replaying
 from kraftcheck.cli import cli
 from tla_utils.errors import ToolError
+from traces.schema import read_manifest
 
 # One recorded campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaign")
@@ -64,6 +65,16 @@ def test_what_is_recorded_is_not_recorded_again(trace: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in trace.glob("part-*")}
 
 
+def test_options_are_fixed_and_kept_in_the_manifest(tmp_path: Path) -> None:
+    fixed = ["--option", "voters=1", "--option", "start=tie"]
+    assert simulate(tmp_path / "new", *fixed).exit_code == 0
+    campaign = read_manifest(tmp_path / "new").campaign
+    assert campaign.options == {"voters": 1, "start": "tie"}
+    # The same campaign is one with the same options.
+    result = simulate(tmp_path / "new", "--option", "voters=3")
+    assert result.exit_code == 3 and "another campaign" in result.stderr
+
+
 def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
     result = simulate(tmp_path / "a", "--json", "--seed", 7, runs=1)
     assert json.loads(result.stdout)["runs"] == 1 and result.stderr == ""
@@ -90,6 +101,10 @@ def test_a_violated_invariant_is_violated(
         (["--backend", "pool", "--master", "local[2]"], "--master is an address of Spark"),
         (["--backend", "cluster"], "'cluster' is not one of"),
         (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),
+        (["--option", "loss"], "--option loss: write NAME=VALUE"),
+        (["--option", "los=1"], "no option 'los'; did you mean loss?"),
+        (["--option", "loss=1001"], "loss is 1001, not from 0 to 1000"),
+        (["--option", "loss=much"], "Expected `int`, got `str`"),
     ],
 )
 def test_bad_input_leaves_nothing(tmp_path: Path, arguments: list[str], complaint: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_types import PartitionConstants
+from reference.core.topics import DEFAULT, NewTopic, TopicError, Topics
 from reference.core.types import Constants
 from reference.sim import faults
 from reference.sim.choices import Stream
@@ -25,7 +26,13 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """How large the cluster is."""
 
     brokers: int = 3
+    topics: int = 1
     topic_partitions: int = 2
+    """Of each topic."""
+    assignments: tuple[tuple[int, ...], ...] = ()
+    """Who holds the partitions of each topic, instead of `topic_partitions` that are placed."""
+    hot_topic: str = ""
+    """The topic to which all records are sent, topic-0 and so on; or all alike."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,12 +52,13 @@ class _Shapes(OptionSet[Shape]):
     def problem(self, options: Shape) -> str:
         if options.brokers > 7:
             return f"{options.brokers} brokers are more than 7"
-        if options.topic_partitions > 8:
-            return f"{options.topic_partitions} partitions are more than 8"
+        partitions = options.topics * (len(options.assignments) or options.topic_partitions)
+        if partitions > 8:
+            return f"{partitions} partitions are more than 8"
         return ""
 
 
-SHAPES = _Shapes(Shape, {}, positive=("brokers", "topic_partitions"), shares=())
+SHAPES = _Shapes(Shape, {}, positive=("brokers", "topics", "topic_partitions"), shares=())
 
 
 def draw(
@@ -81,29 +89,52 @@ def draw(
         quorum=faults.OPTIONS.draw(stream, palettes["quorum"], of_quorum),
         data=partition_options.OPTIONS.draw(stream, palettes["data"], of_data),
     )
-    if options.data.replicas > shape.brokers:
-        # Kafka refuses to create such a topic.
-        raise ValueError(
-            f"option refused: INVALID_REPLICATION_FACTOR: {options.data.replicas} replicas, "
-            f"{shape.brokers} brokers"
-        )
+    try:
+        topics = topics_of(options)
+        if shape.hot_topic:
+            topics.assignment(shape.hot_topic, 0)
+    except TopicError as error:
+        raise ValueError(f"option refused: {error}") from None
     return options
 
 
-def constants_of(options: ClusterOptions) -> ClusterConstants:
-    """The constants of the run. The replicas of partition p are p and the brokers behind it, as
-    Kafka's StripedReplicaPlacer spreads them over one rack.
-    """
+def topics_of(options: ClusterOptions) -> Topics:
+    """The topics of the run, made one after the other. Raises TopicError: Kafka would refuse."""
     shape, data = options.shape, options.data
+    topics = Topics(range(shape.brokers))
+    for number in range(shape.topics):
+        topics.create(
+            NewTopic(
+                name=f"topic-{number}",
+                partitions=DEFAULT if shape.assignments else shape.topic_partitions,
+                replication_factor=DEFAULT if shape.assignments else data.replicas,
+                assignments=shape.assignments,
+                min_insync_replicas=data.min_insync_replicas,
+            )
+        )
+    return topics
+
+
+def topics_written(options: ClusterOptions) -> Sequence[int]:
+    """The topics to which records are sent, by their place among all."""
+    names = [topic.name for topic in topics_of(options).all]
+    hot = options.shape.hot_topic
+    return [names.index(hot)] if hot else range(len(names))
+
+
+def constants_of(options: ClusterOptions) -> ClusterConstants:
+    """The constants of the run: the partitions of all its topics, one topic after the other."""
+    data = options.data
     partitions = tuple(
         PartitionConstants(
-            replicas=tuple((p + at) % shape.brokers for at in range(data.replicas)),
+            replicas=assignment,
             min_insync_replicas=data.min_insync_replicas,
             elr_enabled=data.elr,
             unclean_election=data.unclean,
             fetch_max_records=data.fetch_max_records,
         )
-        for p in range(shape.topic_partitions)
+        for topic in topics_of(options).all
+        for assignment in topic.assignments
     )
     voters = Constants(tuple(range(options.quorum.voters)), options.quorum.fetch_max_records)
     return ClusterConstants(voters, partitions)

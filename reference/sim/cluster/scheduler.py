@@ -21,7 +21,7 @@ from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.cluster.brokers import Brokers
 from reference.sim.cluster.controllers import Controllers
 from reference.sim.cluster.link import Link, Request
-from reference.sim.cluster.options import ClusterOptions, constants_of
+from reference.sim.cluster.options import ClusterOptions, constants_of, topics_written
 from reference.sim.cluster.partition import ClusterPartition
 from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.cluster.trouble import Trouble
@@ -176,7 +176,14 @@ class ClusterSimulation:
         self._trouble = Trouble(
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
         )
-        self.clients = Clients(load, data, chooser.stream("workload"), self.partitions)
+        self.clients = Clients(
+            load,
+            data,
+            chooser.stream("workload"),
+            self.partitions,
+            options.shape.topics,
+            topics_written(options),
+        )
         self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
         self._progress: list[Progress] = []
 

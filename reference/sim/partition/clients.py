@@ -1,4 +1,4 @@
-"""The clients of a topic: producers and consumers of core, and the history that they see.
+"""The clients of topics: producers and consumers of core, and the history that they see.
 
 An append is ok when its producer was told so, failed when it never was and never will be in the
 log, and else indeterminate (P19; core's producer says which). Values of one batch are operations at
@@ -6,8 +6,8 @@ the same time, so each has a process of its own; a process whose append is indet
 nothing more. What clients know of the leader they were told by some broker, and they ask again when
 they are refused: so they may talk to a leader that has been replaced.
 
-A topic has one partition or several. A producer sends each record to the partition of its key
-(partitioner.py), a consumer reads one partition.
+There may be several topics, and each has one partition or several. A producer sends each record to
+some topic, there to the partition of its key (partitioner.py); a consumer reads one partition.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ class World(Protocol):
 
 
 class Clients:
-    """The clients of one run, and the history that they see. `partitions`: of the topic."""
+    """The clients of one run, and the history that they see.
+
+    partitions: those of the first topic, then those of the next; topics have equally many.
+    written: the topics to which records are sent, by their place.
+    """
 
     def __init__(
         self,
@@ -69,7 +73,11 @@ class Clients:
         options: PartitionOptions,
         stream: Stream,
         partitions: Sequence[World],
+        topics: int = 1,
+        written: Sequence[int] = (0,),
     ) -> None:
+        self._of_topic = len(partitions) // topics
+        self._written = written
         self._stream = stream
         self._partitions = partitions
         self._world = partitions[0]
@@ -139,11 +147,13 @@ class Clients:
         return range(len(self._partitions))
 
     def some_partition(self) -> int:
-        """Where a record with some key belongs."""
+        """Where a record with some key belongs, in some topic."""
         if len(self._partitions) == 1:
             return 0
+        topics, partitions = self._written, self._of_topic
+        topic = pick(self._stream, topics) if len(topics) > 1 else topics[0]
         key = f"key-{self._stream.below(KEYS)}"
-        return partition_for_key(key.encode(), len(self._partitions))
+        return topic * partitions + partition_for_key(key.encode(), partitions)
 
     def send(
         self,

@@ -135,7 +135,7 @@ class _PartitionOptions(OptionSet[PartitionOptions]):
         if options.loss + options.duplication + options.reordering > 1000:
             return "loss, duplication and reordering add up to over 1000"
         if options.min_insync_replicas > options.replicas:
-            # Kafka refuses to create such a topic.
+            # As core/topics.py says.
             return (
                 f"INVALID_CONFIG: min.insync.replicas {options.min_insync_replicas} is above the "
                 f"replication factor {options.replicas}"

@@ -162,6 +162,17 @@ def test_a_bug_of_a_part_is_one_of_the_cluster(bug: str, invariants: set[str]) -
     assert violated and violated <= invariants
 
 
+def test_a_cluster_has_several_topics_and_one_may_be_hot() -> None:
+    shape = {"brokers": 3, "topics": 2, "topic_partitions": 2}
+    run = simulate_run("cluster", 3, 0, options=shape)
+    constants: Any = run.result.constants
+    assert len(constants.partitions) == 4
+    hot = simulate_run("cluster", 3, 0, options={**shape, "hot_topic": "topic-1"})
+    appended = Counter(o.partition for o in hot.result.history if o.op == "append")
+    # Every healed partition is probed with one record.
+    assert appended[0] == appended[1] == 1 and appended[2] + appended[3] > 4
+
+
 def test_a_run_is_told_line_by_line() -> None:
     run = simulate_run("cluster", 1, 0)
     lines = list(narrate(run))
@@ -177,7 +188,10 @@ def test_a_run_is_told_line_by_line() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"replicas": 4, "brokers": 3}, "INVALID_REPLICATION_FACTOR: 4 replicas, 3 brokers"),
+        ({"replicas": 4, "brokers": 3}, "INVALID_REPLICATION_FACTOR: The target"),
+        ({"assignments": [[0, 1, 1]]}, "INVALID_REPLICA_ASSIGNMENT: .* 1 more than once"),
+        ({"hot_topic": "other"}, "UNKNOWN_TOPIC_OR_PARTITION: .*: other-0"),
+        ({"topics": 3, "topic_partitions": 3}, "9 partitions are more than 8"),
         ({"brokers": 8}, "8 brokers are more than 7"),
         ({"topic_partitions": 0}, "topic_partitions is 0, not from 1"),
         ({"quorum_voters": 0}, "voters is 0, not from 1"),
