@@ -100,40 +100,54 @@ def produce(
     partition: the only one it writes to; None: one after the other, from `at` on. shared: the
     connections that it has in common with others, until the library gives them up.
     """
-    told: list[tuple[KafkaError | None, int | None]] = []
     producer = shared or connected(setting, options)
     process = setting.processes.next()
     for turn in count():
         if setting.done.wait(setting.pace):
             break
         place = (at + turn) % setting.partitions if partition is None else partition
-        key, value = setting.key(place), setting.values.next()
-        setting.journal.event(process, "invoke", "send", [["send", key, value]])
-        told.clear()
-        try:
-            producer.produce(
-                setting.topic,
-                value=str(value).encode(),
-                partition=place,
-                on_delivery=lambda error, message: told.append((error, message.offset())),
-            )
-            while not told:
-                producer.poll(0.1)
-        except KafkaException as problem:  # fatal: nothing more will be told
-            told.append((problem.args[0], None))
-        error, offset = told[0]
-        if error is None:
-            known = None if offset is None or offset < 0 else offset
-            answer = [["send", key, [known, value]]]
-            setting.journal.event(process, "ok", "send", answer)
-            continue
+        error = _send(setting, producer, process, place)
+        if error is not None and error.code() not in NEVER_SENT:
+            process = setting.processes.next()
+        if error is not None and error.fatal():
+            producer = connected(setting, options)
+
+
+def greet(setting: Setting, options: Mapping[str, Any]) -> None:
+    """One record to each partition: by then every leader knows that it leads.
+
+    With acks=0 a leader that does not know it yet would lose records without a word.
+    """
+    producer = connected(setting, options)
+    for partition in range(setting.partitions):
+        _send(setting, producer, setting.processes.next(), partition)
+
+
+def _send(setting: Setting, producer: Producer, process: int, place: int) -> KafkaError | None:
+    """Sends a new value and waits until its fate is known; None: it was acknowledged."""
+    told: list[tuple[KafkaError | None, int | None]] = []
+    key, value = setting.key(place), setting.values.next()
+    setting.journal.event(process, "invoke", "send", [["send", key, value]])
+    try:
+        producer.produce(
+            setting.topic,
+            value=str(value).encode(),
+            partition=place,
+            on_delivery=lambda error, message: told.append((error, message.offset())),
+        )
+        while not told:
+            producer.poll(0.1)
+    except KafkaException as problem:  # fatal: nothing more will be told
+        told.append((problem.args[0], None))
+    error, offset = told[0]
+    if error is None:
+        known = None if offset is None or offset < 0 else offset
+        setting.journal.event(process, "ok", "send", [["send", key, [known, value]]])
+    else:
         kind = "fail" if error.code() in NEVER_SENT else "info"
         asked = [["send", key, value]]
         setting.journal.event(process, kind, "send", asked, error=error.name())
-        if kind == "info":
-            process = setting.processes.next()
-        if error.fatal():
-            producer = connected(setting, options)
+    return error
 
 
 def connected(setting: Setting, options: Mapping[str, Any]) -> Producer:

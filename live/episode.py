@@ -29,6 +29,7 @@ from live.clients import (
     ask_offsets,
     connected,
     consume,
+    greet,
     produce,
     read_all,
 )
@@ -39,6 +40,7 @@ from live.journal import Journal
 WARM_S, COOL_S, SETTLE_S = 2.0, 2.0, 60.0
 PACE_S = 0.1
 TIMEOUT_MS = 12_000
+GREETING = {"acks": "all", "enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": 30_000}
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -80,6 +82,8 @@ def run(
             Setting(book, cluster.bootstrap, lane.topic, lane.partitions, PACE_S, processes)
             for lane in lanes
         ]
+        for setting in settings:
+            greet(setting, GREETING)
         nemesis = Nemesis(cluster, book, [lane.topic for lane in lanes])
         _work(cluster, lanes, settings, nemesis, kind, victim)
         for lane in lanes:
