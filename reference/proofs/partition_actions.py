@@ -8,7 +8,7 @@ looks at the order of assignment, so each broker is tried where one has a part i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -438,10 +438,15 @@ def _checkpoints(model: Model) -> Actions:
 
 
 def _of_controller(
-    model: Model, name: str, b: int, make: Callable[[Handlers], Made | None]
+    model: Model,
+    name: str,
+    b: int,
+    make: Callable[[Handlers], Made | None],
+    known: Sequence[z3.BoolRef] = (),
 ) -> Iterator[tuple[Case, Action]]:
     s = model.before
     given = [part for name, part in controller_parts(s).items() if name in _GIVEN]
+    given += known
     for case in model.cases.ways(name, b, make, given):
         assert case.controller is not None, "the controller acted"
         view = controller_view(case.controller, model.brokers)
@@ -571,7 +576,11 @@ def _registers(model: Model) -> Actions:
             assert taken is not None, "an answer is taken"
             return Made(taken.row, outcome.row, outcome.sent)
 
-        for case, action in _of_controller(model, "HandleRegisterBrokerRequest", b, make):
+        known = [
+            *(view["status"] == STARTING, view["broker_epoch"] == -1),
+            z3.Not(view["asked"]),
+        ]
+        for case, action in _of_controller(model, "HandleRegisterBrokerRequest", b, make, known):
             yield _registered(model, case, action, b)
 
 
@@ -592,12 +601,7 @@ def _registered(model: Model, case: Case, action: Action, b: int) -> Action:
         "old": again.after.rows[b]["old"],
     }
     rows = {**again.after.rows, b: view | new | remembered}
-    registers = z3.And(view["status"] == STARTING, view["broker_epoch"] == -1)
-    return replace(
-        again,
-        after=replace(again.after, rows=rows),
-        given=[*again.given, registers, z3.Not(view["asked"])],
-    )
+    return replace(again, after=replace(again.after, rows=rows))
 
 
 ACTIONS: Final[Mapping[str, Callable[[Model], Actions]]] = {

@@ -24,6 +24,7 @@ are one action with their answer, nothing is deleted, no election is unclean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, get_args
 
@@ -58,13 +59,13 @@ from reference.core.partition_types import (
 from reference.proofs.partition_symbols import (
     BrokerSet,
     MemberSet,
-    MergedRules,
     PrefixLog,
     Records,
     abstract_partition,
     broker_bits,
     least,
     members_of,
+    summarising,
 )
 from reference.proofs.symbolic import (
     Choice,
@@ -359,8 +360,7 @@ class SymbolicBroker(BrokerHandlers):
 
     def __init__(self, constants: PartitionConstants, rules: PartitionRules) -> None:
         super().__init__(constants, rules)
-        merged: Any = MergedRules(rules)
-        judge = merged.is_diverging
+        judge = rules.is_diverging
 
         def is_diverging(row: BrokerRow, m: Any) -> bool:
             diverges = bool(judge(row, m))
@@ -368,8 +368,9 @@ class SymbolicBroker(BrokerHandlers):
                 assume(self.sound)
             return diverges
 
-        merged.is_diverging = is_diverging
-        self.rules = merged
+        own: Any = copy(rules)
+        own.is_diverging = is_diverging
+        self.rules = own
         self.sound: z3.BoolRef = z3.BoolVal(True)
         self.appended = False
         self._answered = False
@@ -432,11 +433,6 @@ def is_prefix(epoch: z3.ArithRef, log: PrefixLog) -> z3.BoolRef:
 class SymbolicController(PartitionControllerHandlers):
     """The handlers, without unclean elections."""
 
-    def __init__(self, constants: PartitionConstants, rules: PartitionRules) -> None:
-        super().__init__(constants, rules)
-        merged: Any = MergedRules(rules)
-        self.rules = merged
-
     def unclean_choices(self, *given: Any) -> tuple[int, ...]:
         return ()
 
@@ -479,10 +475,10 @@ class PartitionCases:
     def __init__(self, brokers: int, rules: type[PartitionRules] = PartitionRules) -> None:
         self.brokers = tuple(range(brokers))
         self.constants = PartitionConstants(self.brokers, 1)
-        given = rules(self.constants)
-        bound: Any = Number(MIN_ISR)
-        given.min_isr = bound
-        self.rules = given
+        given: Any = summarising(rules)(self.constants)
+        given.min_isr = Number(MIN_ISR)
+        given.known = {}
+        self.rules: PartitionRules = given
         self.form = z3.And(MIN_ISR >= 1, brokers >= MIN_ISR)
 
     def ways(

@@ -36,7 +36,8 @@ from reference.proofs.symbolic import (
     Truth,
     assume,
     fresh,
-    paths,
+    summarised_number,
+    summarised_set,
     summary,
     term_of,
 )
@@ -261,36 +262,61 @@ def abstract_partition() -> Iterator[None]:
                 delattr(module, name)
 
 
-def merged(code: Callable[[], Any], nodes: Sequence[int] = ()) -> Number:
-    """A number that the code computes, as one term over all its paths."""
-    found = paths(code, (), nodes)
-    term = term_of(found[-1].result)
-    for path in found[:-1]:
-        term = z3.If(z3.And(path.condition), term_of(path.result), term)
-    return Number(term)
-
-
-_SUMMARISED: Final = frozenset(
+_TRUTHS: Final = frozenset(
     {
         *("is_active", "is_isr_eligible", "is_in_sync", "may_expand_isr", "is_out_of_sync"),
         *("is_waited_for", "enough_in_sync", "isr_member_active", "isr_member_epoch_matches"),
         *("is_stale_replica", "may_send_alter_partition", "response_matches"),
     }
 )
+_SETS: Final = frozenset({"maximal_isr", "high_watermark_quorum"})
+_NUMBERS: Final = frozenset({"high_watermark_bound"})
 
 
-class MergedRules:
-    """The rules, with the answers of some of them as one term each."""
+def _key(value: Any) -> Any:
+    """What a value on symbols is known by: the identity of its terms, which Z3 shares."""
+    if isinstance(value, Number | Truth | Choice):
+        return "term", value.term.get_id()
+    if isinstance(value, NodeSet):
+        return tuple((node, bit.get_id()) for node, bit in value.bits.items())
+    if isinstance(value, MemberSet):
+        epochs = tuple(epoch.get_id() for epoch in value.epochs.values())
+        return tuple((node, bit.get_id()) for node, bit in value.bits.items()), epochs
+    if isinstance(value, PrefixLog):
+        return "log", value.length.get_id(), value.match.get_id()
+    if isinstance(value, Records):
+        return "records", value.number.get_id()
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if hasattr(value, "__struct_fields__"):
+        fields = value.__struct_fields__
+        return (type(value).__name__, *(_key(getattr(value, name)) for name in fields))
+    return value
 
-    def __init__(self, rules: PartitionRules) -> None:
-        self._rules = rules
-        self.constants = rules.constants
 
-    def __getattr__(self, name: str) -> Any:
-        rule = getattr(self._rules, name)
-        brokers = self._rules.brokers
-        if name == "high_watermark_bound":
-            return lambda *given: merged(lambda: rule(*given), brokers)
-        if name in _SUMMARISED:
-            return lambda *given: summary(lambda: bool(rule(*given)), brokers)
-        return rule
+def summarising(rules: type[PartitionRules]) -> type[PartitionRules]:
+    """These rules, with the answers of some of them as one term each, also where one rule asks
+    another. What was asked once is remembered.
+    """
+
+    def wrapped(name: str) -> Callable[..., Any]:
+        rule = getattr(rules, name)
+
+        def summed(self: Any, *given: Any) -> Any:
+            key = (name, _key(given))
+            if key not in self.known:
+                # The arguments are kept so that their terms keep their identity.
+                self.known[key] = (self.summed(name, lambda: rule(self, *given)), given)
+            return self.known[key][0]
+
+        return summed
+
+    def summed(self: Any, name: str, code: Callable[[], Any]) -> Any:
+        if name in _NUMBERS:
+            return summarised_number(code, self.brokers)
+        if name in _SETS:
+            return BrokerSet(summarised_set(code, self.brokers))
+        return summary(code, self.brokers)
+
+    body = {name: wrapped(name) for name in sorted(_TRUTHS | _SETS | _NUMBERS)}
+    return type(f"Summarised{rules.__name__}", (rules,), {**body, "summed": summed})

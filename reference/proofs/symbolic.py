@@ -102,10 +102,45 @@ def paths(
     return found
 
 
+def folded(found: Sequence[Path[z3.ExprRef]], depth: int = 0) -> z3.ExprRef:
+    """What the code makes, over all its ways, as one term: the tree of its answers, in which ways
+    that make the same from here on are one.
+
+    The ways must be those of code that assumes nothing: then every condition is an answer.
+    """
+    if len(found) == 1:
+        return found[0].result
+    split = found[0].condition[depth]
+    here = [path for path in found if path.condition[depth].eq(split)]
+    there = [path for path in found if not path.condition[depth].eq(split)]
+    yes = folded(here, depth + 1)
+    if not there:
+        return yes
+    no = folded(there, depth + 1)
+    if yes.eq(no):
+        return yes
+    if z3.is_not(split):
+        return z3.simplify(z3.If(split.arg(0), no, yes))
+    return z3.simplify(z3.If(split, yes, no))
+
+
 def summary(code: Callable[[], Any], nodes: Sequence[int] = ()) -> Truth:
     """Whether the code answers yes, as one term: all its paths at once, and so no fork."""
-    yes = [z3.And(path.condition) for path in paths(code, (), nodes) if path.result]
-    return Truth(z3.simplify(z3.Or(yes)))
+    found = paths(lambda: truth_of(code()), (), nodes)
+    return Truth(folded(found))
+
+
+def summarised_number(code: Callable[[], Any], nodes: Sequence[int] = ()) -> Number:
+    """A number that the code computes, as one term over all its paths."""
+    return Number(folded(paths(lambda: term_of(code()), (), nodes)))
+
+
+def summarised_set(code: Callable[[], Any], nodes: Sequence[int]) -> dict[int, z3.BoolRef]:
+    """A set of nodes that the code computes, as one term for each node."""
+    found = paths(lambda: bits_of(code(), nodes), (), nodes)
+    return {
+        node: folded([Path(path.condition, path.result[node]) for path in found]) for node in nodes
+    }
 
 
 def assume(term: z3.BoolRef) -> None:
