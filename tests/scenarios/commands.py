@@ -40,8 +40,8 @@ from reference.core.messages import (
 )
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants, Row, initial_row
+from reference.sim.words import log_words, message_words, move_words, row_words, step_words
 from tests.scenarios.scripting import Commands, WrongArgument
-from tests.scenarios.words import log_words, message_words, move_words, row_words, step_words
 
 KINDS: dict[str, type[Message]] = {
     "vote": VoteRequest,

@@ -31,11 +31,15 @@ from reference.core.messages import (
 )
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
-from tests.scenarios.words import move_words
-from tests.stateful.schedule import NoProgress, Schedule
+from reference.sim.words import move_words
+from tests.stateful.schedule import RATES, NoProgress, Schedule
 
-Fault: TypeAlias = Literal["crash", "loss", "again", "request-timeout", "partition", "resign"]
-FAULTS: tuple[Fault, ...] = ("crash", "loss", "again", "request-timeout", "partition", "resign")
+Fault: TypeAlias = Literal[
+    "crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"
+]
+FAULTS: tuple[Fault, ...] = (
+    *("crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"),
+)
 
 Moves: TypeAlias = list[tuple[int, Input]]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,7 +151,7 @@ class QuorumMachine(RuleBasedStateMachine):
     @initialize(
         voters=st.sampled_from([3, 3, 3, 2, 5]),
         fetch_max=st.sampled_from([2, 1]),
-        off=st.frozensets(st.sampled_from(FAULTS), max_size=4),
+        off=st.frozensets(st.sampled_from(FAULTS), max_size=5),
         head_start=st.sampled_from([0, 10, 20, 30, 40]),
     )
     def start(self, voters: int, fetch_max: int, off: frozenset[str], head_start: int) -> None:
@@ -224,6 +228,16 @@ class QuorumMachine(RuleBasedStateMachine):
     @possible(resignations, "resign")
     def resign(self, move: Move) -> None:
         self.schedule.do(move.node, move.input)
+
+    @rule(node=nodes, rate=st.sampled_from(tuple(RATES)))
+    @on("clock")
+    def set_clock(self, node: int, rate: int) -> None:
+        self.schedule.set_clock(node, rate)
+
+    @rule(node=nodes)
+    @on("disk")
+    def stall_disk(self, node: int) -> None:
+        self.schedule.stall(node)
 
     @rule(source=nodes, destination=nodes)
     @on("partition")

@@ -33,6 +33,7 @@ from tests.stateful.partition_schedule import (
     PROMPT,
     PartitionSchedule,
     PromiseBroken,
+    judge_history,
 )
 from tests.stateful.schedule import NoProgress
 
@@ -47,10 +48,11 @@ Fault: TypeAlias = Literal[
     "election",
     "failover",
     "give-up",
+    "delete",
 ]
 FAULTS: tuple[Fault, ...] = (
     *("crash", "loss", "again", "drop", "partition", "session", "shutdown", "election"),
-    *("failover", "give-up"),
+    *("failover", "give-up", "delete"),
 )
 
 
@@ -223,6 +225,20 @@ class PartitionMachine(RuleBasedStateMachine):
         """From anywhere up to what some client has seen."""
         self.schedule.consume(node, data.draw(st.integers(0, self.schedule.seen)))
 
+    @rule(node=leaders)
+    @precondition(lambda self: self.schedule.leaders())
+    def list_offsets(self, node: int) -> None:
+        self.schedule.list_offsets(node)
+
+    @rule(node=leaders, data=st.data())
+    @precondition(lambda self: "delete" not in self.off)
+    @precondition(lambda self: self.schedule.leaders())
+    def delete_records(self, node: int, data: st.DataObject) -> None:
+        """Up to anywhere that is committed, or to what was deleted already."""
+        self.schedule.delete_records(
+            node, data.draw(st.integers(0, self.schedule.row(node).high_watermark))
+        )
+
     # --- The controller
 
     @rule(node=nodes)
@@ -288,5 +304,5 @@ class PartitionMachine(RuleBasedStateMachine):
             return
         if reason := schedule.progress():
             raise NoProgress(reason, schedule.moves)
-        if reason := schedule.judge_history():
+        if reason := judge_history(schedule):
             raise PromiseBroken(reason, schedule.moves)

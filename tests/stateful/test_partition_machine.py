@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from reference.core.partition_messages import BrokerCrash
 from reference.sim.partition.options import PartitionOptions
 from tests.stateful.partition_machine import Move, PartitionMachine
-from tests.stateful.partition_schedule import PartitionSchedule
+from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 from tests.stateful.schedule import NoProgress, Violation
 from tests.stateful.test_quorum_machine import BUDGET, LENIENT, SEED
 
@@ -48,9 +48,10 @@ def test_what_is_found_shrinks_to_a_script() -> None:
     """A record that is committed although fewer have it than min.insync.replicas says (Z41)."""
     with pytest.raises(Violation) as found:
         search("Z41", settings(BUDGET, phases=[Phase.generate, Phase.shrink]))
-    assert len(found.value.moves) <= 20, str(found.value)
     steps = [line for note in found.value.__notes__ for line in note.splitlines()]
-    assert "state = PartitionMachine()" in steps
+    script = steps[steps.index("state = PartitionMachine()") + 1 :]
+    # A calm moment is one line of the script, and many moves.
+    assert len(script) <= 25, str(found.value)
 
 
 def test_a_drawn_move_prints_in_words() -> None:
@@ -66,10 +67,10 @@ def test_what_is_promised_is_held_against_the_history() -> None:
         schedule.produce(0, -1)
         while schedule.calm():
             pass
-    assert schedule.judge_history() == ""
+    assert judge_history(schedule) == ""
     first, second = schedule.history
     first.offset, second.offset = second.offset, first.offset
     schedule.consume(0, 0)
     while schedule.calm():
         pass
-    assert "were promised" in schedule.judge_history()
+    assert "were promised" in judge_history(schedule)

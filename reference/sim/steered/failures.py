@@ -1,0 +1,61 @@
+"""How a steered run can fail: an invariant, a promise to clients, or no progress.
+
+Each has the moves up to it, and a `name` by which a replay can be compared with what was found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+
+class Named(Protocol):
+    """An invariant of whatever protocol."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+
+
+class Failure(AssertionError):
+    """name: the property; sentence: what it says; moves: all up to the failure, in words."""
+
+    def __init__(self, name: str, sentence: str, text: str, moves: list[str]) -> None:
+        self.name = name
+        self.sentence = sentence
+        self.moves = moves
+        super().__init__(f"{text}\n{script(moves)}")
+
+
+class Violation(Failure):
+    """An invariant does not hold: its name and sentence, what is wrong, and the moves up to it."""
+
+    def __init__(self, invariant: Named, what: str, moves: list[str]) -> None:
+        text = f"{invariant.name} is violated: {invariant.sentence}\n  {what}"
+        super().__init__(invariant.name, invariant.sentence, text, moves)
+        self.what = what
+
+
+class NoProgress(Failure):
+    """Everything is whole again and gets nowhere."""
+
+    def __init__(self, reason: str, moves: list[str]) -> None:
+        self.reason = reason
+        name = f"no progress: {re.sub('[0-9]+', '#', reason)}"
+        sentence = "Once all faults have ended, a new record is committed everywhere."
+        super().__init__(name, sentence, f"no progress after the faults ended: {reason}", moves)
+
+
+class PromiseBroken(Failure):
+    """Clients were shown less than what was promised to them."""
+
+    def __init__(self, what: str, moves: list[str]) -> None:
+        name = f"promise: {re.sub('[0-9]+', '#', what)}"
+        sentence = "What clients see is as consistent as configuration and faults promise."
+        super().__init__(name, sentence, what, moves)
+
+
+def script(moves: list[str]) -> str:
+    """The moves, numbered from 1."""
+    return "\n".join(f"  {number:3} {move}" for number, move in enumerate(moves, 1))

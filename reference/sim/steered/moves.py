@@ -1,0 +1,61 @@
+"""A move: what can happen next, in words, and how to have it happen.
+
+Law of this file: the words say all about a move, so that no two moves that are possible at one time
+have the same ones. Then a list of words is a schedule: reading it is finding each among the moves
+that are possible when its turn has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+
+class Move(NamedTuple):
+    """words: of one line. make: has it happen; may raise a Failure."""
+
+    words: str
+    make: Callable[[], None]
+
+    def __repr__(self) -> str:
+        return f"<{self.words}>"
+
+
+class Steered(Protocol):
+    """A run that is steered, of whatever protocol."""
+
+    moves: list[str]
+    """What has happened so far, in words."""
+    sound: bool
+    """False from the step that broke something on."""
+
+    def possible(self) -> Iterator[Move]:
+        """All moves that there are now."""
+        ...
+
+    def progress(self) -> str:
+        """Ends every fault and lets time pass: empty, or why nothing got anywhere."""
+        ...
+
+    def setting(self) -> dict[str, Any]:
+        """What makes the same run again, besides its moves: values of JSON."""
+        ...
+
+
+class Names:
+    """One name for each value, the words for it; values with the same words are numbered in the
+    order in which they were first named. (Words leave out what a response answers.)
+    """
+
+    def __init__(self, words: Callable[[Any], str]) -> None:
+        self._words = words
+        self._names: dict[Any, str] = {}
+        self._taken: dict[str, int] = {}
+
+    def of(self, value: Any) -> str:
+        name = self._names.get(value)
+        if name is None:
+            words = self._words(value)
+            alike = self._taken[words] = self._taken.get(words, 0) + 1
+            name = self._names[value] = words if alike == 1 else f"{words} #{alike}"
+        return name

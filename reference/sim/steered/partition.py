@@ -1,0 +1,542 @@
+"""A partition under a schedule: what a move does, which moves there are, whether time would heal.
+
+The twin of schedule.py for brokers, their controller and clients. Law of this file: no choice is
+made here. Steps are taken as the simulator takes them (reference/sim/partition/world.py), which
+checks the named invariants after each; messages, metadata, clocks and clients move only when they
+are told to.
+
+A message between brokers may come late, again, in any order or never. What travels to and from the
+controller or a client comes once and in order (reference/sim/partition/network.py says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from reference.core.partition_invariants import PARTITION_INVARIANTS
+from reference.core.partition_log import ends_batch
+from reference.core.partition_messages import (
+    CLIENTS,
+    CONTROLLER,
+    MESSAGES,
+    NOBODY,
+    BrokerCrash,
+    BrokerRestart,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    ControlledShutdown,
+    ControllerFailover,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    ElectLeaders,
+    Input,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataUpdate,
+    ProduceRequest,
+    ProduceResponse,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
+    SessionTimeout,
+)
+from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, is_up
+from reference.core.promises import spared
+from reference.sim.interning import KnownInput
+from reference.sim.narrate import render_input
+from reference.sim.operations import Operation
+from reference.sim.partition.machine import PartitionMemo, State, Step
+from reference.sim.partition.options import PartitionOptions, configuration_of, constants_of
+from reference.sim.partition.pace import Pace
+from reference.sim.partition.scenario import PARTITION
+from reference.sim.partition.world import PartitionWorld
+from reference.sim.recorder import Recorder
+from reference.sim.steered.failures import Violation
+from reference.sim.steered.moves import Move, Names
+from reference.sim.steered.quorum import Link
+
+MOVES_TO_PROGRESS = 1500
+MEMO_STEPS = 200_000
+SENTENCES = {each.name: each for each in PARTITION_INVARIANTS}
+AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
+"""What may come a second time."""
+
+# What brokers do by themselves: as soon as they can, after a while, and only when something failed.
+PROMPT = ("SendRegistration", "SendAlterPartition", "SendHeartbeat", "SendReplicaFetch")
+LATE = ("ReplicaLagTimeout", "IsrShrinkTimeout", "ProduceTimeout")
+FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
+DISK = ("BrokerFlush", "CheckpointHighWatermark")
+
+_memos: dict[str | None, PartitionMemo] = {}
+
+
+class _NoChoice:
+    """A stream for what is never asked."""
+
+    def below(self, bound: int) -> int:
+        return 0
+
+
+class _NoClock(Pace):
+    """Nothing happens by itself."""
+
+    def look(self, node: int, state: State) -> None:
+        """No deadline is set."""
+
+    def news(self, leader: int) -> None:
+        """Nobody is woken."""
+
+    def is_news_for(self, node: int) -> bool:
+        """Whether a follower's fetch would find something, or tell something."""
+        row = self._world.row(node)
+        leader = self._world.row(row.leader)
+        return is_up(leader) and leader.role == "Leader" and self._is_news(node, row, leader)
+
+
+def _memo(bug: str | None) -> PartitionMemo:
+    memo = _memos.get(bug)
+    if memo is None or memo.steps > MEMO_STEPS:
+        memo = _memos[bug] = PartitionMemo(bug)
+    return memo
+
+
+class Steering(PartitionWorld):
+    """What is alike for a partition alone and for one of a cluster: its mail, its clients, and the
+    moves of its brokers. `steer` is called once, when the world has been built.
+    """
+
+    def steer(self, options: PartitionOptions, cut: set[Link]) -> None:
+        """cut: links that no message passes; the owner changes it."""
+        self.options = options
+        self.waiting: dict[KnownInput, None] = {}
+        """Messages that were not delivered yet, the oldest first."""
+        self.delivered: dict[KnownInput, None] = {}
+        self.cut = cut
+        self.history: list[Operation] = []
+        self._asked: dict[object, Operation] = {}
+        """What clients wait for, by request."""
+        self.values = 0
+        self.seen = 0
+        """How far clients have seen the log."""
+        self._names: Names = Names(lambda known: render_input(known.value))
+
+    def make_pace(self, *_: object) -> Pace:
+        stream = _NoChoice()
+        return _NoClock(self.brokers, PARTITION.paces, self._options, stream, self.queue, self)
+
+    def enqueue(self, messages: Iterable[KnownInput]) -> None:
+        """They are on their way."""
+        for message in messages:
+            self._names.of(message)
+            self.waiting[message] = None
+
+    # --- One move
+
+    def do(self, node: int, input: Input) -> None:
+        """One step of one node, or an answer that reaches a client."""
+        known = self._intern(input)
+        if isinstance(input, MESSAGES):
+            self.waiting.pop(known, None)
+            self.delivered[known] = None
+        if node == CLIENTS:
+            self._answer(input)
+        else:
+            self.take(node, known)
+
+    def words(self, node: int, input: Input) -> str:
+        if isinstance(input, MESSAGES):
+            return f"{name_of(node)} {self._names.of(self._intern(input))}"
+        if isinstance(input, MetadataUpdate):
+            return f"{name_of(node)} reads {len(input.records)} metadata from {input.offset}"
+        return f"{name_of(node)} {render_input(input)}"
+
+    def lose(self, message: KnownInput) -> None:
+        """A message never comes."""
+        del self.waiting[message]
+
+    def losing_words(self, message: KnownInput) -> str:
+        return f"lose {self._names.of(message)}"
+
+    def has_crashed(self, node: int, keep: int, corrupt: int) -> None:
+        """What a crash that is about to happen means for promises."""
+        if keep < len(self.row(node).log) or corrupt != UNDEFINED:
+            self.losses.has_lost(node)
+            self.judge_promise()
+
+    # --- Clients: every request is one operation of a process of its own
+
+    def produce(self, node: int, acks: int) -> None:
+        request = self.produce_request(node, acks)
+        self._ask("append", node, request).values = list(request.values)
+
+    def produce_request(self, node: int, acks: int) -> ProduceRequest:
+        """The next: a batch of one record, whose value no record before it had."""
+        value = self.values + 1
+        return ProduceRequest(CLIENTS, node, value, acks, (value,), UNDEFINED, UNDEFINED, UNDEFINED)
+
+    def consume(self, node: int, offset: int) -> None:
+        request = self.consume_request(node, offset)
+        self._ask("fetch", node, request).offset = offset
+
+    def consume_request(self, node: int, offset: int) -> ConsumerFetchRequest:
+        client = self.values + 1
+        return ConsumerFetchRequest(CLIENTS, node, client, UNDEFINED, offset, False)
+
+    def list_offsets(self, node: int) -> None:
+        """Somebody asks where the log ends."""
+        self._ask("latest", node, self.list_request(node))
+
+    def list_request(self, node: int) -> ListOffsetsRequest:
+        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, "Latest")
+
+    def delete_records(self, node: int, offset: int) -> None:
+        """Somebody deletes all records before an offset. No history speaks of it."""
+        request = self.delete_request(node, offset)
+        self.values += 1
+        self.do(node, request)
+
+    def delete_request(self, node: int, offset: int) -> DeleteRecordsRequest:
+        return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
+
+    def _ask(self, op: str, node: int, request: Input) -> Operation:
+        self.values += 1
+        operation = Operation(len(self.history), op, node, self.now)
+        self.history.append(operation)
+        self._asked[request] = operation
+        self.do(node, request)
+        return operation
+
+    def _answer(self, m: object) -> None:
+        if isinstance(m, DeleteRecordsResponse):
+            return
+        assert isinstance(m, ProduceResponse | ConsumerFetchResponse | ListOffsetsResponse), m
+        operation = self._asked[m.request]
+        operation.completed = self.now
+        if isinstance(m, ConsumerFetchResponse):
+            operation.outcome = "ok" if m.error == "NONE" else "fail"
+            operation.values = [record.value for record in m.records]
+            operation.end = max(m.high_watermark, m.request.fetch_offset + len(m.records))
+            if m.error == "NONE":
+                self.seen = max(self.seen, operation.end)
+        elif m.error == "NONE":
+            operation.outcome, operation.offset = "ok", m.offset
+        elif m.error == "NOT_ENOUGH_REPLICAS":
+            operation.outcome = "fail"  # P19: after any other error it may be in the log.
+
+    def close_history(self) -> list[Operation]:
+        """What clients saw. What is open stays open; a question without an answer asked nothing."""
+        for operation in self.history:
+            if not operation.outcome:
+                append = operation.op == "append"
+                operation.outcome = "indeterminate" if append else "fail"
+                operation.completed = None if append else self.now
+        return self.history
+
+    # --- Which moves there are
+
+    def passes(self, message: KnownInput) -> bool:
+        m = message.value
+        if (m.source, m.destination) in self.cut:
+            return False
+        return m.destination < 0 or self.is_running(m.destination)
+
+    def deliverable(self, again: bool = False) -> list[KnownInput]:
+        """Messages that may come now, the oldest first; `again`: come once more."""
+        if again:
+            among = [m for m in self.delivered if isinstance(m.value, AGAIN)]
+            return [m for m in among if m not in self.waiting and self.passes(m)]
+        found, heads = [], set[Link]()
+        for message in self.waiting:
+            link = message.value.source, message.value.destination
+            in_order = min(link) < 0
+            if self.passes(message) and not (in_order and link in heads):
+                found.append(message)
+            heads.add(link)
+        return found
+
+    def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
+        """What clients may ask of leaders, and how they do."""
+        acks = [-1] if self.options.acks == "all" else [-1, 1]
+        for node in self.leaders():
+            for each in acks:
+                yield self.produce_request(node, each), partial(self.produce, node, each)
+            for offset in range(self.seen + 1):
+                yield self.consume_request(node, offset), partial(self.consume, node, offset)
+            yield self.list_request(node), partial(self.list_offsets, node)
+            for offset in range(1, self.row(node).high_watermark + 1):
+                asked = partial(self.delete_records, node, offset)
+                yield self.delete_request(node, offset), asked
+
+    def damages(self, node: int, lossy: bool) -> list[tuple[int, int]]:
+        """What a crash may leave: where the log ends, and its first unreadable batch."""
+        row = self.row(node)
+        end, durable = len(row.log), max(row.flushed, row.log_start)
+        found = [(end, UNDEFINED)]
+        bears = self.losses.at_once_with(node) <= spared(configuration_of(self.options))
+        if lossy and bears and durable < end:
+            cuts = [o for o in range(durable, end) if not o or ends_batch(row.log[o - 1])]
+            found += [(cut, UNDEFINED) for cut in cuts[::-1]] + [(end, cut) for cut in cuts[:1]]
+        return found
+
+    def leaders(self) -> list[int]:
+        return [n for n in self.brokers if self.is_running(n) and self.row(n).role == "Leader"]
+
+    def with_status(self, *status: str) -> list[int]:
+        return [n for n in self.brokers if self.row(n).status in status]
+
+    def is_everywhere(self, value: int) -> bool:
+        """Whether every replica knows the record of this value to be committed."""
+        for node in self.brokers:
+            row = self.row(node)
+            if value not in [record.value for record in row.log[: row.high_watermark]]:
+                return False
+        return True
+
+    def missing(self) -> str:
+        """Empty if everybody is in the ISR, or what is not well."""
+        partition = self.controller.partition
+        if partition.leader == NOBODY:
+            return "no leader was elected"
+        for node, known in zip(self.brokers, self.controller.registrations, strict=True):
+            if known.fenced:
+                return f"broker {node} stays fenced"
+            if node not in partition.isr:
+                return f"broker {node} stays out of the ISR"
+        return ""
+
+
+class PartitionSchedule(Steering):
+    """A partition alone: links that are cut, metadata that is unread, and the moves so far."""
+
+    def __init__(self, options: PartitionOptions, bug: str | None = None) -> None:
+        stream = _NoChoice()
+        constants = constants_of(options)
+        self.recorder = Recorder(0)
+        super().__init__(
+            PARTITION.paces, options, constants, _memo(bug), self.recorder, stream, stream
+        )
+        self.steer(options, set())
+        self.moves: list[str] = []
+        self.sound = True
+        """False from the step that broke something on."""
+        self.do(CONTROLLER, ElectLeaders("PREFERRED"))
+        self.moves.clear()
+
+    # --- What world.py leaves to be decided
+
+    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        self.enqueue(message for _, message in sent)
+
+    def follow_controller(self, step: Step) -> None:
+        """Sessions end when they are told to."""
+
+    def began(self, node: int) -> None:
+        """Metadata is read when it is told to be."""
+
+    def stepped(self, step: Step) -> None:
+        """Nothing follows."""
+
+    # --- One move
+
+    def do(self, node: int, input: Input) -> None:
+        """As Steering.do. Raises Violation."""
+        self.now += 1000
+        self._note(self.words(node, input))
+        self.sound = False
+        super().do(node, input)
+        if self.violations:
+            found = self.violations[0]
+            raise Violation(SENTENCES[found.invariant], found.explanation, self.moves)
+        self.sound = True
+
+    def _note(self, move: str) -> None:
+        self.moves.append(move)
+
+    def drop(self, message: KnownInput) -> None:
+        """It is lost."""
+        self.lose(message)
+        self._note(self.losing_words(message))
+
+    def sever(self, links: set[Link]) -> None:
+        """No message passes these links until they are joined again."""
+        self.cut |= links
+        self.losses.cuts += 1
+        self._note(cut_words(links))
+
+    def heal(self) -> None:
+        self.cut.clear()
+        self._note("heal all links")
+
+    def crash(self, node: int, keep: int, corrupt: int) -> None:
+        self.has_crashed(node, keep, corrupt)
+        self.do(node, BrokerCrash(keep, corrupt))
+
+    # --- Which moves there are
+
+    def possible(self) -> Iterator[Move]:
+        for again in (False, True):
+            for message in self.deliverable(again):
+                yield self._move(message.value.destination, message.value)
+        for message in self.deliverable():
+            yield Move(self.losing_words(message), partial(self.drop, message))
+        for node, input in (*self.unread(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
+            yield self._move(node, input)
+        for asked, ask in self.asks():
+            assert isinstance(asked, MESSAGES)
+            yield Move(f"{name_of(asked.destination)} {render_input(asked)}", ask)
+        yield from self._of_controller()
+        yield from self._faults()
+
+    def _move(self, node: int, input: Input) -> Move:
+        return Move(self.words(node, input), partial(self.do, node, input))
+
+    def _of_controller(self) -> Iterator[Move]:
+        for node in self.brokers:
+            yield self._move(CONTROLLER, SessionTimeout(node))
+        yield self._move(CONTROLLER, ElectLeaders("PREFERRED"))
+        if self.options.unclean:
+            yield self._move(CONTROLLER, ElectLeaders("UNCLEAN"))
+        yield self._move(CONTROLLER, ControllerFailover())
+
+    def _faults(self) -> Iterator[Move]:
+        for node in filter(self.is_running, self.brokers):
+            for keep, corrupt in self.damages(node, True):
+                words = self.words(node, BrokerCrash(keep, corrupt))
+                yield Move(words, partial(self.crash, node, keep, corrupt))
+        for node in self.with_status("Down"):
+            yield self._move(node, BrokerRestart())
+        for node in self.with_status("Running"):
+            yield self._move(node, ControlledShutdown())
+        for links in self._cuts():
+            yield Move(cut_words(links), partial(self.sever, links))
+        yield Move("heal all links", self.heal)
+
+    def _cuts(self) -> Iterator[set[Link]]:
+        for node in self.brokers:
+            others = [n for n in self.brokers if n != node]
+            for cut in ([CONTROLLER], others):
+                yield {(node, n) for n in cut} | {(n, node) for n in cut}
+            for n in others:
+                yield {(node, n)}
+
+    def setting(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self.options)
+        return found
+
+    def wants(self, *kinds: str) -> list[tuple[int, Input]]:
+        """What brokers would do by themselves, of these kinds in this order."""
+        return [
+            (node, want.value)
+            for kind in kinds
+            for node in self.brokers
+            for want in self._states[node].wants
+            if want.kind == kind
+        ]
+
+    def unread(self) -> list[tuple[int, Input]]:
+        """For each broker, the next of what it has not read of metadata, and all of it."""
+        found: list[tuple[int, Input]] = []
+        for node in self.brokers:
+            offset = self.row(node).image.offset
+            records = self.metadata[offset - INITIAL_OFFSET :]
+            if self.is_running(node) and records:
+                found.append((node, MetadataUpdate(offset, records)))
+                if len(records) > 1:
+                    found.append((node, MetadataUpdate(offset, records[:1])))
+        return found
+
+    # --- Time passes
+
+    def calm(self) -> bool:
+        """The move that a partition without faults makes next; False when there is none."""
+        if waiting := self.deliverable():
+            self.do(waiting[0].value.destination, waiting[0].value)
+        elif unread := self.unread():
+            self.do(*unread[0])
+        elif urgent := self._urgent() or self._overdue():
+            self.do(*urgent)
+        else:
+            return False
+        return True
+
+    def _urgent(self) -> tuple[int, Input] | None:
+        """What a broker does at once, since something comes of it."""
+        for node, input in self.wants(*PROMPT):
+            match type(input).__name__:
+                case "SendReplicaFetch":
+                    assert isinstance(self.pace, _NoClock)
+                    useful = self.pace.is_news_for(node)
+                case "SendHeartbeat":
+                    # Who stops waits until everybody has seen that it leads no more (C5).
+                    at = self.brokers.index(node)
+                    told = self.controller.contacts[at].metadata_offset
+                    stopping = any(known.stopping for known in self.controller.registrations)
+                    useful = stopping and told != self.row(node).image.offset
+                case "SendRegistration":
+                    useful = not self._is_refused(node)
+                case _:
+                    useful = True
+            if useful:
+                return node, input
+        return None
+
+    def _is_refused(self, node: int) -> bool:
+        """Whether the broker that this one was is still taken to be alive."""
+        at = self.brokers.index(node)
+        known = self.controller.registrations[at]
+        row, alive = self.row(node), self.controller.contacts[at].live
+        waits = row.status == "Starting" and row.broker_epoch == UNDEFINED
+        return waits and alive and known.incarnation != row.incarnation
+
+    def _overdue(self) -> tuple[int, Input] | None:
+        """What comes with time: requests are given up, the session of a broker that died ends, who
+        is not in the ISR fetches on, and who waits for the controller asks again.
+        """
+        if failed := self.wants(*FAILED):
+            return failed[0]
+        for node in self.brokers:
+            if self._is_refused(node):
+                return CONTROLLER, SessionTimeout(node)
+        for node, input in self.wants("SendHeartbeat"):
+            at = self.brokers.index(node)
+            fenced = self.controller.registrations[at].fenced
+            if fenced or self.row(node).status != "Running":
+                return node, input
+        for node, input in self.wants("SendReplicaFetch"):
+            # A leader asks itself whether a follower belongs to the ISR when it fetches.
+            if node not in self.controller.partition.isr:
+                return node, input
+        return None
+
+    def progress(self) -> str:
+        """Ends every fault and lets time pass: empty once everybody is back in the ISR and a new
+        record is on every replica, or why that did not happen within a bounded number of moves.
+        """
+        self.heal()
+        probe = UNDEFINED
+        for _ in range(MOVES_TO_PROGRESS):
+            for node in self.with_status("Down"):
+                self.do(node, BrokerRestart())
+            missing = self.missing()
+            if not missing and not self.deliverable() and not self.unread():
+                leader = self.controller.partition.leader
+                if self.is_everywhere(probe):
+                    return ""
+                written = [record.value for record in self.row(leader).log]
+                if leader in self.leaders() and probe not in written:
+                    self.produce(leader, -1)
+                    probe = self.values
+            if not self.calm():
+                return missing or "the new record does not reach every replica"
+        return missing or "the new record is not committed in time"
+
+
+def name_of(node: int) -> str:
+    return {CONTROLLER: "the controller", CLIENTS: "a client"}.get(node, f"broker {node}")
+
+
+def cut_words(links: set[Link]) -> str:
+    return "cut " + ", ".join(f"{name_of(a)} -> {name_of(b)}" for a, b in sorted(links))
