@@ -5,7 +5,8 @@
 (* reads at its own pace.  Bounds live here and nowhere else (L4); each     *)
 (* model asks one question: `Moves` names the actions that may happen.      *)
 (* "Unfence" is the heartbeats of brokers that are fenced: those of others  *)
-(* only renew a session.                                                    *)
+(* only renew a session.  "Once" is no action: what brokers ask of the      *)
+(* controller then arrives once, as on one connection, and so do answers.   *)
 (*                                                                          *)
 (* One channel is better than the network: AlterPartition arrives once, or  *)
 (* never when its sender has given it up (AlterOnce).  Without that the     *)
@@ -86,6 +87,30 @@ AlterAnswered(n) ==
       /\ network' = IF AlterOnce THEN network \ {m} ELSE network
       /\ UNCHANGED <<controller, metadata>>
 
+(* Registrations and heartbeats.                                            *)
+ControllerAsked(Step(_, _, _), type) ==
+  IF "Once" \notin Moves THEN LiftControllerMessages(Step, type)
+  ELSE \E m \in Deliverable(network, Controller, type) :
+         \E outcome \in Step(Controller, controller, m) :
+           /\ controller' = outcome.row
+           /\ metadata' = AppendedTo(metadata, outcome.sent)
+           /\ network' = (network \ {m}) \cup (outcome.sent \ RecordsIn(outcome.sent))
+           /\ UNCHANGED rows
+
+BrokerAnswered(Step(_, _, _), n, type) ==
+  IF "Once" \notin Moves THEN LiftMessages(Step, n, type)
+  ELSE \E m \in Deliverable(network, n, type) :
+         \E outcome \in Step(n, rows[n], m) :
+           /\ IsUp(rows[n]) /\ outcome.ignored = ""
+           /\ rows' = [rows EXCEPT ![n] = outcome.row]
+           /\ network' = network \ {m}
+           /\ UNCHANGED <<controller, metadata>>
+
+HeartbeatAnswered(n) ==
+  BrokerAnswered(Step_HandleHeartbeatResponse, n, "HeartbeatResponse")
+RegistrationAnswered(n) ==
+  BrokerAnswered(Step_HandleRegisterBrokerResponse, n, "RegisterBrokerResponse")
+
 Produce(n, value) ==
   [type |-> "ProduceRequest", source |-> Clients, destination |-> n,
    acks |-> IF AcksAll THEN -1 ELSE 1, values |-> <<value>>, producer |-> Undefined,
@@ -98,17 +123,19 @@ Free(n) ==
   \/ "Isr" \in Moves /\ (\/ \E r \in Brokers \ {n} : HandleReplicaLagTimeout(n, r)
                          \/ HandleIsrShrinkTimeout(n) \/ HandleSendAlterPartition(n)
                          \/ AlterAnswered(n))
-  \/ "Heartbeat" \in Moves /\ (HandleSendHeartbeat(n) \/ HandleHeartbeatResponse(n))
+  \/ "Heartbeat" \in Moves /\ (HandleSendHeartbeat(n) \/ HeartbeatAnswered(n))
   \/ "Unfence" \in Moves /\ (\/ controller.registrations[n].fenced /\ HandleSendHeartbeat(n)
-                             \/ HandleHeartbeatResponse(n))
+                             \/ HeartbeatAnswered(n))
   \/ "Register" \in Moves /\ (\/ HandleBrokerRestart(n) \/ HandleSendRegistration(n)
-                              \/ HandleRegisterBrokerResponse(n))
+                              \/ RegistrationAnswered(n))
   \/ "Disk" \in Moves /\ (HandleBrokerFlush(n) \/ HandleCheckpointHighWatermark(n))
 
 FreeController ==
   \/ "Isr" \in Moves /\ AlterArrives
-  \/ {"Heartbeat", "Unfence"} \cap Moves # {} /\ HandleHeartbeatRequest
-  \/ "Register" \in Moves /\ HandleRegisterBrokerRequest
+  \/ {"Heartbeat", "Unfence"} \cap Moves # {}
+     /\ ControllerAsked(Step_HandleHeartbeatRequest, "HeartbeatRequest")
+  \/ "Register" \in Moves
+     /\ ControllerAsked(Step_HandleRegisterBrokerRequest, "RegisterBrokerRequest")
   \/ "Register" \in Moves /\ \E b \in Brokers : ~IsUp(rows[b]) /\ HandleSessionTimeout(b)
   \/ "Elect" \in Moves /\ HandleElectLeaders("PREFERRED")
 
