@@ -86,10 +86,8 @@ def merge_features(parts: list[pa.Table]) -> pa.Table:
     """FEATURES of several parts together, by kind and name."""
     whole = pa.concat_tables([FEATURES.empty_table(), *parts])
     grouped = whole.group_by(["kind", "name"]).aggregate([("count", "sum"), ("first_run", "min")])
-    grouped = grouped.rename_columns(
-        {"count_sum": "count", "first_run_min": "first_run"}.get(name, name)
-        for name in grouped.column_names
-    )
+    own = {"count_sum": "count", "first_run_min": "first_run"}
+    grouped = grouped.rename_columns([own.get(name, name) for name in grouped.column_names])
     return grouped.select(FEATURES.names).sort_by([("kind", "ascending"), ("name", "ascending")])
 
 

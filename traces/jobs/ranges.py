@@ -18,9 +18,9 @@ were interrupted. Seconds and memory go to the driver, and are in no file.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -79,6 +79,14 @@ class Violation(msgspec.Struct, frozen=True, order=True):
     what: str
 
 
+class Alarm(msgspec.Struct, frozen=True, kw_only=True):
+    """The first violation that any worker found, under this code."""
+
+    code: str
+    configuration: str
+    violation: Violation
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """files: the length of each in bytes, by its ending. bad_runs: with any violation; violations:
     the first of them."""
@@ -97,8 +105,9 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 class Work(NamedTuple):
     """What ranges there are to work on, and how; the same for every worker.
 
-    parts: of each range the part that is recorded already, or None. stop_at_violation: after one,
-    workers begin no other range; the file `stop` says that there was one.
+    parts: of each range the part that is recorded already, or None. alarm: the file in which the
+    campaign's first violation is told, whoever finds it. stop_at_violation: after it, workers begin
+    no other range.
     """
 
     trace: Path
@@ -107,7 +116,7 @@ class Work(NamedTuple):
     parts: tuple[PartEntry | None, ...]
     specs: Path
     code: str
-    stop: Path
+    alarm: Path
     stop_at_violation: bool
 
     @property
@@ -173,6 +182,15 @@ def read_receipt(trace: Path, entry: PartEntry, code: str) -> Receipt | None:
     return receipt
 
 
+def read_alarm(path: Path, code: str) -> Alarm | None:
+    """The alarm, unless there is none or it was given by other code."""
+    try:
+        alarm = msgspec.json.decode(path.read_bytes(), type=Alarm)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return alarm if alarm.code == code else None
+
+
 def missing_files(trace: Path, manifest: Manifest) -> Iterator[Path]:
     """Files that the manifest names and that are not there."""
     for entry in manifest.parts:
@@ -207,7 +225,7 @@ def work_on(work: Work, number: int) -> pa.Table:
 
     Raises TraceError and ToolError, in one line; what goes wrong in a run names its seed.
     """
-    if work.stop_at_violation and work.stop.exists():
+    if work.stop_at_violation and read_alarm(work.alarm, work.code):
         return PROGRESS.empty_table()
     (first_run, runs), entry = work.ranges[number], work.parts[number]
     clock = _Clock()
@@ -312,9 +330,9 @@ def _judged(
         files=lengths,
     )
     replace_file(receipt_path(work.trace, entry), msgspec.json.encode(receipt))
-    if violations and work.stop_at_violation:
-        with suppress(FileExistsError):
-            work.stop.touch(exist_ok=False)
+    if violations and not read_alarm(work.alarm, work.code):
+        alarm = Alarm(code=work.code, configuration=work.trace.name, violation=violations[0])
+        replace_file(work.alarm, msgspec.json.encode(alarm))
     lap("measures")
     return receipt
 
@@ -341,8 +359,8 @@ def _finding(each: Finding) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """The whole file, or what was there before. A range has one worker at a time."""
-    temporary = path.with_name(f".{path.name}.new")
+    """The whole file, or what was there before."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(data)
         temporary.replace(path)

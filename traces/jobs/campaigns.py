@@ -1,0 +1,421 @@
+"""A campaign from its plan to its findings: ranges, distinct steps, verdicts, and what they say.
+
+    ranges of all configurations -> simulated, and asked everything       in workers (ranges.py)
+    their distinct steps         -> merged                                (distinct.py)
+    those that nobody judged     -> TLC, each batch stored as it comes    (verdict_store.py)
+    verdicts                     -> joined back to the runs               in workers (joined.py)
+    everything                   -> findings.json                         (findings.py)
+
+Killed at any moment and asked again, a campaign goes on: a range with a receipt is not worked on
+again, a stored verdict is not asked for again. What it ends in does not depend on that: findings
+hold no time, no memory and no count of what was done this time; those are in `timings.json`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tla_utils import CheckOptions
+from tla_utils.errors import ToolError
+from traces.jobs import ranges
+from traces.jobs.arrays import Flags as Mask
+from traces.jobs.backends import Backend, Pool, Spark
+from traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
+from traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
+from traces.jobs.findings import Outcome, findings_of
+from traces.jobs.joined import JOINED, join_part
+from traces.jobs.judge import (
+    ACCEPTED,
+    REJECTED,
+    UNJUDGED,
+    UNKNOWN,
+    Bench,
+    Explanation,
+    Judgement,
+    explain,
+    judge,
+)
+from traces.jobs.plan import Configuration, Plan, write_plan
+from traces.jobs.protocols import FRAMES, SPECS
+from traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
+from traces.jobs.relevance import action_of
+from traces.jobs.simulate import Range
+from traces.jobs.summary import Evidence, replay_command, summarise
+from traces.jobs.verdict_store import VerdictStore, stamp
+from traces.schema import (
+    Manifest,
+    PartEntry,
+    TraceError,
+    begin_trace,
+    drop_parts,
+    extend_trace,
+    read_manifest,
+    read_table,
+)
+
+FINDINGS: Final = "findings.json"
+TIMINGS: Final = "timings.json"
+SUMMARY: Final = "summary.json"
+ALARM: Final = ".alarm"
+STORE: Final = ".verdicts"
+FOLD: Final = 16
+"""So many ranges are merged at once: memory holds what is distinct, and little more."""
+
+
+@dataclass(frozen=True)
+class Announced:
+    """The first violation that somebody found, told at once."""
+
+    configuration: str
+    run: int
+    what: str
+    replay: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """Who listens. progress: (stage, done, total, in words). violation: called once at most."""
+
+    progress: Callable[[str, int, int, str], None] = lambda *_: None
+    violation: Callable[[Announced], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class Options:
+    """backend: where ranges are worked on. store: the folder of TLC's verdicts; beside the
+    campaign's by default. fail_fast: the first violation ends the campaign, which can be taken up
+    again. redo: damaged or missing parts are simulated again."""
+
+    backend: Backend = field(default_factory=Pool)
+    check: CheckOptions = DEFAULT_CHECK
+    store: Path | None = None
+    specs: Path = SPECS
+    fail_fast: bool = False
+    redo: bool = False
+
+
+def run_campaign(
+    directory: Path, plan: Plan, options: Options | None = None, told: Told | None = None
+) -> dict[str, Any] | None:
+    """Does what is missing of a campaign, and writes its findings; None if a violation ended it.
+
+    Raises TraceError: a damaged part, or no space left; ToolError: a worker or TLC failed. What
+    was finished stays.
+    """
+    return _Run(directory, plan, options or Options(), told or Told()).run()
+
+
+class _Run:
+    def __init__(self, directory: Path, plan: Plan, options: Options, told: Told) -> None:
+        self.directory, self.plan, self.options, self.told = directory, plan, options, told
+        self.code = ranges.code_digest(options.specs)
+        self.store = options.store or directory.absolute().parent / STORE
+        self.alarm = directory.absolute() / ALARM
+        self.announced = False
+        self.seconds: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
+        self.tlc: list[dict[str, Any]] = []
+
+    def run(self) -> dict[str, Any] | None:
+        with self._stage("ranges"):
+            self._work_on_ranges()
+        if self.options.fail_fast and self.announced:
+            return None
+        outcomes: list[Outcome] = []
+        for configuration in self.plan.configurations:
+            outcomes.append(self._outcome(configuration))
+            if self.options.fail_fast and self.announced:
+                return None
+        with self._stage("findings"):
+            found = findings_of(self.directory, self.plan, outcomes)
+            write_json(self.directory / FINDINGS, found)
+        self._write_timings()
+        if self.plan.reported != self.plan.runs:
+            write_plan(self.directory, msgspec.structs.replace(self.plan, reported=self.plan.runs))
+        return found
+
+    # -- Ranges
+
+    def _work_on_ranges(self) -> None:
+        works = [self._work(configuration) for configuration in self.plan.configurations]
+        tasks = [(at, number) for at, work in enumerate(works) for number in range(len(work.parts))]
+        done_before = self.plan.runs * len(works) - sum(
+            each.runs for work in works for each in work.ranges
+        )
+        total = self.plan.runs * len(works)
+        self._announce()
+
+        def done(count: int) -> None:
+            ended = sum(works[at].ranges[number].runs for at, number in tasks[:count])
+            self._announce()
+            self.told.progress("ranges", done_before + ended, total, "runs")
+
+        done(0)
+        if tasks:
+            task = partial(_work_on_one, tuple(works), tuple(tasks))
+            rows = self.options.backend.run(task, len(tasks), PROGRESS, done)
+            for stage in PROGRESS.names[2:]:
+                self.cpu[stage] = round(pc.sum(rows[stage]).as_py() or 0.0, 2)
+        self._announce()
+
+    def _work(self, configuration: Configuration) -> Work:
+        trace = self.directory / configuration.name
+        campaign = self.plan.campaign(configuration)
+        if (trace / "manifest.json").exists():
+            extend_trace(trace, self.plan.runs)
+        manifest = begin_trace(trace, campaign)
+        manifest = self._without_damage(trace, manifest)
+        missing = ranges.to_do(trace, manifest, self.plan.range_runs, self.code)
+        # Absolute, since a worker may have another working directory.
+        return Work(
+            trace=trace.absolute(),
+            campaign=campaign,
+            ranges=tuple(Range(*each) for each, _ in missing),
+            parts=tuple(entry for _, entry in missing),
+            specs=self.options.specs.absolute(),
+            code=self.code,
+            alarm=self.alarm,
+            stop_at_violation=self.options.fail_fast,
+        )
+
+    def _without_damage(self, trace: Path, manifest: Manifest) -> Manifest:
+        """The manifest without parts that have to be simulated again, where that is asked for."""
+        if not self.options.redo:
+            for path in ranges.missing_files(trace, manifest):
+                raise TraceError(f"{path}: no such file; --redo simulates its runs again")
+            return manifest
+        damaged = [entry.stem for entry in manifest.parts if not _is_whole(trace, entry)]
+        drop_parts(trace, damaged)
+        return read_manifest(trace)
+
+    def _announce(self) -> None:
+        """The first violation that a worker found; later ones are in the findings."""
+        alarm = None if self.announced else ranges.read_alarm(self.alarm, self.code)
+        if alarm is not None:
+            found = alarm.violation
+            self._tell(alarm.configuration, found.run, f"{found.kind}: {found.what}")
+
+    def _tell(self, name: str, run: int, what: str) -> None:
+        self.announced = True
+        replay = replay_command(self.directory / name, run)
+        self.told.violation(Announced(name, run, what, replay))
+
+    # -- Conformance of one configuration
+
+    def _outcome(self, configuration: Configuration) -> Outcome:
+        trace = self.directory / configuration.name
+        manifest = read_manifest(trace)
+        receipts = [self._receipt(trace, entry) for entry in manifest.parts]
+        name = configuration.name
+        files = ranges.steps_files(trace.absolute(), manifest.parts)
+        with self._stage("distinct"):
+            merged = self._merged(trace, manifest.parts)
+        with self._stage("TLC"):
+            judgement, stored = self._judge(configuration, merged, files)
+        with self._stage("explain"):
+            explained = self._explain(trace, manifest, merged, judgement)
+        with self._stage("join"):
+            joined = self._join(trace, manifest, merged, judgement)
+            facts = [msgspec.json.decode(each.facts.read_bytes(), type=Facts) for each in files]
+            evidence = Evidence(
+                directory=trace,
+                manifest=manifest,
+                facts=facts,
+                files=files,
+                merged=merged,
+                judgement=judgement,
+                explained=explained,
+                joined=joined,
+                seconds={},
+                backend=self.options.backend.name,
+                specs=self.options.specs,
+            )
+            summary = summarise(evidence)
+            write_json(trace / SUMMARY, _as_verb(summary))
+        self.told.progress("judged", 1, 1, name)
+        return Outcome(configuration, manifest, tuple(receipts), merged, stored, summary)
+
+    def _receipt(self, trace: Path, entry: PartEntry) -> Receipt:
+        receipt = ranges.read_receipt(trace, entry, self.code)
+        if receipt is None:
+            raise ToolError(
+                f"{trace}: runs from {entry.first_run} on were not judged; run it again"
+            )
+        return receipt
+
+    def _merged(self, trace: Path, entries: Sequence[PartEntry]) -> pa.Table:
+        paths = [ranges.answer_path(trace, entry, "slim") for entry in entries]
+        backend = self.options.backend
+        if isinstance(backend, Spark):
+            slim = backend.session.read.parquet(*map(str, (p.absolute() for p in paths)))
+            merged = backend.collect(merge_with_spark(slim), len(paths), SLIM)
+            return merged.sort_by("key").combine_chunks()
+        merged = SLIM.empty_table()
+        for at in range(0, len(paths), FOLD):
+            merged = merge(pa.concat_tables([merged, *map(_slim, paths[at : at + FOLD])]))
+        return merged.combine_chunks()
+
+    def _judge(
+        self, configuration: Configuration, merged: pa.Table, files: Sequence[Any]
+    ) -> tuple[Judgement, pa.Table]:
+        """TLC's verdicts on all classes: those that are stored, and those it is asked for now."""
+        store = VerdictStore(self.store, stamp(self.options.specs, FRAMES))
+        keys = merged["key"].combine_chunks()
+        known = store.known(keys)
+        told = pc.is_in(keys.cast(pa.binary(16)), value_set=known["key"].combine_chunks())
+        new = ~told.to_numpy(zero_copy_only=False)
+        fresh = merged.filter(pa.array(new))
+        self.told.progress("TLC", 0, len(fresh), "steps")
+        scratch = self.directory / f".{configuration.name}.batches"
+        asked = Judgement(np.zeros(0, dtype=np.int8))
+        if len(fresh):
+            try:
+                asked = judge(
+                    files,
+                    fresh,
+                    scratch,
+                    self.options.check,
+                    self.options.specs,
+                    lambda done: self.told.progress("TLC", done, len(fresh), "steps"),
+                    lambda bench, judged: self._keep(configuration, store, bench, judged),
+                )
+            finally:
+                scratch.unlink(missing_ok=True)
+        self.tlc.append(
+            {
+                "configuration": configuration.name,
+                "classes": len(merged),
+                "judged_before": len(merged) - len(fresh),
+                "jvms": asked.jvms,
+                "cpu_seconds": round(asked.cpu_seconds, 2),
+                "peak_rss_mb": round(asked.peak_rss_mb),
+            }
+        )
+        stored = store.known(keys)
+        return _together(merged, stored, new, asked), stored
+
+    def _keep(
+        self, configuration: Configuration, store: VerdictStore, bench: Bench, judged: pa.Table
+    ) -> None:
+        store.add(bench, judged)
+        rejected = judged.filter(pc.equal(judged["verdict"], "rejected"))
+        if len(rejected) and not self.announced:
+            first = rejected.sort_by([("run", "ascending"), ("step", "ascending")]).slice(0, 1)
+            row = first.to_pylist()[0]
+            what = f"step {row['step']}, {row['action']}, is not allowed by the spec"
+            self._tell(configuration.name, row["run"], what)
+
+    def _explain(
+        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
+    ) -> dict[int, Explanation]:
+        rejected = judgement.numbers(REJECTED)
+        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
+        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
+        asked = [(number, run, step) for run, step, number in witnesses[:EXPLAINED]]
+        if not asked:
+            return {}
+        options = self.options
+        return explain(trace, manifest.parts, judgement, asked, options.check, options.specs)
+
+    def _join(
+        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
+    ) -> pa.Table:
+        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
+        joined = JOINED.empty_table()
+        if numbers:
+            keys = [merged["key"][number].as_py() for number in numbers]
+            out = trace.absolute() / ranges.JUDGED
+            task = partial(join_part, trace.absolute(), out, manifest.parts, keys)
+            joined = self.options.backend.run(task, len(manifest.parts), JOINED)
+            joined = joined.sort_by([(name, "ascending") for name in ("run", "step", "key")])
+        pq.write_table(joined, trace / ranges.JUDGED / JOINED_RUNS, compression="zstd")
+        return joined
+
+    # -- Times
+
+    def _write_timings(self) -> None:
+        timings = {
+            "seconds": {stage: round(spent, 2) for stage, spent in self.seconds.items()},
+            "cpu_seconds_of_ranges": self.cpu,
+            "tlc": self.tlc,
+            "backend": self.options.backend.name,
+        }
+        write_json(self.directory / TIMINGS, timings)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begin
+
+
+EXPLAINED: Final = 20
+"""Rejected classes that are explained, those with the earliest witnesses."""
+
+
+def _work_on_one(
+    works: tuple[Work, ...], tasks: tuple[tuple[int, int], ...], number: int
+) -> pa.Table:
+    work, own = tasks[number]
+    return work_on(works[work], own)
+
+
+def _is_whole(trace: Path, entry: PartEntry) -> bool:
+    try:
+        for name in entry.tables:
+            read_table(trace, entry, name)
+    except TraceError:
+        return False
+    return True
+
+
+def _together(merged: pa.Table, stored: pa.Table, fresh: Mask, asked: Judgement) -> Judgement:
+    """The verdicts on all classes. fresh: those that TLC was asked about now, in their order."""
+    whole = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
+    whole.verdicts[fresh] = asked.verdicts
+    numbers = np.flatnonzero(fresh)
+    for number, reason in asked.reasons.items():
+        whole.reasons[int(numbers[number])] = reason
+        whole.kinds[int(numbers[number])] = asked.kinds[number]
+    keys = merged["key"].combine_chunks().cast(pa.binary(16))
+    place = pc.index_in(keys, value_set=stored["key"].combine_chunks())
+    at = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
+    rows = stored.take(place.drop_null())
+    rejected = pc.equal(rows["verdict"], "rejected").to_numpy()
+    whole.verdicts[at] = np.where(rejected, REJECTED, ACCEPTED)
+    for number, row in zip(at[rejected].tolist(), rows.filter(rejected).to_pylist(), strict=True):
+        whole.reasons[number] = row["reason"]
+        whole.kinds[number] = (Bench(row["frame"], row["constants"]), action_of(row["action"]))
+    lost = whole.numbers(UNJUDGED)
+    if lost:
+        raise ToolError(f"{len(lost)} distinct steps have no verdict")
+    return whole
+
+
+def _as_verb(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary as `conform` would leave it, for `report` and `replay`; without what was spent,
+    which depends on what was judged before."""
+    part = {"verdict": summary["verdict"], "reasons": summary["reasons"]}
+    spent = {name: None for name in summary["tlc"]} | {"judged": summary["tlc"]["judged"]}
+    versions = {name: text for name, text in summary["versions"].items() if name != "backend"}
+    own = {"tlc": spent, "versions": versions, "seconds": {}}
+    return {**summary, **own, "parts": {"conform": {**part, "seconds": None, "stages": {}}}}
+
+
+def _slim(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, schema=SLIM)
+    except (OSError, pa.ArrowException) as error:
+        raise TraceError(f"{path}: {error}; remove it, and its range is judged again") from None

@@ -1,0 +1,393 @@
+"""What a campaign has found: the content of `findings.json`, which its report is made of.
+
+Everything is a sum, a minimum or a quantile over the answers of its ranges, so it does not matter
+how the runs were cut or in which order they were worked on.
+
+Law of this file: equal runs give equal findings, in JSON's types. Nothing here depends on time,
+memory, the backend, or on what was judged in an earlier campaign.
+
+Three-valued (docs/campaigns.md): a configuration is *violated* when the spec, a check, an invariant
+or a promise is; else *unknown* when a step or a history could not be judged, or runs are missing;
+else it holds. A campaign is the worst of its configurations.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reference.sim.scenario import SCENARIOS
+from traces.checkers.anomalies import JEPSEN, OURS
+from traces.jobs import coverage, ranges
+from traces.jobs.arrays import Ints
+from traces.jobs.distributions import distribution
+from traces.jobs.histories import ANOMALIES, VERDICTS
+from traces.jobs.measures import MEASURES
+from traces.jobs.plan import Configuration, Plan
+from traces.jobs.ranges import Receipt
+from traces.jobs.smallest import certificate_in
+from traces.jobs.summary import replay_command
+from traces.schema import ACTIONS, PARTITION_ACTIONS, Manifest, TraceError
+
+FINDINGS_VERSION: Final = 1
+LISTED: Final = 20
+"""So many of one kind are listed; all are counted."""
+GROWTH_POINTS: Final = 40
+
+LEVELS: Final = (
+    *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
+    *("bounded-staleness", "regular-sessions", "linearizable"),
+)
+"""The names of levels, weakest first (reference/core/promises.py)."""
+
+
+class Metric(NamedTuple):
+    """What is distributed over logs or runs. table: whose column; words: what it says; unit."""
+
+    name: str
+    table: str
+    words: str
+    unit: str
+
+
+METRICS: Final = (
+    Metric("leaderless_longest", "measures", "longest time without a leader", "us"),
+    Metric("append_stall", "measures", "longest wait of an append", "us"),
+    Metric("under_replicated", "measures", "time with a replica out of the ISR", "us"),
+    Metric("isr_shrinks", "measures", "times that the ISR shrank", "count"),
+    Metric("isr_expansions", "measures", "times that the ISR grew", "count"),
+    Metric("lag_most", "measures", "most records above the high watermark", "records"),
+    Metric("worst_lag", "verdicts", "how stale the stalest read was", "us"),
+    Metric("worst_missed", "verdicts", "records that the stalest read missed", "records"),
+    Metric("operations", "verdicts", "operations of clients", "count"),
+    Metric("duration", "measures", "virtual time of the run", "us"),
+)
+
+
+class Outcome(NamedTuple):
+    """What is known of a configuration: its receipts in the order of its parts, its merged
+    classes, TLC's stored verdicts on them, and the summary of their judgement (summary.py)."""
+
+    configuration: Configuration
+    manifest: Manifest
+    receipts: tuple[Receipt, ...]
+    merged: pa.Table
+    stored: pa.Table
+    summary: dict[str, Any]
+
+
+def findings_of(directory: Path, plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Raises TraceError: an answer of a range cannot be read."""
+    configurations = [_Findings(directory, each).all() for each in outcomes]
+    verdict = worst(each["verdict"] for each in configurations)
+    several = len(configurations) > 1
+    reasons = [
+        f"{each['name']}: {reason}" if several else reason
+        for each in configurations
+        for reason in each["reasons"]
+    ]
+    versions = {
+        name: text
+        for each in outcomes
+        for name, text in each.summary["versions"].items()
+        if name != "backend"
+    }
+    return {
+        "findings_version": FINDINGS_VERSION,
+        "verdict": verdict,
+        "reasons": reasons,
+        "seed": plan.seed,
+        "runs": plan.runs * len(configurations),
+        **{
+            name: sum(each[name] for each in configurations)
+            for name in ("steps", "logs", "operations", "unknown_logs", "unpromised_logs")
+        },
+        "configurations": configurations,
+        "versions": {**versions, "reference (sha256)": plan.recorded_with},
+        "reproduce": reproduce(directory, plan),
+    }
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    found = set(verdicts)
+    return next((each for each in ("violated", "unknown") if each in found), "holds")
+
+
+def reproduce(directory: Path, plan: Plan) -> list[str]:
+    """The commands that make the same findings anew, in another folder."""
+    single = plan.configurations[0]
+    plain = len(plan.configurations) == 1 and not single.options
+    if plain:
+        bug = f" --bug {single.bug}" if single.bug else ""
+        what = f"--scenario {single.scenario}{bug}"
+    else:
+        what = shlex.quote(f"{directory}/campaign.toml")
+    return [f"kraftcheck campaign run {what} --runs {plan.runs} --seed {plan.seed} --out DIR"]
+
+
+class _Findings:
+    def __init__(self, directory: Path, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.trace = directory / outcome.configuration.name
+        self.verdicts = self._table("verdicts", VERDICTS)
+        self.anomalies = self._table("anomalies", ANOMALIES)
+        self.measures = self._table("measures", MEASURES)
+
+    def _table(self, name: str, schema: pa.Schema) -> pa.Table:
+        return pa.concat_tables(
+            [schema.empty_table(), *self._tables(name, schema)]
+        ).combine_chunks()
+
+    def _tables(self, name: str, schema: pa.Schema) -> Iterable[pa.Table]:
+        for entry in self.outcome.manifest.parts:
+            path = ranges.answer_path(self.trace, entry, name)
+            try:
+                yield pq.read_table(path, schema=schema)
+            except (OSError, pa.ArrowException) as error:
+                raise TraceError(
+                    f"{path}: {error}; remove it, and its range is judged again"
+                ) from None
+
+    def all(self) -> dict[str, Any]:
+        summary, configuration = self.outcome.summary, self.outcome.configuration
+        histories = self._histories()
+        verdict = worst([summary["verdict"], histories["verdict"]])
+        return {
+            "name": configuration.name,
+            "scenario": configuration.scenario,
+            "sentence": SCENARIOS[configuration.scenario].sentence,
+            "bug": configuration.bug,
+            "options": configuration.options,
+            "folder": str(self.trace),
+            "verdict": verdict,
+            "reasons": [*summary["reasons"], *histories["reasons"]],
+            "runs": summary["runs"],
+            "bad_runs": sum(each.bad_runs for each in self.outcome.receipts),
+            "violations": self._violations(),
+            "steps": summary["steps"],
+            "logs": self.verdicts.num_rows,
+            "operations": pc.sum(self.verdicts["operations"]).as_py() or 0,
+            "unknown_logs": histories["counts"]["unknown"],
+            "unpromised_logs": pc.sum(pc.equal(self.verdicts["promised"], "nothing")).as_py() or 0,
+            "histories": histories,
+            "levels": self._levels(),
+            "anomalies": self._anomalies(),
+            "distributions": self._distributions(),
+            "conformance": self._conformance(),
+            "coverage": self._coverage(),
+            "progress": summary["progress"],
+            "faults": summary["faults"],
+        }
+
+    # -- What clients saw
+
+    def _histories(self) -> dict[str, Any]:
+        counts = {word: 0 for word in ("holds", "violated", "unknown")}
+        for row in self.verdicts.group_by("verdict").aggregate([("run", "count")]).to_pylist():
+            counts[row["verdict"]] = row["run_count"]
+        reasons = []
+        if counts["violated"]:
+            reasons.append(f"{counts['violated']} logs broke what was promised to their clients")
+        if counts["unknown"]:
+            reasons.append(f"{counts['unknown']} logs could not be decided")
+        bad = self.verdicts.filter(pc.equal(self.verdicts["verdict"], "violated"))
+        bad = bad.sort_by([(name, "ascending") for name in ("operations", "run", "partition")])
+        return {
+            "verdict": worst(word for word, count in counts.items() if count),
+            "reasons": reasons,
+            "counts": counts,
+            "smallest": [self._witness(row, None) for row in bad.slice(0, 3).to_pylist()],
+        }
+
+    def _witness(self, row: Mapping[str, Any], anomaly: str | None) -> dict[str, Any]:
+        """A log with its certificate: the sentence that refuses it, and how to see it."""
+        run, partition = row["run"], row["partition"]
+        told = certificate_in(self.trace, self.outcome.manifest, run, partition, anomaly)
+        folder = shlex.quote(str(self.trace))
+        return {
+            "run": run,
+            "partition": partition,
+            "operations": row["operations"],
+            "kind": told.kind if told else None,
+            "sentence": told.sentence if told else None,
+            "named": list(told.operations) if told else [],
+            "replay": replay_command(self.trace, run),
+            "check": f"kraftcheck check {folder} --run {run}",
+        }
+
+    def _levels(self) -> list[dict[str, Any]]:
+        """How many logs were promised each level, and which one held; weakest promise first."""
+        keys = ["promised", "held", "exact", "verdict"]
+        grouped = self.verdicts.group_by(keys).aggregate([("run", "count")])
+        rows = grouped.rename_columns([*keys, "logs"]).select([*keys, "logs"]).to_pylist()
+        order = ("nothing", *LEVELS)
+        return sorted(
+            rows,
+            key=lambda row: (
+                order.index(row["promised"]),
+                order.index(row["held"]),
+                row["exact"],
+                row["verdict"],
+            ),
+        )
+
+    def _anomalies(self) -> list[dict[str, Any]]:
+        """Each anomaly that happened: those that a promise excludes first, then by how often."""
+        if not self.anomalies.num_rows:
+            return []
+        grouped = self.anomalies.group_by(["name", "forbidden"]).aggregate(
+            [("run", "count"), ("count", "sum")]
+        )
+        found: dict[str, dict[str, Any]] = {}
+        for row in grouped.to_pylist():
+            own = found.setdefault(row["name"], {"logs": 0, "forbidden": 0, "count": 0})
+            own["logs"] += row["run_count"]
+            own["count"] += row["count_sum"]
+            own["forbidden"] += row["run_count"] if row["forbidden"] else 0
+        rows = [
+            {
+                "name": name,
+                "meaning": JEPSEN.get(name) or OURS[name],
+                "jepsen": name in JEPSEN,
+                **own,
+                "smallest": self._smallest(name, own["forbidden"] > 0),
+            }
+            for name, own in found.items()
+        ]
+        return sorted(rows, key=lambda row: (-row["forbidden"], -row["logs"], row["name"]))
+
+    def _smallest(self, name: str, forbidden: bool) -> dict[str, Any]:
+        """The log with fewest operations in which it happened; where it is excluded, if any."""
+        happened = self.anomalies.filter(
+            pc.and_(
+                pc.equal(self.anomalies["name"], name),
+                pc.equal(self.anomalies["forbidden"], forbidden),
+            )
+        )
+        columns = ["run", "partition"]
+        joined = happened.select(columns).join(
+            self.verdicts.select([*columns, "operations"]), columns, join_type="inner"
+        )
+        first = joined.sort_by([(each, "ascending") for each in ("operations", *columns)])
+        return self._witness(first.slice(0, 1).to_pylist()[0], name)
+
+    # -- What runs broke, and how they went
+
+    def _violations(self) -> list[dict[str, Any]]:
+        found = sorted(each for receipt in self.outcome.receipts for each in receipt.violations)
+        return [
+            {**msgspec.to_builtins(each), "replay": replay_command(self.trace, each.run)}
+            for each in found[:LISTED]
+        ]
+
+    def _distributions(self) -> list[dict[str, Any]]:
+        tables = {"measures": self.measures, "verdicts": self.verdicts}
+        found = []
+        for metric in METRICS:
+            table = tables[metric.table].select(["run", metric.name]).drop_null()
+            values = np.asarray(table[metric.name].to_numpy(), dtype=np.int64)
+            if not len(values) or not values.any():
+                continue
+            run = int(table["run"][int(values.argmax())].as_py())
+            found.append(
+                {
+                    "name": metric.name,
+                    "words": metric.words,
+                    "unit": metric.unit,
+                    **distribution(values),
+                    "worst": {"run": run, "replay": replay_command(self.trace, run)},
+                }
+            )
+        return found
+
+    # -- Steps
+
+    def _conformance(self) -> dict[str, Any]:
+        summary = self.outcome.summary
+        return {
+            "verdict": summary["verdict"],
+            "distinct": summary["distinct_steps"],
+            "unseen": coverage.unseen(
+                np.asarray(self.outcome.merged["count"].to_numpy(), dtype=np.int64)
+            ),
+            "rejected": summary["rejected_steps"],
+            "unknown": summary["unknown_steps"],
+            "runs_with_rejected": summary["runs_with_rejected_steps"],
+            "rejections": summary["rejections"][:LISTED],
+            "checks": summary["findings"]["by_check"],
+            "invariants": summary["invariant_violations"]["by_name"],
+            "batches": self._batches(),
+        }
+
+    def _batches(self) -> list[dict[str, Any]]:
+        """What TLC judged, by frame of the spec: under how many sets of constants, and with which
+        verdicts."""
+        stored = self.outcome.stored
+        if not stored.num_rows:
+            return []
+        grouped = stored.group_by("frame").aggregate(
+            [("key", "count"), ("constants", "count_distinct")]
+        )
+        accepted = stored.filter(pc.equal(stored["verdict"], "accepted"))
+        by_frame = accepted.group_by("frame").aggregate([("key", "count")]).to_pylist()
+        count = {row["frame"]: row["key_count"] for row in by_frame}
+        return [
+            {
+                "frame": row["frame"],
+                "constants": row["constants_count_distinct"],
+                "steps": row["key_count"],
+                "accepted": count.get(row["frame"], 0),
+            }
+            for row in sorted(grouped.to_pylist(), key=lambda row: str(row["frame"]))
+        ]
+
+    # -- Coverage
+
+    def _coverage(self) -> dict[str, Any]:
+        met = coverage.merge_features(list(self._tables("features", coverage.FEATURES)))
+        rows = met.to_pylist()
+        known = {row["name"] for row in rows if row["kind"] == "action"}
+        first = {
+            kind: np.array([row["first_run"] for row in rows if row["kind"] == kind], np.int64)
+            for kind in coverage.KINDS
+        }
+        return {
+            "met": {kind: [row for row in rows if row["kind"] == kind] for kind in coverage.KINDS},
+            "never": [each for each in self._actions() if each not in known],
+            "growth": _growth(first, self.outcome.summary["runs"]),
+            "unseen": {
+                kind: coverage.unseen(
+                    np.array([row["count"] for row in rows if row["kind"] == kind], np.int64)
+                )
+                for kind in coverage.KINDS
+            },
+        }
+
+    def _actions(self) -> Sequence[str]:
+        of: dict[str, Callable[[], Sequence[str]]] = {
+            "quorum": lambda: ACTIONS,
+            "partition": lambda: PARTITION_ACTIONS,
+            "cluster": lambda: (*ACTIONS, *PARTITION_ACTIONS),
+        }
+        return of[self.outcome.configuration.scenario]()
+
+
+def _growth(first: Mapping[str, Ints], runs: int) -> list[dict[str, Any]]:
+    """At growing numbers of runs, how many features of each kind the first so many had met."""
+    places = {min(runs, round(runs ** (i / GROWTH_POINTS))) for i in range(GROWTH_POINTS + 1)}
+    ordered = {kind: np.sort(met) for kind, met in first.items()}
+    return [
+        {
+            "runs": count,
+            **{kind: int(np.searchsorted(met, count)) for kind, met in ordered.items()},
+        }
+        for count in sorted(places)
+    ]
