@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -49,7 +49,7 @@ class Setting:
     """What all clients of a topic share.
 
     pace: seconds that a producer rests after each record. processes: where several topics are
-    recorded at once, theirs together.
+    recorded at once, theirs together. aborts: which share of transactions is aborted on purpose.
     """
 
     def __init__(
@@ -60,12 +60,14 @@ class Setting:
         partitions: int,
         pace: float = 0.0,
         processes: Counter | None = None,
+        aborts: float = 0.0,
     ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
         self.topic = topic
         self.partitions = partitions
         self.pace = pace
+        self.aborts = aborts
         self.values = Counter(1)
         self.processes = processes or Counter()
         self.done = threading.Event()
@@ -161,7 +163,7 @@ def consume(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     consumer = _assigned(setting, process, f"consume-{at}", options)
     try:
         while not setting.done.is_set():
-            _poll(setting, process, consumer)
+            poll(setting, process, consumer)
     finally:
         consumer.close()
 
@@ -169,7 +171,7 @@ def consume(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
 def ask_offsets(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     """A client that asks for the latest offset of one partition after the other."""
     process = setting.processes.next()
-    consumer = _consumer(setting, f"offsets-{at}", options)
+    consumer = opened(setting, f"offsets-{at}", options)
     try:
         for turn in count(at):
             if setting.done.wait(0.02):
@@ -209,7 +211,7 @@ def read_all(
                 for place in places
             ):
                 return True
-            idle = 0 if _poll(setting, process, consumer) else idle + 1
+            idle = 0 if poll(setting, process, consumer) else idle + 1
             if idle % 10 == 9:
                 ends = _ends(setting, consumer)
         return False
@@ -221,13 +223,6 @@ def _ends(setting: Setting, consumer: Consumer) -> dict[int, int]:
     """The latest offset of each partition that has told it."""
     found = {at: _end(setting, consumer, at, 10.0)[0] for at in range(setting.partitions)}
     return {at: end for at, end in found.items() if end is not None}
-
-
-ROLES: Mapping[str, Callable[[Setting, int, Mapping[str, Any]], None]] = {
-    "producer": produce,
-    "consumer": consume,
-    "offsets": ask_offsets,
-}
 
 
 def _end(
@@ -244,7 +239,8 @@ def _end(
     return (None, "timed out") if offsets is None else (offsets[1], "")
 
 
-def _consumer(setting: Setting, group: str, options: Mapping[str, Any]) -> Consumer:
+def opened(setting: Setting, group: str, options: Mapping[str, Any]) -> Consumer:
+    """The client library's consumer, which reads nothing yet."""
     settings = {
         **SILENT,
         "bootstrap.servers": setting.bootstrap,
@@ -257,7 +253,7 @@ def _consumer(setting: Setting, group: str, options: Mapping[str, Any]) -> Consu
 
 
 def _assigned(setting: Setting, process: int, group: str, options: Mapping[str, Any]) -> Consumer:
-    consumer = _consumer(setting, group, options)
+    consumer = opened(setting, group, options)
     keys = [setting.key(partition) for partition in range(setting.partitions)]
     rewound = {"seek-to-beginning?": True}
     setting.journal.event(process, "invoke", "assign", keys, **rewound)
@@ -266,7 +262,7 @@ def _assigned(setting: Setting, process: int, group: str, options: Mapping[str, 
     return consumer
 
 
-def _poll(setting: Setting, process: int, consumer: Consumer) -> int:
+def poll(setting: Setting, process: int, consumer: Consumer) -> int:
     """One poll, written down. Returns how many records it gave."""
     setting.journal.event(process, "invoke", "poll", [["poll"]])
     try:

@@ -28,11 +28,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from live import datalog, facts, metadata
-from live.clients import ROLES, SILENT, Setting, read_all
+from live.clients import SILENT, Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
+from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
 
@@ -44,6 +45,10 @@ class RecordingError(Exception):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to record. seconds: of the clients' work; faults: kinds, for a cluster of ours only."""
 
+    workload: str = "log"
+    """A key of WORKLOADS (live/workloads.py)."""
+    aborts: float = 0.2
+    """Of transactions, the share that is aborted on purpose."""
     topic: str = "kraftcheck"
     make_topic: bool = True
     """False: it is there, or made by being asked for; `replication_factor` and so on say how."""
@@ -104,7 +109,7 @@ def record(
     began = time.monotonic()
     pace = 1 / plan.rate if plan.rate else 0.0
     with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, bootstrap, plan.topic, plan.partitions, pace)
+        setting = Setting(journal, bootstrap, plan.topic, plan.partitions, pace, aborts=plan.aborts)
         faults = _work(setting, plan, cluster)
         if cluster is not None:
             admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
@@ -149,14 +154,14 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "acks": plan.acks,
         "idempotence": plan.idempotent,
         "retries": plan.retries,
-        "transactions": False,
+        "transactions": plan.workload == "txn",
         "min_insync_replicas": plan.min_insync_replicas,
         "replication_factor": plan.replication_factor,
         "elr": facts.eligible_leaders(records),
         "unclean_election": plan.unclean_election,
         "isolation": "read_committed",
         "reads_from": "leader",
-        "consumers": "assign",
+        "consumers": "subscribe" if plan.workload == "groups" else "assign",
         "one_client": False,
         "asks_latest": False,
     }
@@ -176,14 +181,15 @@ def _envelope(
 
 
 def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
+    workload = WORKLOADS[plan.workload]
     crew = [
-        *(("producer", at, _producer_options(plan)) for at in range(plan.producers)),
-        *(("consumer", at, {}) for at in range(plan.consumers)),
-        *(("offsets", at, {}) for at in range(plan.offset_askers)),
+        *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
+        *((workload.consumer, at, {}) for at in range(plan.consumers)),
+        *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
     with ThreadPoolExecutor(len(crew) + 1) as pool:
-        work = [pool.submit(ROLES[role], setting, at, options) for role, at, options in crew]
+        work = [pool.submit(role, setting, at, options) for role, at, options in crew]
         nemesis = None
         if cluster is not None and plan.faults:
             nemesis = Nemesis(cluster, setting.journal, (plan.topic,))

@@ -252,11 +252,13 @@ class Predicted(msgspec.Struct, frozen=True):
     """What came of the runs of one setup.
 
     outcomes: by API, how many runs showed a class. unfinished: runs without progress, not counted.
+    first: what came of the first run, by API, so that a stored prediction can be checked quickly.
     """
 
     runs: int
     unfinished: int
     outcomes: dict[str, dict[str, int]]
+    first: Outcomes | None
 
 
 def predict(setup: Setup, seed: int, runs: int) -> Predicted:
@@ -264,11 +266,13 @@ def predict(setup: Setup, seed: int, runs: int) -> Predicted:
     counts: dict[str, Counter[str]] = {api: Counter() for api in APIS}
     memo = PartitionMemo(None)
     unfinished = 0
+    first: Outcomes | None = None
     for number in range(runs):
         if memo.steps > MEMO_STEPS:
             memo.forget()
             memo = PartitionMemo(None)
         outcomes = run(setup, seed, number, memo)
+        first = outcomes if number == 0 else first
         if outcomes is None:
             unfinished += 1
             continue
@@ -278,4 +282,4 @@ def predict(setup: Setup, seed: int, runs: int) -> Predicted:
     told = {
         api: {name: counts[api][name] for name in CLASSES[api] if counts[api][name]} for api in APIS
     }
-    return Predicted(runs, unfinished, told)
+    return Predicted(runs, unfinished, told, first)
