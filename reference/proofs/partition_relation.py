@@ -57,8 +57,12 @@ from reference.core.partition_types import (
     Status,
 )
 from reference.proofs.partition_symbols import (
+    CHANGES,
+    RULES,
+    AnyPartition,
     BrokerSet,
     MemberSet,
+    Memory,
     PrefixLog,
     Records,
     abstract_partition,
@@ -306,7 +310,7 @@ def controller_row(view: View, brokers: Sequence[int]) -> ControllerRow:
         )
         for b in brokers
     ]
-    partition = Partition(
+    partition = AnyPartition(
         leader=_number(view["leader"]),
         leader_epoch=_number(view["leader_epoch"]),
         partition_epoch=_number(view["partition_epoch"]),
@@ -430,11 +434,30 @@ def is_prefix(epoch: z3.ArithRef, log: PrefixLog) -> z3.BoolRef:
     )
 
 
-class SymbolicController(PartitionControllerHandlers):
+class _Controller(PartitionControllerHandlers):
     """The handlers, without unclean elections."""
+
+    def active(self, row: ControllerRow) -> Any:
+        return BrokerSet(
+            {
+                b: truth_of(self.rules.is_active(known))
+                for b, known in zip(self.constants.brokers, row.registrations, strict=True)
+            }
+        )
+
+    def members(self, m: AlterPartitionRequest) -> Any:
+        return BrokerSet(dict(members_of(m.isr, self.constants.brokers)[0]))
 
     def unclean_choices(self, *given: Any) -> tuple[int, ...]:
         return ()
+
+
+class SymbolicController(summarising(_Controller, CHANGES)):  # type: ignore[misc]
+    """The same, with each change of the partition as one."""
+
+    def __init__(self, constants: PartitionConstants, rules: Any) -> None:
+        super().__init__(constants, rules)
+        self.memory = rules.memory
 
 
 @dataclass(frozen=True)
@@ -475,9 +498,9 @@ class PartitionCases:
     def __init__(self, brokers: int, rules: type[PartitionRules] = PartitionRules) -> None:
         self.brokers = tuple(range(brokers))
         self.constants = PartitionConstants(self.brokers, 1)
-        given: Any = summarising(rules)(self.constants)
+        given: Any = summarising(rules, RULES)(self.constants)
         given.min_isr = Number(MIN_ISR)
-        given.known = {}
+        given.memory = Memory(self.brokers)
         self.rules: PartitionRules = given
         self.form = z3.And(MIN_ISR >= 1, brokers >= MIN_ISR)
 

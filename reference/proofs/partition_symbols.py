@@ -14,8 +14,9 @@ What is abstracted, here and in partition_relation.py and nowhere else:
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import z3
@@ -27,15 +28,17 @@ from reference.core import partition_row as core_row
 from reference.core import partition_rules as core_rules
 from reference.core import replication as core_replication
 from reference.core.partition_log import EpochEnd
-from reference.core.partition_messages import Member
-from reference.core.partition_rules import PartitionRules
+from reference.core.partition_messages import Member, Partition
 from reference.proofs.symbolic import (
     Choice,
     NodeSet,
     Number,
+    Path,
     Truth,
     assume,
+    folded,
     fresh,
+    paths,
     summarised_number,
     summarised_set,
     summary,
@@ -117,6 +120,15 @@ class BrokerSet(NodeSet):
     def __bool__(self) -> bool:
         return bool(Truth(z3.Or(list(self.bits.values()))))
 
+    def __contains__(self, node: Any) -> bool:
+        if isinstance(node, Number):
+            there = [z3.And(node.term == b, bit) for b, bit in self.bits.items()]
+            return bool(Truth(z3.Or(there)))
+        return super().__contains__(node)
+
+    def issubset(self, others: Sequence[int]) -> Any:
+        return Truth(z3.Not(z3.Or([bit for b, bit in self.bits.items() if b not in others])))
+
     def __eq__(self, other: object) -> Any:
         mine, theirs = self.bits, broker_bits(other, list(self.bits))
         return Truth(z3.And([mine[b] == theirs[b] for b in mine]))
@@ -151,6 +163,26 @@ class MemberSet:
             for b in self.bits
         ]
         return Truth(z3.And(same))
+
+    def __ne__(self, other: object) -> Any:
+        return Truth(z3.Not((self == other).term))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class AnyPartition(Partition, frozen=True):
+    """A record of the partition on symbols; comparing it with another is one term."""
+
+    def __eq__(self, other: object) -> Any:
+        assert isinstance(other, Partition), "a partition is compared with another"
+        numbers = ("leader", "leader_epoch", "partition_epoch", "last_known_leader")
+        same = [term_of(getattr(self, name)) == term_of(getattr(other, name)) for name in numbers]
+        for name in ("isr", "elr"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if not isinstance(mine, BrokerSet):
+                mine, theirs = theirs, mine
+            same.append((mine == theirs).term if isinstance(mine, BrokerSet) else mine == theirs)
+        return Truth(z3.And(*same, self.recovering == other.recovering))
 
     def __ne__(self, other: object) -> Any:
         return Truth(z3.Not((self == other).term))
@@ -197,8 +229,19 @@ def _min(*values: Any) -> Any:
     return Number(least(*map(term_of, values)))
 
 
+def _set(*given: Any) -> Any:
+    (value,) = given or ((),)
+    return value if isinstance(value, BrokerSet) else set(value)
+
+
 def _max(*values: Any) -> Any:
     return Number(-least(*[-term_of(value) for value in values]))
+
+
+def _without(values: Any, value: int) -> Any:
+    if isinstance(values, BrokerSet):
+        return BrokerSet({b: z3.And(bit, b != value) for b, bit in values.bits.items()})
+    return tuple([each for each in values if each != value])
 
 
 def _epoch_end(cache: Any, end: Any, epoch: Any) -> Any:
@@ -224,8 +267,12 @@ _OPEN_RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "sequence_error": lambda *given: Choice(fresh("sequence").term, SEQUENCE_ERRORS),
     "batches_from": lambda *given: _some_records(),
     "canonical": lambda messages: tuple(messages),
+    "_without": _without,
 }
-_BUILTIN: Final[Mapping[str, Callable[..., Any]]] = {"len": _len, "min": _min, "max": _max}
+_BUILTIN: Final[Mapping[str, Callable[..., Any]]] = {
+    **{"len": _len, "min": _min, "max": _max},
+    "set": _set,
+}
 _MODULES: Final = (
     core_broker,
     core_controller,
@@ -269,8 +316,13 @@ _TRUTHS: Final = frozenset(
         *("is_stale_replica", "may_send_alter_partition", "response_matches"),
     }
 )
-_SETS: Final = frozenset({"maximal_isr", "high_watermark_quorum"})
+_SETS: Final = frozenset({"maximal_isr", "high_watermark_quorum", "target_elr", "valid_leaders"})
 _NUMBERS: Final = frozenset({"high_watermark_bound"})
+_PARTITIONS: Final = frozenset(
+    {"changes", "after_fencing", "after_unfencing", "after_unclean_restart"}
+)
+CHANGES: Final = _PARTITIONS | {"members_eligible"}
+"""Methods of the controller's handlers that are summarised."""
 
 
 def _key(value: Any) -> Any:
@@ -288,35 +340,80 @@ def _key(value: Any) -> Any:
         return "records", value.number.get_id()
     if isinstance(value, tuple):
         return tuple(map(_key, value))
+    if isinstance(value, set):
+        return "set", *sorted(value)
     if hasattr(value, "__struct_fields__"):
         fields = value.__struct_fields__
         return (type(value).__name__, *(_key(getattr(value, name)) for name in fields))
     return value
 
 
-def summarising(rules: type[PartitionRules]) -> type[PartitionRules]:
-    """These rules, with the answers of some of them as one term each, also where one rule asks
-    another. What was asked once is remembered.
-    """
+class Memory:
+    """What code makes of its arguments, as terms over all its ways; asked once for each."""
 
-    def wrapped(name: str) -> Callable[..., Any]:
-        rule = getattr(rules, name)
+    def __init__(self, brokers: Sequence[int]) -> None:
+        self.brokers = brokers
+        self._known: dict[Any, tuple[Any, Any]] = {}
 
-        def summed(self: Any, *given: Any) -> Any:
-            key = (name, _key(given))
-            if key not in self.known:
-                # The arguments are kept so that their terms keep their identity.
-                self.known[key] = (self.summed(name, lambda: rule(self, *given)), given)
-            return self.known[key][0]
+    def recall(self, name: str, given: Any, code: Callable[[], Any]) -> Any:
+        """What the code of this name makes of what is given."""
+        key = (name, _key(given))
+        if key not in self._known:
+            # The arguments are kept so that their terms keep their identity.
+            self._known[key] = (self._summed(name, code), given)
+        return self._known[key][0]
 
-        return summed
-
-    def summed(self: Any, name: str, code: Callable[[], Any]) -> Any:
+    def _summed(self, name: str, code: Callable[[], Any]) -> Any:
         if name in _NUMBERS:
             return summarised_number(code, self.brokers)
         if name in _SETS:
             return BrokerSet(summarised_set(code, self.brokers))
+        if name in _PARTITIONS:
+            return self._partition(code)
         return summary(code, self.brokers)
 
-    body = {name: wrapped(name) for name in sorted(_TRUTHS | _SETS | _NUMBERS)}
-    return type(f"Summarised{rules.__name__}", (rules,), {**body, "summed": summed})
+    def _partition(self, code: Callable[[], Any]) -> Partition:
+        found = paths(code, (), self.brokers)
+
+        def joined(of: Callable[[Any], z3.ExprRef]) -> z3.ExprRef:
+            return folded([Path(path.condition, of(path.result)) for path in found])
+
+        def whole(field: str) -> Any:
+            return Number(joined(lambda p: term_of(getattr(p, field))))
+
+        def members(field: str) -> Any:
+            return BrokerSet({b: joined(partial(member, field, b)) for b in self.brokers})
+
+        def member(field: str, b: int, partition: Partition) -> z3.BoolRef:
+            return broker_bits(getattr(partition, field), self.brokers)[b]
+
+        assert not any(path.result.recovering for path in found), "no election is unclean"
+        return AnyPartition(
+            leader=whole("leader"),
+            leader_epoch=whole("leader_epoch"),
+            partition_epoch=whole("partition_epoch"),
+            isr=members("isr"),
+            elr=members("elr"),
+            last_known_leader=whole("last_known_leader"),
+            recovering=False,
+        )
+
+
+def summarising(of: type[Any], names: Iterable[str]) -> type[Any]:
+    """The class, with the answers of some of its methods as one term each, also where one of them
+    asks another. Its instances have a `memory`.
+    """
+
+    def wrapped(name: str) -> Callable[..., Any]:
+        method = getattr(of, name)
+
+        def summed(self: Any, *given: Any) -> Any:
+            return self.memory.recall(name, given, lambda: method(self, *given))
+
+        return summed
+
+    return type(f"Summarising{of.__name__}", (of,), {name: wrapped(name) for name in sorted(names)})
+
+
+RULES: Final = _TRUTHS | _SETS | _NUMBERS
+"""Rules that are summarised."""
