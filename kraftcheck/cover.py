@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import bug
-from reference.core.rules import QuorumRules
+from reference.bugs.catalog import Bug, UnknownBug, bug
+from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
 from traces.cover.driving import Driven, drive, script, way_to
 from traces.cover.matching import Matcher, Mismatch
-from traces.cover.models import SPECS, Dumped, dump_graph, read_covers, select
+from traces.cover.models import SPECS, CoverModel, Dumped, dump_graph, read_covers, select
 from traces.cover.refusals import KINDS, Refusals, refuse
 
 __all__ = ["SPECS", "cover", "cover_graph"]
@@ -97,10 +97,7 @@ def cover(
         raise exits.BadInput("--fill needs --campaign: what is missing is what its runs did not do")
     default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
     models = select(read_covers(specs), names, tiers or ([] if names else default))
-    replaced = bug(bug_id).replacement if bug_id else None
-    if bug_id and replaced is None:
-        raise exits.BadInput(f"{bug_id} cannot be replayed: {bug(bug_id).scope}")
-    rules = replaced or QuorumRules
+    replacement, models = _with_bug(bug_id, models, chosen=bool(names))
     tools = Tools(find_jar(jar), find_java(java))
     if out is not None:
         artifacts.claim(out)
@@ -112,7 +109,7 @@ def cover(
         dumped = dump_graph(
             model,
             specs,
-            rules=rules,
+            replacement=replacement,
             max_edges=max_edges,
             note=screen.note,
             jar=tools.jar,
@@ -133,6 +130,33 @@ def cover(
     screen.line(_summary(done, monotonic() - begin))
     screen.document(document)
     return code
+
+
+def _with_bug(
+    id: str | None, models: list[CoverModel], *, chosen: bool
+) -> tuple[type | None, list[CoverModel]]:
+    """What replaces the reference's rules, and the graphs of the bug's protocol.
+
+    Raises UnknownBug; BadInput for a bug that replaces nothing, and for graphs chosen by name that
+    are of the other protocol.
+    """
+    if id is None:
+        return None, models
+    found: Bug | PartitionBug
+    try:
+        found, protocol = bug(id), "quorum"
+    except UnknownBug as unknown:
+        try:
+            found, protocol = partition_bug(id), "partition"
+        except UnknownBug:
+            raise unknown from None
+    if found.replacement is None:
+        why = found.scope or "it is a configuration"
+        raise exits.BadInput(f"{found.id} cannot be replayed: {why}")
+    fitting = [model for model in models if model.protocol == protocol]
+    if not fitting or (chosen and fitting != models):
+        raise exits.BadInput(f"{found.id} is a bug of the {protocol}: choose graphs of it")
+    return found.replacement, fitting
 
 
 def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool = True) -> Covered:

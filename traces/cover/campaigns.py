@@ -22,7 +22,6 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from reference.core.types import Constants
-from reference.sim.recorder import constants_json
 from tla_utils import ToolError
 from tla_utils.covering import Cover, cover_edges
 from tla_utils.dump import shortest_ways
@@ -31,6 +30,9 @@ from traces.cover.matching import Matcher
 from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
+from traces.jobs.partition_canonical import PartitionCanonicaliser
+from traces.jobs.protocols import SPECS, AnyConstants, constants_text
+from traces.jobs.relevance import Relevance
 from traces.schema import read_manifest, read_part
 
 JUDGED: Final = Path("conform") / "steps.parquet"
@@ -93,22 +95,33 @@ def read_seen(folder: Path) -> Seen:
     return Seen(runs, first)
 
 
-def keys_of(matcher: Matcher, constants: Constants) -> list[bytes]:
-    """The class of each local step of a graph, as conformance names it."""
-    canonicaliser = Canonicaliser(constants)
-    text = constants_json(constants).encode()
-    return [
-        canonicaliser.canonical(
+def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
+    """The class of each local step of a graph, as conformance names it: by what it is judged on
+    (traces/jobs/relevance.py), in canonical form."""
+    relevance = Relevance(constants, SPECS)
+    canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+    keys = []
+    for s in matcher.moves.steps:
+        judged = relevance.judged(
             Step(s.action, s.node, s.before, s.input, s.result.row, s.result.sent, s.result.ignored)
-        ).digest(text)
-        for s in matcher.moves.steps
-    ]
+        )
+        under = judged.constants
+        if under not in canonicalisers:
+            canonicalisers[under] = _canonicaliser(under)
+        form = canonicalisers[under].canonical(judged.step)
+        keys.append(form.digest(constants_text(under).encode()))
+    return keys
+
+
+def _canonicaliser(constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
+    if isinstance(constants, Constants):
+        return Canonicaliser(constants)
+    return PartitionCanonicaliser(constants)
 
 
 def share_of(matcher: Matcher, seen: Seen) -> Share:
     """The graph's classes of local steps against those of the runs."""
-    constants: Constants = matcher.composition.constants  # type: ignore[attr-defined]
-    keys = keys_of(matcher, constants)
+    keys = keys_of(matcher, matcher.composition.constants)
     one: dict[bytes, int] = {}
     for number, key in enumerate(keys):
         one.setdefault(key, number)

@@ -7,20 +7,23 @@ of the graph has, and what each does. A second protocol is a second class of thi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tla_utils import StepFrame, Value
+from traces.jobs.protocols import AnyConstants
 
 RowLike: TypeAlias = Any
 """A row of the protocol: immutable, hashable, equal by content."""
 InputLike: TypeAlias = Any
+RecordLike: TypeAlias = Any
+"""A record of the log that nodes share, where there is one."""
 Spent: TypeAlias = tuple[int, ...]
 """How much of each budget has been used, in the order of `Composition.budgets`."""
 
 
 class Result(NamedTuple):
-    """What one handler call makes: the row after, the messages sent, why it ignored the input."""
+    """What one handler call makes: the row after, what it sends, why it ignored the input."""
 
     row: RowLike
     sent: tuple[InputLike, ...]
@@ -36,13 +39,28 @@ class LocalMove(NamedTuple):
 
 
 class Composition(Protocol):
-    """The rule book. `variables` names the dump's variables: rows, network, budgets."""
+    """The rule book. Besides rows, a state has a network, what has been spent of the budgets, and
+    perhaps a log that nodes share: records are appended by sending them and never go away.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
+    def constants(self) -> AnyConstants: ...
+
+    @property
     def nodes(self) -> tuple[int, ...]: ...
+
+    @property
+    def places(self) -> Sequence[tuple[str, tuple[int, ...]]]:
+        """The dump's variables that hold rows, each with whose; together they are `nodes`."""
+        ...
+
+    @property
+    def shared(self) -> str:
+        """The dump's variable that holds the shared log; empty: there is none."""
+        ...
 
     @property
     def moves(self) -> frozenset[str]:
@@ -58,11 +76,34 @@ class Composition(Protocol):
         """The rows at first, in the order of `nodes`."""
         ...
 
+    def first_log(self) -> tuple[RecordLike, ...]:
+        """What the shared log holds at first."""
+        ...
+
     def action_of(self, input: InputLike) -> str:
         """The action that handles an input."""
         ...
 
-    def local_moves(self, node: int, row: RowLike, spent: Mapping[str, int]) -> Iterator[LocalMove]:
+    def receiver(self, message: InputLike) -> int | None:
+        """The node that a message in the network may be delivered to; None: nobody of these."""
+        ...
+
+    def available(
+        self, input: InputLike, network: Set[InputLike], shared: tuple[RecordLike, ...]
+    ) -> bool:
+        """Whether an input may come: not a message that nobody sent, nor what the shared log does
+        not say."""
+        ...
+
+    def split(
+        self, sent: tuple[InputLike, ...]
+    ) -> tuple[tuple[InputLike, ...], tuple[RecordLike, ...]]:
+        """Of what was sent, the messages to the network and the records for the shared log."""
+        ...
+
+    def local_moves(
+        self, node: int, row: RowLike, spent: Mapping[str, int], shared: tuple[RecordLike, ...]
+    ) -> Iterator[LocalMove]:
         """What a node may try that is no delivery; a handler may still find it disabled."""
         ...
 
@@ -74,9 +115,12 @@ class Composition(Protocol):
         """All outcomes that the reference has for this input, its own first; none: disabled."""
         ...
 
-    def attempts(self, row: RowLike, incoming: Sequence[InputLike]) -> Iterator[InputLike]:
-        """Inputs that are no messages, to be attempted at a row whether or not it has a use for
-        them; incoming: the messages that its node may be sent."""
+    def attempts(
+        self, node: int, row: RowLike, incoming: Sequence[InputLike], shared: tuple[RecordLike, ...]
+    ) -> Iterator[InputLike]:
+        """Inputs that nobody of these nodes sends, to be attempted at a row whether or not it has a
+        use for them. incoming: the messages that its node may be sent. shared: a longest log.
+        """
         ...
 
     def mutants(self, message: InputLike) -> Iterator[InputLike]:
@@ -89,8 +133,10 @@ class Composition(Protocol):
 
     def sent_value(self, sent: Iterable[InputLike]) -> Value: ...
 
-    def frame(self) -> StepFrame:
-        """The frame in which TLC judges steps of this protocol, refusals among them."""
+    def record_value(self, record: RecordLike) -> Value: ...
+
+    def frame(self, node: int) -> StepFrame:
+        """The frame in which TLC judges steps of this node, refusals among them."""
         ...
 
     def tell(self, input: InputLike) -> str:

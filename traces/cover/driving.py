@@ -4,7 +4,7 @@
 from the dump but the schedule: a walk begins with the reference's first rows and an empty network,
 each move is made with the live rows and a message that is really in the network, and what the
 reference then holds is compared with the state that the model is in: the row of the node, each sent
-message, and at the end of the move the whole network.
+message, and at the end of the move the whole network and the log that nodes share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from tla_utils.dump import shortest_ways
-from traces.cover.composition import Composition, InputLike, RowLike
+from traces.cover.composition import Composition, InputLike, RecordLike, RowLike
 from traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 
 
@@ -31,7 +31,7 @@ class Driven(NamedTuple):
 
 
 class Scheduler:
-    """The live system: rows by node, and every message that was sent."""
+    """The live system: rows by node, every message that was sent, and the shared log."""
 
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
@@ -39,10 +39,11 @@ class Scheduler:
             zip(composition.nodes, composition.initial(), strict=True)
         )
         self.network: set[InputLike] = set()
+        self.log: tuple[RecordLike, ...] = composition.first_log()
 
     def make(self, step: Step) -> tuple[InputLike, ...] | str:
         """Makes the move; the sent messages, or why it cannot be made."""
-        if hasattr(step.input, "destination") and step.input not in self.network:
+        if not self._composition.available(step.input, self.network, self.log):
             return "the message was never sent"
         row = self.rows[step.node]
         results = self._composition.outcomes(step.node, row, step.input)
@@ -50,8 +51,10 @@ class Scheduler:
             return "the reference finds the move disabled"
         result = results[step.choice]
         self.rows[step.node] = result.row
-        self.network.update(result.sent)
-        return result.sent
+        messages, records = self._composition.split(result.sent)
+        self.network.update(messages)
+        self.log += records
+        return messages
 
 
 def drive(
@@ -86,7 +89,7 @@ def _walk(matcher: Matcher, walk: Iterable[int]) -> tuple[int, Mismatch | None]:
     for move in walk:
         step = moves.steps[moves.step[move]]
         made = scheduler.make(step)
-        rows, network, _ = states[moves.target[move]]
+        rows, network, _, log = states[moves.target[move]]
         told = made if isinstance(made, str) else ""
         if (
             not told
@@ -101,6 +104,8 @@ def _walk(matcher: Matcher, walk: Iterable[int]) -> tuple[int, Mismatch | None]:
                 mask |= 1 << bit
         if not told and mask != network:
             told = "the model sends more than the reference"
+        if not told and tuple([matcher.record_piece(each) for each in scheduler.log]) != log:
+            told = "the shared log is not the model's"
         if told:
             return driven, Mismatch("differs", moves.source[move], step.action, told)
         driven += 1

@@ -24,15 +24,25 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import Dump, Split
-from traces.cover.composition import Composition, InputLike, Result, RowLike
+from traces.cover.composition import Composition, InputLike, RecordLike, Result, RowLike
 
 LABEL: Final = "Move_"
 """What the disjuncts of a cover module put before the name of an action."""
 ABSENT: Final = -1
 """In place of a piece or a state that the dump does not have."""
 
-State: TypeAlias = tuple[tuple[int, ...], int, int]
-"""Rows by piece, the network as a set of bits, the budgets by piece."""
+State: TypeAlias = tuple[tuple[int, ...], int, int, tuple[int, ...]]
+"""Rows by piece, the network as a set of bits, the budgets by piece, the shared log by piece."""
+
+
+class _Local(NamedTuple):
+    """A local step by its number, and what it does to a state; sent: ABSENT if the dump never has
+    it."""
+
+    step: int
+    row: int
+    sent: int
+    appended: tuple[int, ...]
 
 
 class Step(NamedTuple):
@@ -80,12 +90,14 @@ class Matcher:
         self.mismatches: list[Mismatch] = []
         self.rows: dict[int, RowLike] = {}  # piece -> the reference's row
         self.messages: list[InputLike] = []  # bit -> message
+        self.records: dict[int, RecordLike] = {}  # piece -> record of the shared log
         self._bit_of_piece: dict[int, int] = {}
         self._bits: dict[InputLike, int] = {}
         self._pieces: dict[RowLike, int] = {}
+        self._record_pieces: dict[RecordLike, int] = {}
         self._spent_pieces: dict[tuple[int, ...], int] = {}
         self._number: dict[State, int] = {}
-        self._steps: dict[tuple[int, int, InputLike], list[tuple[int, int, int]]] = {}
+        self._steps: dict[tuple[int, int, InputLike], list[_Local]] = {}
         self._deliveries: dict[int, tuple[int, str]] = {}
         self._actions = [self._action(label) for label in dump.labels]
         self.states = [self._state(number) for number in range(len(dump.states))]
@@ -100,17 +112,22 @@ class Matcher:
         return action
 
     def _state(self, number: int) -> State:
-        rows = self.dump.of(number, "rows")
+        dump, composition = self.dump, self.composition
+        rows: list[int] = []
+        for variable, nodes in composition.places:
+            rows += self._of_nodes(variable, dump.of(number, variable), nodes)
         mask = 0
-        for piece in self.dump.of(number, "network").pieces:
+        for piece in dump.of(number, "network").pieces:
             mask |= 1 << self._bit_of_piece.setdefault(piece, len(self._bit_of_piece))
-        return self._of_nodes(rows), mask, self.dump.of(number, "spent").pieces[0]
+        log = dump.of(number, composition.shared).pieces if composition.shared else ()
+        return tuple(rows), mask, dump.of(number, "spent").pieces[0], log
 
-    def _of_nodes(self, rows: Split) -> tuple[int, ...]:
-        """The pieces of `rows`, which is a function on the nodes, in their order."""
-        keys = tuple([str(node) for node in self.composition.nodes])
+    def _of_nodes(self, name: str, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """The pieces of a variable that is a function on these nodes, or the row of the only one,
+        in their order."""
+        keys = tuple([str(node) for node in nodes])
         if rows.kind == "function" and rows.keys != keys:
-            raise ToolError(f"rows are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")
+            raise ToolError(f"{name} are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")
         if len(rows.pieces) != len(keys):
             raise ToolError(f"a state has {len(rows.pieces)} rows for {len(keys)} nodes")
         return rows.pieces
@@ -137,9 +154,25 @@ class Matcher:
                 while len(self.messages) <= bit:
                     self.messages.append(None)
                 self.messages[bit] = message
-                action = self.composition.action_of(message)
-                self._deliveries[bit] = (message.destination, action)
+                receiver = self.composition.receiver(message)
+                if receiver is not None:
+                    self._deliveries[bit] = (receiver, self.composition.action_of(message))
         return bit
+
+    def record_piece(self, record: RecordLike) -> int:
+        piece = self._record_pieces.get(record)
+        if piece is None:
+            text = render(self.composition.record_value(record))
+            piece = self._record_pieces[record] = self.dump.canonical.get(text, ABSENT)
+            if piece != ABSENT:
+                self.records[piece] = record
+        return piece
+
+    def longest_log(self) -> tuple[RecordLike, ...]:
+        """A longest one of the shared logs of states that the reference reaches."""
+        known = self.records
+        logs = [log for _, _, _, log in self.states if all(piece in known for piece in log)]
+        return tuple([known[piece] for piece in max(logs, key=len, default=())])
 
     def _spent_piece(self, spent: tuple[int, ...]) -> int:
         piece = self._spent_pieces.get(spent)
@@ -156,6 +189,7 @@ class Matcher:
             tuple([self.row_piece(row) for row in self.composition.initial()]),
             0,
             self._spent_piece((0,) * len(self.composition.budgets)),
+            tuple([self.record_piece(record) for record in self.composition.first_log()]),
         )
         start = self._number.get(first, ABSENT)
         if [start] != self.dump.initial:
@@ -178,8 +212,10 @@ class Matcher:
         self, number: int, spent: tuple[int, ...]
     ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """(target, step, budgets after) for every move at a state."""
-        rows, mask, budgets = self.states[number]
+        state = self.states[number]
+        rows, mask, budgets, pieces = state
         composition = self.composition
+        log = tuple([self.records[piece] for piece in pieces])
         left = mask
         while left:
             bit = (left & -left).bit_length() - 1
@@ -188,10 +224,10 @@ class Matcher:
             if delivery is not None and delivery[1] in composition.moves:
                 at = composition.nodes.index(delivery[0])
                 for step in self._step(at, rows[at], delivery[1], self.messages[bit]):
-                    yield self._to(rows, mask, at, step, budgets), step[0], spent
+                    yield self._to(state, at, step, budgets), step.step, spent
         used = dict(zip(composition.budgets, spent, strict=True))
         for at, node in enumerate(composition.nodes):
-            for move in composition.local_moves(node, self.rows[rows[at]], used):
+            for move in composition.local_moves(node, self.rows[rows[at]], used, log):
                 after, piece = spent, budgets
                 if move.budget is not None:
                     if used[move.budget] >= composition.budgets[move.budget]:
@@ -199,17 +235,17 @@ class Matcher:
                     after = tuple([n + (name == move.budget) for name, n in used.items()])
                     piece = self._spent_piece(after)
                 for step in self._step(at, rows[at], move.action, move.input):
-                    yield self._to(rows, mask, at, step, piece), step[0], after
+                    yield self._to(state, at, step, piece), step.step, after
 
-    def _to(
-        self, rows: tuple[int, ...], mask: int, at: int, step: tuple[int, int, int], spent: int
-    ) -> int:
-        _, row, sent = step
-        after = (*rows[:at], row, *rows[at + 1 :])
-        return ABSENT if sent < 0 else self._number.get((after, mask | sent, spent), ABSENT)
+    def _to(self, state: State, at: int, step: _Local, spent: int) -> int:
+        rows, mask, _, log = state
+        if step.sent < 0:
+            return ABSENT
+        after = (*rows[:at], step.row, *rows[at + 1 :])
+        return self._number.get((after, mask | step.sent, spent, log + step.appended), ABSENT)
 
-    def _step(self, at: int, row: int, action: str, input: InputLike) -> list[tuple[int, int, int]]:
-        """(number of the local step, piece of the row after, bits sent) for each outcome."""
+    def _step(self, at: int, row: int, action: str, input: InputLike) -> list[_Local]:
+        """One local step for each outcome."""
         key = (at, row, input)
         known = self._steps.get(key)
         if known is None:
@@ -219,10 +255,13 @@ class Matcher:
                 if not self.composition.within(result.row):
                     continue
                 sent = 0
-                for message in result.sent:
+                messages, records = self.composition.split(result.sent)
+                for message in messages:
                     bit = self.message_bit(message)
                     sent = ABSENT if bit == ABSENT or sent == ABSENT else sent | 1 << bit
-                known.append((len(self.moves.steps), self.row_piece(result.row), sent))
+                appended = tuple([self.record_piece(record) for record in records])
+                number = len(self.moves.steps)
+                known.append(_Local(number, self.row_piece(result.row), sent, appended))
                 self.moves.steps.append(Step(action, node, before, input, choice, result))
         return known
 

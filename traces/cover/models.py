@@ -15,15 +15,19 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from reference.core.rules import QuorumRules
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import Dump, Limits, read_dump
-from traces.cover.quorum import QuorumComposition, composition_of
+from traces.cover import partition, quorum
+from traces.cover.composition import Composition
+from traces.cover.settings import REMARK, constants_of
 
 SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
 LIST: Final = "covers.toml"
-_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
-_CONSTANT = re.compile(r"(\w+)\s*=\s*(\{[^{}]*\}|[^\s=]+)")
+PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
+    "quorum": quorum.composition_of,
+    "partition": partition.composition_of,
+}
+"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules."""
 # What would make the graph another one than the composition's.
 _FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b", re.MULTILINE)
 
@@ -55,7 +59,7 @@ class Dumped:
 
     model: CoverModel
     dump: Dump
-    composition: QuorumComposition
+    composition: Composition
     tlc_seconds: float
     read_seconds: float
 
@@ -92,7 +96,7 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
     if missing:
         raise ToolError(f"{path}: the graph {name} does not say {', '.join(missing)}")
     model = CoverModel(**table)
-    if model.protocol != "quorum":
+    if model.protocol not in PROTOCOLS:
         raise ToolError(f"{path}: the graph {name} is of an unknown protocol {model.protocol}")
     return model
 
@@ -111,30 +115,26 @@ def select(
     return [m for m in models.values() if m.name in names or m.tier in tiers]
 
 
-def constants_of(text: str) -> dict[str, str]:
-    """Constant -> value, as the text of a cfg gives them."""
-    return dict(_CONSTANT.findall(_REMARK.sub(" ", text)))
-
-
 def dump_graph(
     model: CoverModel,
     specs: Path = SPECS,
     *,
-    rules: type[QuorumRules] = QuorumRules,
+    replacement: type | None = None,
     max_edges: int = 5_000_000,
     jar: Jar | None = None,
     java: Java | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Dumped:
-    """Lets TLC dump the graph and reads it. rules: those of the reference that is to be covered.
+    """Lets TLC dump the graph and reads it. replacement: rules or handlers of a bug that the
+    reference is to have while it is covered, of the graph's protocol.
 
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows, or the cfg bends the graph.
     """
     cfg = (specs / "cover" / model.config).read_text(encoding="utf-8")
-    if bent := _FORBIDDEN.search(_REMARK.sub(" ", cfg)):
+    if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
         raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
-    composition = composition_of(constants_of(cfg), rules)
+    composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
     lower = f"the budgets in {model.config}, or allow more with --max-edges"
     if model.edges > max_edges:
         raise ToolError(

@@ -8,12 +8,13 @@ choice comes first and is one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import permutations
 from typing import Final
 
 from reference.core import log
 from reference.core.messages import (
+    MESSAGES,
     Append,
     BeginQuorumEpochTimeout,
     CheckQuorumTimeout,
@@ -29,13 +30,15 @@ from reference.core.messages import (
     Resign,
     Restart,
 )
-from reference.core.quorum import QuorumHandlers, action_of
+from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row, initial_row
 from tla_utils import StepFrame, ToolError, Value
 from traces.cover.composition import LocalMove, Result
 from traces.cover.mutation import mutants
+from traces.cover.settings import Settings
 from traces.jobs.abstraction import Abstraction, cfg_constants
+from traces.jobs.protocols import SPECS
 
 # What a move that is no delivery spends; the others are free.
 BUDGET: Final[Mapping[str, str]] = {
@@ -87,24 +90,40 @@ class QuorumComposition:
         moves: Iterable[str],
         budgets: Mapping[str, int],
         max_epoch: int,
-        rules: QuorumRules | None = None,
+        replacement: type[QuorumRules] | None = None,
     ) -> None:
         self.name = "quorum"
         self.constants = constants
         self.nodes = constants.voters
+        self.places = (("rows", constants.voters),)
+        self.shared = ""
         self.moves = frozenset(moves)
         self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
         self.max_epoch = max_epoch
-        self._handlers = Scripted(constants, rules)
+        self._handlers = Scripted(constants, (replacement or QuorumRules)(constants))
         self._abstraction = Abstraction(constants)
 
     def initial(self) -> Sequence[Row]:
         return [initial_row(self.constants) for _ in self.nodes]
 
+    def first_log(self) -> tuple[()]:
+        return ()
+
     def action_of(self, input: Input) -> str:
         return action_of(input)
 
-    def local_moves(self, node: int, row: Row, spent: Mapping[str, int]) -> Iterator[LocalMove]:
+    def receiver(self, message: Message) -> int:
+        return message.destination
+
+    def available(self, input: Input, network: Set[Message], shared: tuple[()]) -> bool:
+        return not isinstance(input, MESSAGES) or input in network
+
+    def split(self, sent: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[()]]:
+        return sent, ()
+
+    def local_moves(
+        self, node: int, row: Row, spent: Mapping[str, int], shared: tuple[()]
+    ) -> Iterator[LocalMove]:
         for input in self.local_inputs(row, spent["records"] + 1):
             action = action_of(input)
             if action in self.moves and not (action == "HandleAppend" and row.role != "Leader"):
@@ -121,7 +140,9 @@ class QuorumComposition:
         for keep in range(log.end_offset(row.log) + 1):
             yield Crash(keep)
 
-    def attempts(self, row: Row, incoming: Sequence[Message]) -> Iterator[Input]:
+    def attempts(
+        self, node: int, row: Row, incoming: Sequence[Message], shared: tuple[()]
+    ) -> Iterator[Input]:
         yield from self.local_inputs(row, 1)
         yield Append(2)
         yield Crash(log.end_offset(row.log) + 1)
@@ -155,9 +176,10 @@ class QuorumComposition:
     def sent_value(self, sent: Iterable[Message]) -> Value:
         return self._abstraction.sent(sent)
 
-    def frame(self) -> StepFrame:
-        from traces.jobs.protocols import SPECS
+    def record_value(self, record: Message) -> Value:
+        raise ToolError(f"voters share no log, so {self.tell(record)} is no record of one")
 
+    def frame(self, node: int) -> StepFrame:
         libraries = [SPECS, SPECS / "steps", SPECS / "cover"]
         return StepFrame("RefuseQuorum", libraries, cfg_constants(self.constants))
 
@@ -171,26 +193,19 @@ class QuorumComposition:
 
 
 def composition_of(
-    constants: Mapping[str, str], rules: type[QuorumRules] = QuorumRules
+    constants: Mapping[str, str], rules: type[QuorumRules] | None = None
 ) -> QuorumComposition:
     """The composition that a cfg describes; constants: name -> text, as the cfg gives them.
 
     Raises ToolError for a move that no handler has, and for a constant that is missing.
     """
 
-    def number(name: str) -> int:
-        text = constants.get(name, "")
-        if not text.lstrip("-").isdigit():
-            raise ToolError(f"the cfg gives {name} no number")
-        return int(text)
-
-    def members(name: str) -> list[str]:
-        if name not in constants:
-            raise ToolError(f"the cfg does not say {name}")
-        listed = constants[name].strip("{} ").split(",")
-        return [member.strip().strip('"') for member in listed if member.strip()]
-
-    voters = tuple(sorted(int(voter) for voter in members("Voters")))
-    quorum = Constants(voters, number("FetchMaxRecords"))
-    limits = {name: number(f"Max{name.capitalize()}") for name in BUDGETS}
-    return QuorumComposition(quorum, members("Moves"), limits, number("MaxEpoch"), rules(quorum))
+    cfg = Settings(constants)
+    moves = cfg.members("Moves")
+    for move in moves:
+        if move not in HANDLERS.values():
+            raise ToolError(f"the cfg names the move {move}, which no handler has")
+    voters = tuple(sorted(int(voter) for voter in cfg.members("Voters")))
+    quorum = Constants(voters, cfg.number("FetchMaxRecords"))
+    limits = {name: cfg.number(f"Max{name.capitalize()}") for name in BUDGETS}
+    return QuorumComposition(quorum, moves, limits, cfg.number("MaxEpoch"), rules)

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tla_utils import CheckOptions, StepTable, ToolError, Value, check_steps
+from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value, check_steps
 from tla_utils.steps import Progress
 from traces.cover.composition import Composition, InputLike, Result, RowLike
 from traces.cover.matching import Matcher
@@ -114,12 +114,13 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
     certain: dict[tuple[int, RowLike, InputLike], None] = {}
     doubtful: dict[tuple[int, RowLike, InputLike], None] = {}
     messages = [m for m in matcher.messages if m is not None]
+    log = matcher.longest_log()
     for node, rows in rows_of.items():
         incoming = [m for m in messages if m.destination == node]
         changed = dict.fromkeys(mutant for m in incoming for mutant in composition.mutants(m))
         strange = [m for m in changed if m not in incoming]
         for row in rows:
-            for input in (*composition.attempts(row, incoming), *incoming):
+            for input in (*composition.attempts(node, row, incoming, log), *incoming):
                 certain[node, row, input] = None
             for input in strange:
                 doubtful[node, row, input] = None
@@ -130,7 +131,7 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
 
 def _rows_by_node(matcher: Matcher) -> dict[int, list[RowLike]]:
     found: dict[int, dict[int, None]] = {node: {} for node in matcher.composition.nodes}
-    for rows, _, _ in matcher.states:
+    for rows, *_ in matcher.states:
         for node, piece in zip(matcher.composition.nodes, rows, strict=True):
             found[node][piece] = None
     return {
@@ -156,25 +157,42 @@ def refuse(
     if not attempts:
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
-    table = _Table(composition)
+    frames = {node: composition.frame(node) for node in composition.nodes}
+    tables = {frame.module: _Table(composition) for frame in frames.values()}
     for step in matcher.moves.steps:
+        table = tables[frames[step.node].module]
         table.add(step.node, step.before, step.input, step.result)
     for node, row, input in attempts:
         result = next(iter(composition.outcomes(node, row, input)), None)
-        table.add(node, row, input, result)
+        tables[frames[node].module].add(node, row, input, result)
         _count(found, composition.action_of(input), row, result)
+    for frame in {frame.module: frame for frame in frames.values()}.values():
+        _judge(found, frame, tables[frame.module], options, progress)
+    return found
+
+
+def _judge(
+    found: Refusals,
+    frame: StepFrame,
+    table: _Table,
+    options: CheckOptions | None,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """Has TLC judge the steps of one frame."""
+    if not table.told:
+        return
     report = check_steps(
-        composition.frame(),
+        frame,
         StepTable(table.values, table.index),
         options or CheckOptions(chunk=50_000, heap_mb=2048),
         progress,
     )
-    found.runs, found.cpu_seconds = report.runs, report.cpu_seconds
-    found.unknown = len(report.numbers("unknown"))
+    found.runs += report.runs
+    found.cpu_seconds += report.cpu_seconds
+    found.unknown += len(report.numbers("unknown"))
     for number in report.numbers("rejected"):
         node, before, input, result = table.told[number]
-        found.rejected.append(_told(composition, node, before, input, result))
-    return found
+        found.rejected.append(_told(table.composition, node, before, input, result))
 
 
 def _count(found: Refusals, action: str, row: RowLike, result: Result | None) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from reference.core.rules import QuorumRules
 from traces.cover.matching import Matcher
-from traces.cover.models import Dumped, dump_graph, read_covers
-from traces.cover.quorum import QuorumComposition
+from traces.cover.models import PROTOCOLS, SPECS, Dumped, dump_graph, read_covers
+from traces.cover.settings import constants_of
 
 
 @cache
@@ -15,13 +14,11 @@ def dumped(name: str) -> Dumped:
     return dump_graph(read_covers()[name])
 
 
-def matched(name: str, rules: type[QuorumRules] = QuorumRules) -> Matcher:
-    """The graph matched with a reference that has these rules."""
+def matched(name: str, replacement: type | None = None) -> Matcher:
+    """The graph matched with a reference that has these rules or handlers."""
     graph = dumped(name)
-    given = graph.composition
-    composition = QuorumComposition(
-        given.constants, given.moves, given.budgets, given.max_epoch, rules(given.constants)
-    )
+    cfg = (SPECS / "cover" / graph.model.config).read_text("utf-8")
+    composition = PROTOCOLS[graph.model.protocol](constants_of(cfg), replacement)
     matcher = Matcher(graph.dump, composition)
     matcher.explore()
     return matcher

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 
 from reference.bugs.z13_vote_forgotten import Z13VoteForgotten
+from reference.core.broker import BROKER_HANDLERS
+from reference.core.controller import CONTROLLER_HANDLERS
 from reference.core.messages import VoteRequest
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
-from reference.core.types import Row
+from reference.core.types import Constants, Row
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from traces.cover.composition import Result
 from traces.cover.driving import drive, way_to
-from traces.cover.models import read_covers
+from traces.cover.matching import Matcher
+from traces.cover.models import PROTOCOLS, SPECS, read_covers
 from traces.cover.quorum import Scripted
+from traces.cover.settings import constants_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -83,8 +89,9 @@ def test_a_walk_that_leaves_the_model_is_told() -> None:
 
 
 def test_the_references_own_choice_is_the_first_of_those_that_the_spec_allows() -> None:
-    composition = dumped("quorum-handover").composition
-    handlers = Scripted(composition.constants)
+    constants = dumped("quorum-handover").composition.constants
+    assert isinstance(constants, Constants)
+    handlers = Scripted(constants)
     row = next(
         s.before for s in matched("quorum-handover").moves.steps if s.action == "HandleResign"
     )
@@ -93,22 +100,16 @@ def test_the_references_own_choice_is_the_first_of_those_that_the_spec_allows() 
 
 def test_a_label_without_a_handler_is_named() -> None:
     graph = dumped("quorum-handover")
-    composition = graph.composition
-    composition.moves -= {"HandleResign"}
-    from traces.cover.matching import Matcher
-
-    try:
-        with pytest.raises(ToolError, match="Move_HandleResign"):
-            Matcher(graph.dump, composition)
-    finally:
-        composition.moves |= {"HandleResign"}
+    deaf = copy(graph.composition)
+    deaf.moves = graph.composition.moves - {"HandleResign"}  # type: ignore[misc]
+    with pytest.raises(ToolError, match="Move_HandleResign"):
+        Matcher(graph.dump, deaf)
 
 
 def test_the_graphs_together_have_every_action() -> None:
-    from traces.cover.models import SPECS, constants_of
-    from traces.cover.quorum import composition_of
-
-    taken: set[str] = set()
+    taken: dict[str, set[str]] = {protocol: set() for protocol in PROTOCOLS}
     for model in read_covers().values():
-        taken |= composition_of(constants_of((SPECS / "cover" / model.config).read_text())).moves
-    assert taken == set(HANDLERS.values())
+        cfg = (SPECS / "cover" / model.config).read_text("utf-8")
+        taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(cfg), None).moves
+    assert taken["quorum"] == set(HANDLERS.values())
+    assert taken["partition"] == {*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()}

@@ -1,0 +1,404 @@
+"""The partition's composition: the twin of specs/cover/PartitionCover.tla.
+
+Brokers and the controller are the nodes. What the controller commits is appended to the shared log,
+and each broker reads it in order, at its own pace: any number of records at once.
+
+The spec allows a broker or the controller one outcome for each input (where several replicas might
+be chosen, both take the first in assignment order), so there is nothing to choose from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
+
+from reference.core.broker import BROKER_HANDLERS, BrokerHandlers
+from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.core.partition_messages import (
+    CLIENT_REQUESTS,
+    CLIENTS,
+    CONTROLLER,
+    MESSAGES,
+    NO_REQUEST,
+    BrokerCrash,
+    BrokerFlush,
+    BrokerRestart,
+    CheckpointHighWatermark,
+    ConsumerFetchRequest,
+    ControlledShutdown,
+    ControllerFailover,
+    ControllerRequestTimeout,
+    DeleteRecordsRequest,
+    Election,
+    ElectLeaders,
+    Input,
+    IsrShrinkTimeout,
+    ListOffsetsRequest,
+    Message,
+    MetadataRecord,
+    MetadataRecords,
+    MetadataUpdate,
+    ProduceRequest,
+    ProduceTimeout,
+    ReplicaFetchRequest,
+    ReplicaFetchTimeout,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+    SendHeartbeat,
+    SendRegistration,
+    SendReplicaFetch,
+    SessionTimeout,
+    Timestamp,
+)
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import (
+    INITIAL_OFFSET,
+    UNDEFINED,
+    BrokerRow,
+    ControllerRow,
+    PartitionConstants,
+    initial_controller,
+    initial_row,
+    is_leader,
+    is_up,
+)
+from tla_utils import StepFrame, ToolError, Value
+from traces.cover.composition import LocalMove, Result
+from traces.cover.partition_mutation import mutants
+from traces.cover.settings import Settings
+from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
+from traces.jobs.protocols import SPECS
+
+ACTIONS: Final[Mapping[type, str]] = {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}
+# What a move that is no delivery spends; the others are free.
+BUDGET: Final[Mapping[str, str]] = {
+    "HandleElectLeaders": "elections",
+    "HandleProduceRequest": "records",
+    "HandleConsumerFetchRequest": "reads",
+    "HandleListOffsetsRequest": "reads",
+    "HandleDeleteRecordsRequest": "deletes",
+    "HandleBrokerCrash": "crashes",
+    "HandleSessionTimeout": "fences",
+    "HandleControlledShutdown": "stops",
+    "HandleControllerFailover": "failovers",
+    "HandleReplicaFetchTimeout": "timeouts",
+    "HandleControllerRequestTimeout": "timeouts",
+    "HandleProduceTimeout": "timeouts",
+}
+BUDGETS: Final = (
+    *("elections", "records", "reads", "deletes", "crashes", "fences", "stops", "failovers"),
+    "timeouts",
+)
+ASSIGNMENTS: Final[Mapping[str, tuple[int, ...]]] = {"One": (0,), "Two": (0, 1), "Three": (0, 1, 2)}
+"""Definitions of PartitionCover that a cfg may replace `Replicas` by; a cfg writes no sequences."""
+CLIENT: Final = 0
+"""The one client, and the one producer."""
+
+_ALWAYS: Final[tuple[Input, ...]] = (
+    SendRegistration(),
+    SendHeartbeat(),
+    ControlledShutdown(),
+    BrokerRestart(),
+    IsrShrinkTimeout(),
+    SendAlterPartition(),
+    SendReplicaFetch(),
+    BrokerFlush(),
+    CheckpointHighWatermark(),
+)
+PartitionRow: TypeAlias = BrokerRow | ControllerRow
+Log: TypeAlias = tuple[MetadataRecord, ...]
+Replacement: TypeAlias = type[PartitionRules] | type[BrokerHandlers]
+
+
+class Bounds(NamedTuple):
+    """What no step of the controller may lead beyond."""
+
+    leader_epoch: int
+    partition_epoch: int
+    offset: int
+    """Of the metadata log's end."""
+
+
+class Clients(NamedTuple):
+    """How clients produce."""
+
+    acks_all: bool = False
+    idempotent: bool = False
+
+
+class PartitionComposition:
+    """The rule book of a partition, for one set of constants, moves, budgets and bounds.
+
+    led: whether a leader that everybody knows is there at first. replacement: rules or handlers of
+    a bug, in place of the reference's.
+    """
+
+    def __init__(
+        self,
+        constants: PartitionConstants,
+        moves: Iterable[str],
+        budgets: Mapping[str, int],
+        bounds: Bounds,
+        *,
+        clients: Clients = Clients(),  # noqa: B008  (immutable)
+        led: bool = True,
+        replacement: Replacement | None = None,
+    ) -> None:
+        self.name = "partition"
+        self.constants = constants
+        self.nodes = (*constants.brokers, CONTROLLER)
+        self.places = (("rows", constants.brokers), ("controller", (CONTROLLER,)))
+        self.shared = "metadata"
+        self.moves = frozenset(moves)
+        self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
+        self.bounds = bounds
+        self.clients = clients
+        self.led = led
+        self._brokers, self._controller = _handlers(constants, replacement)
+        self._abstraction = Abstraction(constants)
+
+    # --- The first state.
+
+    def initial(self) -> Sequence[PartitionRow]:
+        row, log = self._first()
+        first = initial_row(self.constants)
+        if not log:
+            return [first for _ in self.constants.brokers] + [row]
+        told = [self._told(node, first, log) for node in self.constants.brokers]
+        return [*told, row]
+
+    def first_log(self) -> Log:
+        return self._first()[1]
+
+    def _first(self) -> tuple[ControllerRow, Log]:
+        """The controller before anything, or after it has chosen the first leader."""
+        row = initial_controller(self.constants)
+        if not self.led:
+            return row, ()
+        elected = self._controller.step(row, ElectLeaders("ONLINE"))
+        assert elected is not None, "an election is never disabled"
+        return elected.row, self.split(elected.sent)[1]
+
+    def _told(self, node: int, row: BrokerRow, log: Log) -> BrokerRow:
+        outcome = self._brokers.step(node, row, MetadataUpdate(INITIAL_OFFSET, log))
+        assert outcome is not None, "a running broker reads metadata"
+        return outcome.row
+
+    # --- Moves.
+
+    def action_of(self, input: Input) -> str:
+        return ACTIONS[type(input)]
+
+    def receiver(self, message: Message) -> int | None:
+        return message.destination if message.destination in self.nodes else None
+
+    def available(self, input: Input, network: Set[Message], shared: Log) -> bool:
+        if isinstance(input, MetadataUpdate):
+            begin = input.offset - INITIAL_OFFSET
+            return begin >= 0 and shared[begin : begin + len(input.records)] == input.records
+        return isinstance(input, CLIENT_REQUESTS) or (
+            not isinstance(input, MESSAGES) or input in network
+        )
+
+    def split(self, sent: tuple[Message, ...]) -> tuple[tuple[Message, ...], Log]:
+        messages = tuple([m for m in sent if not isinstance(m, MetadataRecords)])
+        records = [r for m in sent if isinstance(m, MetadataRecords) for r in m.records]
+        return messages, tuple(records)
+
+    def local_moves(
+        self, node: int, row: PartitionRow, spent: Mapping[str, int], shared: Log
+    ) -> Iterator[LocalMove]:
+        if isinstance(row, ControllerRow):
+            inputs: Iterable[Input] = self.controller_inputs()
+        else:
+            inputs = (*self.broker_inputs(node, row, shared), *self._asked(node, row, spent))
+        for input in inputs:
+            action = self.action_of(input)
+            if action in self.moves:
+                yield LocalMove(action, input, BUDGET.get(action))
+
+    def controller_inputs(self) -> Iterator[Input]:
+        for broker in self.constants.brokers:
+            yield SessionTimeout(broker)
+        for election in get_args(Election):
+            yield ElectLeaders(election)
+        yield ControllerFailover()
+
+    def broker_inputs(self, node: int, row: BrokerRow, log: Log) -> Iterator[Input]:
+        """Every input that is no message, whether or not the row has a use for it."""
+        offset = row.image.offset
+        for end in range(offset + 1, INITIAL_OFFSET + len(log) + 1):
+            yield MetadataUpdate(offset, log[offset - INITIAL_OFFSET : end - INITIAL_OFFSET])
+        yield from _ALWAYS
+        for request in dict.fromkeys((row.controller_request, row.alter_request)):
+            yield ControllerRequestTimeout(request)
+        yield from (ReplicaFetchTimeout(m) for m in row.fetching)
+        yield from (ProduceTimeout(p.request) for p in row.parked)
+        yield from (ReplicaLagTimeout(r) for r in self.constants.brokers if r != node)
+        for keep in range(len(row.log) + 1):
+            yield BrokerCrash(keep, UNDEFINED)
+
+    def _asked(self, node: int, row: BrokerRow, spent: Mapping[str, int]) -> Iterator[Input]:
+        """What clients ask in the model."""
+        if is_leader(row):
+            yield self.produce(node, spent["records"])
+        if not is_up(row):
+            return
+        for offset in range(len(row.log) + 2):
+            for from_follower in (False, True):
+                yield ConsumerFetchRequest(CLIENTS, node, CLIENT, UNDEFINED, offset, from_follower)
+        for timestamp in get_args(Timestamp):
+            yield ListOffsetsRequest(CLIENTS, node, CLIENT, UNDEFINED, timestamp)
+        for offset in range(len(row.log) + 1):
+            yield DeleteRecordsRequest(CLIENTS, node, CLIENT, offset)
+
+    def produce(self, node: int, count: int) -> ProduceRequest:
+        """What the client produces when it has produced `count` records."""
+        return ProduceRequest(
+            source=CLIENTS,
+            destination=node,
+            client=CLIENT,
+            acks=-1 if self.clients.acks_all else 1,
+            values=(count + 1,),
+            producer=CLIENT if self.clients.idempotent else UNDEFINED,
+            producer_epoch=0 if self.clients.idempotent else UNDEFINED,
+            sequence=count if self.clients.idempotent else UNDEFINED,
+        )
+
+    def within(self, row: PartitionRow) -> bool:
+        if not isinstance(row, ControllerRow):
+            return True
+        return (
+            row.partition.leader_epoch <= self.bounds.leader_epoch
+            and row.partition.partition_epoch <= self.bounds.partition_epoch
+            and row.offset <= self.bounds.offset
+        )
+
+    def outcomes(self, node: int, row: Any, input: Any) -> Sequence[Result]:
+        outcome: Any
+        if node == CONTROLLER:
+            outcome = self._controller.step(row, input)
+        else:
+            outcome = self._brokers.step(node, row, input)
+        return [] if outcome is None else [Result(outcome.row, outcome.sent, outcome.ignored)]
+
+    # --- What nobody does.
+
+    def attempts(
+        self, node: int, row: PartitionRow, incoming: Sequence[Message], shared: Log
+    ) -> Iterator[Input]:
+        if isinstance(row, ControllerRow):
+            yield from self.controller_inputs()
+            return
+        yield from self.broker_inputs(node, row, shared)
+        offset = row.image.offset
+        yield MetadataUpdate(offset, ())
+        for wrong in (offset - 1, offset + 1):
+            yield MetadataUpdate(wrong, shared[-1:])
+        yield BrokerCrash(len(row.log) + 1, UNDEFINED)
+        for corrupt in range(len(row.log) + 1):
+            yield BrokerCrash(len(row.log), corrupt)
+        yield ReplicaLagTimeout(node)
+        yield ControllerRequestTimeout(NO_REQUEST)
+        yield ReplicaFetchTimeout(ReplicaFetchRequest(node, node, 0, 0, 0, UNDEFINED))
+        yield ProduceTimeout(self.produce(node, 0))
+        yield from self._asked_at_random(node, row)
+
+    def _asked_at_random(self, node: int, row: BrokerRow) -> Iterator[Input]:
+        """Clients' requests of the past, of the future, and for what there is not."""
+        epochs = (UNDEFINED, *range(max(0, row.leader_epoch - 1), row.leader_epoch + 2))
+        offsets = range(len(row.log) + 2)
+        for epoch in epochs:
+            for offset in offsets:
+                for follower in (False, True):
+                    yield ConsumerFetchRequest(CLIENTS, node, CLIENT, epoch, offset, follower)
+            for timestamp in get_args(Timestamp):
+                yield ListOffsetsRequest(CLIENTS, node, CLIENT, epoch, timestamp)
+        for offset in offsets:
+            yield DeleteRecordsRequest(CLIENTS, node, CLIENT, offset)
+        for acks in (-1, 0, 1):
+            yield ProduceRequest(CLIENTS, node, CLIENT, acks, (1,), *(UNDEFINED,) * 3)
+            for epoch in (0, 1):
+                for sequence in (0, 1, 2):
+                    yield ProduceRequest(CLIENTS, node, CLIENT, acks, (1,), CLIENT, epoch, sequence)
+
+    def mutants(self, message: Message) -> Iterator[Message]:
+        return mutants(message, self.constants.brokers)
+
+    # --- The spec's values.
+
+    def row_value(self, row: PartitionRow) -> Value:
+        return self._abstraction.row(row)
+
+    def input_value(self, input: Input) -> Value:
+        return self._abstraction.input(input)
+
+    def sent_value(self, sent: Iterable[Message]) -> Value:
+        return self._abstraction.sent(sent)
+
+    def record_value(self, record: MetadataRecord) -> Value:
+        return self._abstraction.input(record)
+
+    def frame(self, node: int) -> StepFrame:
+        return StepFrame(
+            "RefusePartitionController" if node == CONTROLLER else "RefusePartition",
+            [SPECS, SPECS / "steps", SPECS / "cover"],
+            cfg_constants(self.constants),
+            definitions=constant_definitions(self.constants),
+        )
+
+    def tell(self, input: Any) -> str:
+        fields = ", ".join(
+            f"{name}={self.tell(value) if hasattr(value, '__struct_fields__') else value}"
+            for name in input.__struct_fields__
+            for value in [getattr(input, name)]
+        )
+        return f"{type(input).__name__}({fields})"
+
+
+def _handlers(
+    constants: PartitionConstants, replacement: Replacement | None
+) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
+    """The reference's handlers, or those of a bug."""
+    rules = PartitionRules(constants)
+    if replacement is not None and issubclass(replacement, PartitionRules):
+        rules = replacement(constants)
+    kind = BrokerHandlers
+    if replacement is not None and issubclass(replacement, BrokerHandlers):
+        kind = replacement
+    return kind(constants, rules), PartitionControllerHandlers(constants, rules)
+
+
+def composition_of(
+    constants: Mapping[str, str], replacement: Replacement | None = None
+) -> PartitionComposition:
+    """The composition that a cfg describes; constants: name -> text, as the cfg gives them.
+
+    Raises ToolError for a move that no handler has, and for a constant that is missing.
+    """
+    cfg = Settings(constants)
+    assigned = cfg.text("Replicas")
+    if assigned not in ASSIGNMENTS:
+        raise ToolError(f"Replicas is none of {', '.join(ASSIGNMENTS)}: {assigned}")
+    moves = cfg.members("Moves")
+    for move in moves:
+        if move not in ACTIONS.values():
+            raise ToolError(f"the cfg names the move {move}, which no handler has")
+    partition = PartitionConstants(
+        replicas=ASSIGNMENTS[assigned],
+        min_insync_replicas=cfg.number("MinInsyncReplicas"),
+        elr_enabled=cfg.truth("ElrEnabled"),
+        unclean_election=cfg.truth("UncleanElection"),
+        fetch_max_records=cfg.number("FetchMaxRecords"),
+    )
+    limits = {name: cfg.number(f"Max{name.capitalize()}") for name in BUDGETS}
+    epochs = cfg.number("MaxLeaderEpoch"), cfg.number("MaxPartitionEpoch")
+    return PartitionComposition(
+        partition,
+        moves,
+        limits,
+        Bounds(*epochs, cfg.number("MaxOffset")),
+        clients=Clients(cfg.truth("AcksAll"), cfg.truth("Idempotent")),
+        led=cfg.truth("Led"),
+        replacement=replacement,
+    )

@@ -1,0 +1,117 @@
+"""Messages of a partition that nobody sends: the stated generator of moves to be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.core.partition_messages import (
+    NOBODY,
+    AlterPartitionResponse,
+    HeartbeatResponse,
+    Member,
+    RegisterBrokerResponse,
+    ReplicaFetchResponse,
+)
+from reference.core.partition_types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
+
+NUMBERS: Final = frozenset(
+    {
+        *("incarnation", "previous_epoch", "broker_epoch", "metadata_offset"),
+        *("leader_epoch", "partition_epoch", "epoch", "fetch_offset", "last_fetched_epoch"),
+        *("high_watermark", "log_start", "end_offset"),
+    }
+)
+# Of a response, whose sender follows the protocol in form: these may be undefined in it as well.
+_MAY_BE_UNDEFINED: Final = frozenset(
+    {"broker_epoch", "leader_epoch", "partition_epoch", "end_offset"}
+)
+ERRORS: Final[dict[type, tuple[str, ...]]] = {
+    RegisterBrokerResponse: ("NONE", "DUPLICATE_BROKER_REGISTRATION"),
+    HeartbeatResponse: ("NONE", "STALE_BROKER_EPOCH"),
+    AlterPartitionResponse: (
+        *("NONE", "STALE_BROKER_EPOCH", "NOT_CONTROLLER", "FENCED_LEADER_EPOCH"),
+        *("INVALID_REQUEST", "INVALID_UPDATE_VERSION", "INELIGIBLE_REPLICA"),
+        *("NEW_LEADER_ELECTED", "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"),
+        "OPERATION_NOT_ATTEMPTED",
+    ),
+    ReplicaFetchResponse: (
+        *("NONE", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER"),
+        "OFFSET_OUT_OF_RANGE",
+    ),
+}
+"""What each response may say."""
+
+
+def mutants(message: Any, brokers: Sequence[int]) -> Iterator[Any]:
+    """The message with one thing changed: the stated generator of moves that nobody makes.
+
+    Numbers go one up and one down (not below -1 in a request, which may be malformed, nor below 0
+    in a response, except where it may say -1). Booleans are turned; errors, leaders and sources
+    become every other. A set of brokers loses or gains each; a proposed member also gets another
+    broker epoch. Records get one more, of their epoch and of the next; where a log diverges moves
+    by one in epoch and offset. The request in a response is mutated alike.
+    """
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        for other in _others(message, name, value, brokers):
+            yield replace(message, **{name: other})
+
+
+def _others(message: Any, name: str, value: Any, brokers: Sequence[int]) -> Iterable[Any]:
+    response = hasattr(message, "request")
+    if name in NUMBERS:
+        least = 0 if response and name not in _MAY_BE_UNDEFINED else UNDEFINED
+        return [other for other in (value - 1, value + 1) if other >= least]
+    if isinstance(value, bool):
+        return [not value]
+    if name == "error":
+        return [e for e in ERRORS.get(type(message), ()) if e != value]
+    if name == "leader":
+        return [b for b in (NOBODY, *brokers) if b != value]
+    if name == "source" and value in brokers:
+        return [b for b in brokers if b not in (value, message.destination)]
+    if name == "isr":
+        return _other_isrs(message, brokers)
+    if name == "records":
+        return _more_records(message)
+    if name == "diverging":
+        return _other_ends(value)
+    return mutants(value, brokers) if name == "request" else ()
+
+
+def _other_isrs(message: Any, brokers: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    isr = message.isr
+    if hasattr(message, "request"):
+        for b in brokers:
+            yield tuple(sorted({*isr} ^ {b}))
+        return
+    members = {member.broker: member for member in isr}
+    for b in brokers:
+        if b in members:
+            epoch = members[b].epoch
+            yield tuple([m for m in isr if m.broker != b])
+            for other in (epoch - 1, epoch + 1):
+                if other >= UNDEFINED:
+                    yield tuple([Member(b, other) if m.broker == b else m for m in isr])
+        else:
+            yield tuple(sorted([*isr, Member(b, 0)], key=lambda m: m.broker))
+
+
+def _more_records(message: Any) -> Iterator[tuple[Any, ...]]:
+    records = message.records
+    last = records[-1].epoch if records else max(0, message.request.epoch)
+    for epoch in (last, last + 1):
+        yield (*records, Record(epoch, 1, *(UNDEFINED,) * 5))
+
+
+def _other_ends(end: EpochEnd) -> Iterator[EpochEnd]:
+    if end != NO_DIVERGENCE:
+        yield NO_DIVERGENCE
+    epoch, offset = max(0, end.epoch), max(0, end.end_offset)
+    for later, further in ((0, 0), (1, 0), (0, 1)):
+        other = EpochEnd(epoch + later, offset + further)
+        if other != end:
+            yield other
