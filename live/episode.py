@@ -3,8 +3,10 @@
 A *lane* is a topic with its configuration and clients; each of its partitions is a trial, with a
 producer of its own. All partitions are led by one broker, the victim. An episode warms up, does one
 fault to the victim and undoes it, waits until all replicas are in sync, and reads everything. One
-journal holds it all; keys tell partitions apart. The producers of a lane share one client library's
-instance, so that many of them fit on a machine; each is a process of its own in the history.
+journal holds it all; keys tell partitions apart. Producers that are not idempotent share the client
+library's instance, so that many of them fit on a machine; each is a process of its own in the
+history. Those that are must not: what goes wrong with one partition makes librdkafka renew its
+epoch for all, and write again what it had written to others (docs/divergences.md).
 """
 
 from __future__ import annotations
@@ -137,7 +139,7 @@ def _clients(lane: Lane, setting: Setting) -> list[Any]:
         "request.timeout.ms": TIMEOUT_MS // 3,
         **({} if lane.idempotent else {"retries": 0}),
     }
-    shared = connected(setting, options)
+    shared = None if lane.idempotent else connected(setting, options)
     producers = [
         partial(produce, setting, at, options, partition=at, shared=shared)
         for at in range(lane.partitions)
