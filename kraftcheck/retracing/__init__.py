@@ -1,0 +1,8 @@
+"""The way back from the model: TLC's counterexample as moves of the reference.
+
+Reading order: search; quorum, partition; following; moves; words.
+
+The reduced models fuse moves and forget what no handler can notice, so a counterexample does not
+say which moves were made. They are searched for: between two states of TLC the shortest sequence of
+moves of the reference that leads from what the first shows to what the second shows.
+"""
