@@ -201,6 +201,97 @@ def conform(path: Path, **options: Any) -> int:
     return campaign.conform(path, **options)
 
 
+# -- campaigns: everything at once
+
+
+@cli.group()
+def campaign() -> None:
+    """Many runs of one configuration or several, judged by everything, in one report.
+
+    \b
+    Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
+    """
+
+
+def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options on how a campaign is worked on, as one Place."""
+    options = (
+        click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one."),
+        click.option(
+            "--store",
+            type=FOLDER,
+            help="The folder of TLC's verdicts, which campaigns share; default: beside --out.",
+        ),
+        click.option("--fail-fast", is_flag=True, help="End at the first violation."),
+        click.option(
+            "--redo", is_flag=True, help="Simulate again what is damaged or missing on disk."
+        ),
+    )
+
+    @wraps(verb)
+    def wrapped(**given: Any) -> int:
+        from kraftcheck.campaigning import Place
+
+        own = {name: given.pop(name) for name in Place._fields}
+        return verb(place=Place(**own), **given)
+
+    placing = placed(wrapped)
+    for option in reversed(options):
+        placing = option(placing)
+    return shown(placing)
+
+
+@campaign.command("run")
+@click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
+@click.option("--scenario", help="quorum, partition or cluster, in place of a file.")
+@click.option("--runs", type=RUNS, help="How many runs of each configuration.")
+@click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+@campaigning
+def campaign_run(**options: Any) -> int:
+    """Simulate, judge and report; or go on where an earlier command was interrupted.
+
+    FILE is TOML with several configurations, which are compared side by side (docs/campaigns.md).
+
+    \b
+    Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
+    """
+    from kraftcheck import campaigning as work
+
+    return work.run(**options)
+
+
+@campaign.command("extend")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--runs", type=RUNS, required=True, help="How many more, of each configuration.")
+@campaigning
+def campaign_extend(folder: Path, **options: Any) -> int:
+    """Add runs to a campaign that is finished.
+
+    \b
+    Example: kraftcheck campaign extend runs/campaign --runs 1000
+    """
+    from kraftcheck import campaigning as work
+
+    return work.extend(folder, **options)
+
+
+@campaign.command("compare")
+@click.argument("one", metavar="DIR", type=FOLDER)
+@click.argument("other", metavar="DIR", type=FOLDER)
+@shown
+def campaign_compare(one: Path, other: Path, screen: Screen) -> int:
+    """Say what changed from one campaign to another; 1 if something is violated that was not.
+
+    \b
+    Example: kraftcheck campaign compare runs/before runs/after
+    """
+    from kraftcheck import campaigning as work
+
+    return work.compare(one, other, screen=screen)
+
+
 # -- client histories
 
 FORMATS = ("auto", "jepsen", "jsonlines", "knossos", "loglines", "porcupine")
@@ -600,6 +691,13 @@ def cluster_heal(**options: Any) -> int:
 @cli.command()
 @click.option("--bootstrap", metavar="HOST:PORT", help="Where a cluster is, whoever runs it.")
 @click.option("--cluster", "folder", metavar="DIR", type=FOLDER, help="A cluster of ours.")
+@click.option(
+    "--workload",
+    type=click.Choice(["log", "groups", "txn"]),
+    default="log",
+    show_default=True,
+    help="What clients do. log: consumers read all; groups: they share it; txn: transactions.",
+)
 @click.option("--topic", default="kraftcheck", show_default=True)
 @click.option("--existing-topic", is_flag=True, help="Do not make the topic; it is as described.")
 @click.option("--partitions", type=click.IntRange(1, 1000), default=1, show_default=True)
@@ -635,6 +733,8 @@ def record(
 
     if plan["min_insync_replicas"] > plan["replication_factor"]:
         raise click.UsageError("--min-insync-replicas is above --replication-factor")
+    if plan["workload"] == "txn" and (plan["acks"] != "all" or not plan["idempotent"]):
+        raise click.UsageError("--workload txn needs --acks all, and idempotence")
     if plan["acks"] != "all":
         plan["idempotent"] = False
     plan["make_topic"] = not plan.pop("existing_topic")

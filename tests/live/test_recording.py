@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from kraftcheck.judgement import Options
+from kraftcheck.judging import judge_file
 from live.clients import SILENT
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
@@ -74,6 +76,37 @@ def test_unacknowledged_produce_has_no_offset(bootstrap: str, tmp_path: Path) ->
     appends = [o for o in history.operations if o.f == "append"]
     assert appends
     assert {o.result for o in appends} == {None}
+
+
+def test_members_of_a_group_share_a_log(bootstrap: str, tmp_path: Path) -> None:
+    """The mock waits for three seconds before it gives the members anything to read."""
+    plan = Plan(
+        workload="groups", seconds=4.5, rate=20, topic="groups", make_topic=False, partitions=2
+    )
+    recording = record(bootstrap, plan, tmp_path)
+    history = jsonlines.read(tmp_path / HISTORY)
+    members = {o.process for o in history.operations if o.f == "subscribe"}
+    assert len(members) == plan.consumers
+    assert any(o.f == "fetch" and o.result for o in history.operations if o.process in members)
+    assert recording.configuration["consumers"] == "subscribe"
+    assert judge_file(tmp_path / HISTORY, Options()).verdict == "holds"
+
+
+@pytest.mark.parametrize(("aborts", "anomalies"), [(0.0, set()), (0.5, {"G1a"})])
+def test_transactions_are_all_or_nothing(
+    bootstrap: str, tmp_path: Path, aborts: float, anomalies: set[str]
+) -> None:
+    """The mock shows everybody what was aborted: that is found."""
+    topic = f"txn-{len(anomalies)}"
+    plan = Plan(workload="txn", aborts=aborts, seconds=0.8, rate=40, topic=topic, make_topic=False)
+    recording = record(bootstrap, plan, tmp_path)
+    history = jsonlines.read(tmp_path / HISTORY)
+    fates = {o.outcome for o in history.operations if o.f == "append"}
+    assert fates == ({"ok", "fail"} if aborts else {"ok"})
+    assert recording.configuration["transactions"] is True
+    verdict = judge_file(tmp_path / HISTORY, Options())
+    assert {anomaly.name for anomaly in verdict.anomalies} == anomalies
+    assert verdict.verdict == ("violated" if anomalies else "holds")
 
 
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:
