@@ -167,7 +167,7 @@ def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> A
     if isinstance(scenario, PartitionScenario):
         return PartitionMemo(bug, enabled)
     if isinstance(scenario, ClusterScenario):
-        of_quorum, of_partition = _bugs_of_parts(bug)
+        of_quorum, of_partition = bugs_of_parts(bug)
         return ClusterMemo(
             Memo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
         )
@@ -180,7 +180,7 @@ def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | Non
     return scenario.name, bug
 
 
-def _bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
+def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
     if id is None:
         return None, None

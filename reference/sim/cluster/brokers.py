@@ -16,7 +16,7 @@ from reference.core.partition_messages import (
     MetadataUpdate,
 )
 from reference.sim.choices import Stream, chance
-from reference.sim.cluster.link import COMMON, Link, Messages, Request
+from reference.sim.cluster.link import COMMON, Carrier, Messages, Request
 from reference.sim.cluster.partition import ClusterPartition
 from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
@@ -43,7 +43,7 @@ class Brokers:
         partitions: Sequence[ClusterPartition],
         options: PartitionOptions,
         clock: Stream,
-        link: Link,
+        link: Carrier,
         queue: Queue,
         world: World,
     ) -> None:
@@ -151,6 +151,17 @@ class Brokers:
             return
         all_of_it = chance(self._clock, self._options.folding)
         end = len(self.metadata) if all_of_it else start + 1
+        self.read(node, end)
+        if end < len(self.metadata):
+            self.read_soon(node)
+
+    def unread(self, node: int) -> range:
+        """The committed batches that a broker has not applied yet."""
+        return range(self._position[node], len(self.metadata))
+
+    def read(self, node: int, end: int) -> None:
+        """A broker applies what it has not applied of the first `end` batches."""
+        start = self._position[node]
         self._position[node] = end
         batches = self.metadata[start:end]
         for partition in self.partitions_of[node]:
@@ -158,8 +169,6 @@ class Brokers:
             if records:
                 offset = partition.row(node).image.offset
                 partition.give(node, MetadataUpdate(offset, records))
-        if end < len(self.metadata):
-            self.read_soon(node)
 
     # --- What happens to processes
 

@@ -10,7 +10,7 @@ Law of this file: it loses and delays whole messages, and changes nothing in the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from reference.core.partition_messages import CONTROLLER
 from reference.sim.choices import Stream
@@ -38,6 +38,19 @@ class Request:
 
 COMMON = -1
 """The slot of registrations and heartbeats, of which a broker has one in flight."""
+
+
+class Carrier(Protocol):
+    """Whoever takes messages from one end to the other."""
+
+    def carry(
+        self,
+        now: int,
+        source: int,
+        destination: int,
+        messages: Messages,
+        arrive: Callable[[int], None],
+    ) -> None: ...
 
 
 class Link(Network):

@@ -73,7 +73,7 @@ DISK = ("BrokerFlush", "CheckpointHighWatermark")
 _memos: dict[str | None, PartitionMemo] = {}
 
 
-class _NoChoice:
+class NoChoice:
     """A stream for what is never asked."""
 
     def below(self, bound: int) -> int:
@@ -124,7 +124,7 @@ class Steering(PartitionWorld):
         self._names: Names = Names(lambda known: render_input(known.value))
 
     def make_pace(self, *_: object) -> Pace:
-        stream = _NoChoice()
+        stream = NoChoice()
         return _NoClock(self.brokers, PARTITION.paces, self._options, stream, self.queue, self)
 
     def enqueue(self, messages: Iterable[KnownInput]) -> None:
@@ -295,6 +295,11 @@ class Steering(PartitionWorld):
                 return False
         return True
 
+    def is_news_for(self, node: int) -> bool:
+        """Whether a follower's fetch would find something, or tell something."""
+        assert isinstance(self.pace, _NoClock)
+        return self.pace.is_news_for(node)
+
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""
         partition = self.controller.partition
@@ -312,7 +317,7 @@ class PartitionSchedule(Steering):
     """A partition alone: links that are cut, metadata that is unread, and the moves so far."""
 
     def __init__(self, options: PartitionOptions, bug: str | None = None) -> None:
-        stream = _NoChoice()
+        stream = NoChoice()
         constants = constants_of(options)
         self.recorder = Recorder(0)
         super().__init__(
@@ -467,8 +472,7 @@ class PartitionSchedule(Steering):
         for node, input in self.wants(*PROMPT):
             match type(input).__name__:
                 case "SendReplicaFetch":
-                    assert isinstance(self.pace, _NoClock)
-                    useful = self.pace.is_news_for(node)
+                    useful = self.is_news_for(node)
                 case "SendHeartbeat":
                     # Who stops waits until everybody has seen that it leads no more (C5).
                     at = self.brokers.index(node)

@@ -280,13 +280,17 @@ class Schedule:
         self.cut.clear()
         self._note("heal all links")
 
+    def end_faults(self) -> None:
+        """Disks and clocks are well again."""
+        self.stalled.clear()
+        self.rates = dict.fromkeys(self.constants.voters, TRUE_RATE)
+
     def progress(self) -> str:
         """Ends every fault and lets time pass: empty once a new record is committed and all logs
         are equal, or why that did not happen within a bounded number of moves.
         """
         self.heal()
-        self.stalled.clear()
-        self.rates = dict.fromkeys(self.constants.voters, TRUE_RATE)
+        self.end_faults()
         for n in self.nodes("Down"):
             self.do(n, Restart())
         wanted = 0

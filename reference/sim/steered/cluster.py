@@ -1,0 +1,632 @@
+"""A cluster under a schedule: a quorum, brokers, partitions and clients, and no choice.
+
+As in steered/quorum.py and steered/partition.py: whoever steers makes one of the moves that there
+are now. What a step of one part means for the others is what reference/sim/cluster says: a
+controller decides ahead of what is committed, answers when it is, and each partition's abstract
+controller takes the step of a decision that stands.
+
+What brokers and controllers say to each other comes once and in order, or is lost with all behind
+it that waits for it; fetches and votes may come late, again, in any order or never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reference.core.cluster_types import QUORUM
+from reference.core.messages import (
+    Append,
+    Crash,
+    Flush,
+    Resign,
+    Restart,
+)
+from reference.core.partition_messages import (
+    CONTROLLER,
+    BrokerCrash,
+    BrokerRestart,
+    ElectLeaders,
+)
+from reference.core.partition_types import UNDEFINED
+from reference.core.timers import Timeouts
+from reference.core.types import Row
+from reference.sim.cluster.controllers import REPLAY_AGREES, Controllers
+from reference.sim.cluster.link import Request
+from reference.sim.cluster.options import ClusterOptions, constants_of
+from reference.sim.cluster.scenario import CLUSTER
+from reference.sim.cluster.scheduler import ClusterMemo
+from reference.sim.events import Queue
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Memo
+from reference.sim.narrate import render_input
+from reference.sim.partition.machine import PartitionMemo, Step
+from reference.sim.recorder import Batch, Recorder
+from reference.sim.run import bugs_of_parts
+from reference.sim.steered.cluster_parts import (
+    Parcel,
+    Parcels,
+    SteeredBrokers,
+    SteeredPartition,
+    Voters,
+)
+from reference.sim.steered.failures import Violation
+from reference.sim.steered.moves import Move
+from reference.sim.steered.partition import (
+    DISK,
+    FAILED,
+    LATE,
+    MEMO_STEPS,
+    PROMPT,
+    SENTENCES,
+    NoChoice,
+    cut_words,
+    name_of,
+)
+from reference.sim.steered.quorum import RATES, Link
+from reference.sim.steered.quorum import cut_words as voters_cut_words
+
+TIMEOUTS = Timeouts()
+MOVES_TO_PROGRESS = 3000
+"""So many, for the quorum and for each partition."""
+
+_memos: dict[str | None, ClusterMemo] = {}
+
+
+class _ReplayAgrees(NamedTuple):
+    name: str = REPLAY_AGREES
+    sentence: str = "What the metadata log says, replayed, is what its controllers decided."
+
+
+def _memo(bug: str | None) -> ClusterMemo:
+    memo = _memos.get(bug)
+    if memo is None or memo.steps > MEMO_STEPS:
+        of_quorum, of_partition = bugs_of_parts(bug)
+        memo = _memos[bug] = ClusterMemo(Memo(TIMEOUTS, of_quorum), PartitionMemo(of_partition))
+    return memo
+
+
+class ClusterSchedule:
+    """One run. `partitions` and `voters` are its parts."""
+
+    def __init__(self, options: ClusterOptions, bug: str | None = None) -> None:
+        self.options = options
+        self.bug = bug
+        self.now = 0
+        self.moves: list[str] = []
+        self.sound = True
+        """False from the step that broke something on."""
+        self.recorder = Recorder(0)
+        self.constants = constants_of(options)
+        self._component = QUORUM
+        self._entered = 0
+        self.batches: list[Batch] = []
+        self.cut: set[Link] = set()
+        """Links of brokers, with each other and with controllers."""
+        self.slow: set[int] = set()
+        """Brokers whose turn comes when no other broker has anything to do."""
+        self.sessions: dict[tuple[int, int, int], None] = {}
+        """By (voter, epoch, broker): those that a controller may end."""
+        self._believed: dict[int, int] = {}
+        """By broker: the controller that it talks to."""
+        memo, stream = _memo(bug), NoChoice()
+        self.partitions = [
+            SteeredPartition(
+                number=number,
+                cluster=self,
+                paces=CLUSTER.partition.paces,
+                options=options.data,
+                constants=constants,
+                memo=memo.partition,
+                recorder=self.recorder,
+                streams=(stream, stream),
+                linked=self.constants.brokers,
+            )
+            for number, constants in enumerate(self.constants.partitions)
+        ]
+        for partition in self.partitions:
+            partition.steer(options.data, self.cut)
+        self.parcels = Parcels()
+        self.brokers = SteeredBrokers(
+            self.partitions, options.data, stream, self.parcels, Queue(), self
+        )
+        # A session has no length: it ends when the controller is told that it does.
+        self.controllers = Controllers(
+            self.partitions, self.brokers, memo.partition.interner, 0, self
+        )
+        self.voters = Voters(self.constants.quorum, memo.quorum, self.recorder, self)
+        self.voters.moves = self.moves
+
+    # --- One move
+
+    def move(self, words: str, make: Callable[[], object]) -> Move:
+        """Raises Violation when it is made and breaks something."""
+        return Move(words, partial(self._make, words, make))
+
+    def _make(self, words: str, make: Callable[[], object]) -> None:
+        self.now += 1000
+        for partition in self.partitions:
+            partition.now = self.now
+        self.moves.append(words)
+        self.sound = False
+        make()
+        for partition in self.partitions:
+            for found in partition.violations:
+                what = f"partition {partition.number}: {found.explanation}"
+                raise Violation(SENTENCES[found.invariant], what, self.moves)
+        self.sound = True
+
+    # --- What the parts say to each other
+
+    def enter(self, component: int) -> None:
+        """The next step is one of this component."""
+        taken = self.steps_taken()
+        self.recorder.components.items.extend([self._component] * (taken - self._entered))
+        self._entered = taken
+        self._component = component
+
+    def steps_taken(self) -> int:
+        return len(self.recorder.steps.items)
+
+    def look(self, node: int, row: Row) -> None:
+        self.controllers.look(node, row)
+
+    def leads(self, node: int, partition: int) -> bool:
+        return self.brokers.leads(node, partition)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        self.brokers.act(node, want)
+
+    def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
+        self.brokers.to_controller(node, partition, message)
+
+    def gave_up(self, node: int, partition: int) -> None:
+        self.brokers.gave_up(node, partition)
+
+    def began(self, node: int) -> None:
+        """Metadata is read when it is told to be."""
+
+    def receive(self, partition: int, message: object) -> None:
+        raise AssertionError("clients are asked by the partition")
+
+    def stepped(self) -> None:
+        """Nothing follows."""
+
+    def stopped(self, verdict: str) -> None:
+        """A violation is raised when the move is over."""
+
+    def ask_controller(self, request: Request) -> None:
+        node = self._believed.get(request.source, UNDEFINED)
+        if not self.controllers.is_active(node):
+            active = self.controllers.active()
+            if active is None:
+                return
+            node = self._believed[request.source] = active
+
+        def arrive(_: int) -> None:
+            if self._runs(node):
+                self.controllers.receive(node, request)
+
+        self.parcels.carry(self.now, request.source, CONTROLLER, request.messages, arrive)
+
+    def forget_controller(self, node: int) -> None:
+        self._believed.pop(node, None)
+
+    def voter(self, node: int) -> Row:
+        return self.voters.rows[node]
+
+    def append(self, node: int, value: int) -> str:
+        return self.voters.give(node, Append(value))
+
+    def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
+        self.sessions[node, epoch, broker] = None
+
+    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
+        self.batches += self.recorder.batch(value, steps)
+
+    def violated(self, name: str, explanation: str) -> None:
+        raise Violation(_ReplayAgrees(), explanation, self.moves)
+
+    def _runs(self, voter: int) -> bool:
+        return voter in self.voters.nodes()
+
+    # --- Moves: what is on its way
+
+    def between(self) -> list[Move]:
+        """Between brokers and controllers."""
+        return [self._arrival(each) for each in self.parcels.first() if self._passes(each)]
+
+    def _passes(self, parcel: Parcel) -> bool:
+        cut = (parcel.source, parcel.destination) in self.cut
+        to_broker = parcel.destination != CONTROLLER
+        return not cut and not (to_broker and not self.brokers.is_running(parcel.destination))
+
+    def _arrival(self, parcel: Parcel) -> Move:
+        def make() -> None:
+            del self.parcels.waiting[parcel.number]
+            parcel.arrive(parcel.destination)
+
+        return self.move(f"deliver {parcel.words}", make)
+
+    def data(self, again: bool = False) -> list[Move]:
+        """Between brokers, and to clients. The latest first: it can be the answer to a move."""
+        return [
+            self._step(partition, message.value.destination, message.value)
+            for partition in self.partitions
+            for message in partition.deliverable(again)[::-1]
+        ]
+
+    def votes(self, again: bool = False) -> list[Move]:
+        """Between voters, the latest first."""
+        deliverable = self.voters.deliverable(again=again)
+        return [self._of_voter(message.destination, message) for message in deliverable]
+
+    def losses(self) -> list[Move]:
+        found = []
+        for parcel in self.parcels.first():
+            lose = partial(self.parcels.waiting.pop, parcel.number)
+            found.append(self.move(f"lose {parcel.words}", lose))
+        for partition in self.partitions:
+            for message in partition.deliverable():
+                words = f"partition {partition.number}: {partition.losing_words(message)}"
+                found.append(self.move(words, partial(partition.lose, message)))
+        return found
+
+    def _step(self, partition: SteeredPartition, node: int, input: Any) -> Move:
+        words = f"partition {partition.number}: {partition.words(node, input)}"
+        return self.move(words, partial(partition.do, node, input))
+
+    def _of_voter(self, node: int, input: Any) -> Move:
+        words = f"quorum: {self.voters.words(node, input)}"
+        return self.move(words, partial(self.voters.do, node, input))
+
+    # --- Moves: what nodes do by themselves
+
+    def wants(self, *kinds: str) -> list[Move]:
+        return [
+            self._want(partition, node, want)
+            for kind in kinds
+            for partition in self.partitions
+            for node, want in partition.wants(kind)
+        ]
+
+    def _want(self, partition: SteeredPartition, node: int, want: KnownInput) -> Move:
+        words = f"partition {partition.number}: {partition.words(node, want.value)}"
+        return self.move(words, partial(partition.act, node, want))
+
+    def readings(self) -> list[Move]:
+        """For each broker: all that it has not read of the metadata, or the first of that."""
+        found = []
+        for node in filter(self.brokers.is_running, self.brokers.all):
+            unread = self.brokers.unread(node)
+            for end in {unread.stop: None, unread.start + 1: None} if unread else ():
+                words = f"broker {node} reads metadata {unread.start} to {end}"
+                found.append(self.move(words, partial(self.brokers.read, node, end)))
+        return found
+
+    def flushes(self) -> list[Move]:
+        """Of voters."""
+        return [self._of_voter(node, Flush()) for node in self.voters.unflushed()]
+
+    def timers(self) -> list[Move]:
+        """Of voters, the one that is due first at the front."""
+        return [self._of_voter(node, timer) for node, timer in self.voters.timers()]
+
+    def endings(self) -> list[Move]:
+        """Sessions that a controller ends: the broker is fenced."""
+        return [self._ending(*key) for key in self.sessions if self.controllers.is_active(key[0])]
+
+    def _ending(self, node: int, epoch: int, broker: int) -> Move:
+        def make() -> None:
+            del self.sessions[node, epoch, broker]
+            self.controllers.session_over(node, epoch, broker)
+
+        words = f"controller {node} of epoch {epoch} ends the session of broker {broker}"
+        return self.move(words, make)
+
+    def elections(self) -> list[Move]:
+        """Somebody asks the active controller for one."""
+        if self.controllers.active() is None:
+            return []
+        kinds = ["PREFERRED", "UNCLEAN"] if self.options.data.unclean else ["PREFERRED"]
+        found = []
+        for number in range(len(self.partitions)):
+            for kind in kinds:
+                asked = ElectLeaders(kind)  # type: ignore[arg-type]
+                make = partial(self.controllers.elect, number, asked)
+                found.append(self.move(f"partition {number}: {render_input(asked)}", make))
+        return found
+
+    # --- Moves: clients
+
+    def asks(self) -> list[Move]:
+        found = []
+        for partition in self.partitions:
+            for asked, ask in partition.asks():
+                words = f"partition {partition.number}: {render_input(asked)}"
+                found.append(self.move(words, ask))
+        return found
+
+    # --- Moves: faults
+
+    def crashes(self, lossy: bool = True) -> list[Move]:
+        """Of brokers: nothing is lost, or all that may be, or something of one partition."""
+        found = []
+        for node in filter(self.brokers.is_running, self.brokers.all):
+            mine = [each for each in self.partitions if node in each.brokers]
+            options = {each.number: each.damages(node, lossy) for each in mine}
+            least = {number: damages[0] for number, damages in options.items()}
+            ways = [least]
+            for number, damages in options.items():
+                ways += [{**least, number: damage} for damage in damages[1:]]
+            most = {number: damages[-1] for number, damages in options.items()}
+            found += [self._crash(node, way) for way in ways]
+            if most not in ways:
+                found.append(self._crash(node, most))
+        return found
+
+    def _crash(self, node: int, way: Mapping[int, tuple[int, int]]) -> Move:
+        rows = {each.number: each.row(node) for each in self.brokers.partitions_of[node]}
+        words = [f"crash broker {node}"]
+        for number, (keep, corrupt) in way.items():
+            lost = len(rows[number].log) - keep
+            if lost:
+                words.append(f"losing {lost} of partition {number}")
+            if corrupt != UNDEFINED:
+                words.append(f"tearing the batch at {corrupt} of partition {number}")
+
+        def crash(partition: Any) -> None:
+            partition.has_crashed(node, *way[partition.number])
+            partition.give(node, BrokerCrash(*way[partition.number]))
+
+        return self.move(", ".join(words), partial(self.brokers.stop, node, crash))
+
+    def restarts(self) -> list[Move]:
+        """Of brokers and voters."""
+        found = [self._of_voter(node, Restart()) for node in self.voters.nodes("Down")]
+        for node in self.brokers.all:
+            if not self.brokers.is_running(node):
+                found.append(self.move(f"restart broker {node}", partial(self._restart, node)))
+        return found
+
+    def _restart(self, node: int) -> None:
+        for partition in self.brokers.partitions_of[node]:
+            partition.give(node, BrokerRestart())
+
+    def voter_crashes(self, lossy: bool = True) -> list[Move]:
+        found = []
+        for node in self.voters.nodes():
+            row = self.voters.rows[node]
+            first = row.flushed if lossy else len(row.log)
+            found += [
+                self._of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)
+            ]
+        return found
+
+    def resignations(self) -> list[Move]:
+        return [self._of_voter(node, Resign()) for node in self.voters.nodes("Leader")]
+
+    def cuts(self) -> list[Move]:
+        """Of brokers from brokers or controllers, one way or both; of voters from each other."""
+        found = []
+        for node in self.brokers.all:
+            others = [n for n in self.brokers.all if n != node]
+            for away in (others, [CONTROLLER]):
+                found.append(self._cut({(node, n) for n in away} | {(n, node) for n in away}))
+            for n in (*others, CONTROLLER):
+                found += [self._cut({(node, n)}), self._cut({(n, node)})]
+        for node in self.voters.constants.voters:
+            others = list(self.voters.constants.others(node))
+            both = {(node, n) for n in others} | {(n, node) for n in others}
+            for links in (both, *[{(node, n)} for n in others]):
+                words = f"quorum: {voters_cut_words(links)}"
+                found.append(self.move(words, partial(self.voters.sever, links)))
+        return list({each.words: each for each in found}.values())
+
+    def _cut(self, links: set[Link]) -> Move:
+        def make() -> None:
+            self.cut.update(links)
+            for partition in self.partitions:
+                partition.losses.cuts += 1
+
+        return self.move(cut_words(links), make)
+
+    def heals(self) -> list[Move]:
+        return [self.move("heal all links", self._heal)] if self.cut or self.voters.cut else []
+
+    def _heal(self) -> None:
+        self.cut.clear()
+        self.voters.heal()
+
+    def slownesses(self) -> list[Move]:
+        return [
+            self.move(f"broker {node} is slow from now on", partial(self.slow.add, node))
+            for node in self.brokers.all
+            if node not in self.slow
+        ]
+
+    def clocks(self) -> list[Move]:
+        return [
+            self.move(
+                f"quorum: clock of {node} {words}", partial(self.voters.set_clock, node, rate)
+            )
+            for node in self.voters.constants.voters
+            for rate, words in RATES.items()
+        ]
+
+    def stalls(self) -> list[Move]:
+        return [
+            self.move(f"quorum: disk of {node} stalls", partial(self.voters.stall, node))
+            for node in self.voters.constants.voters
+        ]
+
+    # --- All moves
+
+    def possible(self) -> Iterator[Move]:
+        yield from (*self.between(), *self.data(), *self.data(True))
+        yield from (*self.votes(), *self.votes(True), *self.losses(), *self.readings())
+        yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
+        yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
+        yield from (*self.asks(), *self.crashes(), *self.restarts(), *self.voter_crashes())
+        yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
+        yield from (*self.clocks(), *self.stalls())
+
+    def setting(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self.options)
+        return found
+
+    # --- Time passes
+
+    def calm(self) -> bool:
+        """The move that a cluster without faults makes next; False when there is none."""
+        move = self._next()
+        if move is None:
+            return False
+        move.make()
+        return True
+
+    def _next(self) -> Move | None:
+        if found := self.between() or self._mail():
+            return found[0]
+        if votes := self.votes():
+            return votes[-1]
+        if found := self.flushes() or self.readings():
+            return found[0]
+        if urgent := self._urgent():
+            return urgent
+        if not self._is_settled() and (timers := self.voters.timers()):
+            node, timer = timers[0]
+            self.voters.now = max(self.voters.now, self.voters.due[timers[0]])
+            return self._of_voter(node, timer)
+        return self._overdue()
+
+    def _mail(self) -> list[Move]:
+        """What brokers and clients get next: slow brokers last."""
+        waiting = [
+            (message.value.destination in self.slow, partition, message.value)
+            for partition in self.partitions
+            for message in partition.deliverable()[:1]
+        ]
+        waiting.sort(key=lambda each: each[0])
+        return [self._step(partition, m.destination, m) for _, partition, m in waiting[:1]]
+
+    def _is_settled(self) -> bool:
+        """Whether somebody controls, and all that was decided is committed."""
+        active = self.controllers.active()
+        if active is None:
+            return False
+        row = self.voters.rows[active]
+        latest = max(other.epoch for other in self.voters.rows.values())
+        return row.epoch == latest and row.high_watermark == len(row.log)
+
+    def _wanted(self, *kinds: str) -> Iterator[tuple[SteeredPartition, int, KnownInput]]:
+        found = [
+            (partition, node, want)
+            for kind in kinds
+            for partition in self.partitions
+            for node, want in partition.wants(kind)
+        ]
+        found.sort(key=lambda each: each[1] in self.slow)
+        yield from found
+
+    def _urgent(self) -> Move | None:
+        """What a broker does at once, since something comes of it."""
+        for partition, node, want in self._wanted(*PROMPT):
+            match want.kind:
+                case "SendReplicaFetch":
+                    useful = partition.is_news_for(node)
+                case "SendHeartbeat":
+                    useful = False
+                case "SendRegistration":
+                    useful = not self._is_refused(partition, node)
+                case _:
+                    useful = True
+            if useful:
+                return self._want(partition, node, want)
+        return None
+
+    def _is_refused(self, partition: SteeredPartition, node: int) -> bool:
+        """Whether the broker that this one was is still taken to be alive."""
+        at = partition.brokers.index(node)
+        known = partition.controller.registrations[at]
+        row, alive = partition.row(node), partition.controller.contacts[at].live
+        waits = row.status == "Starting" and row.broker_epoch == UNDEFINED
+        return waits and alive and known.incarnation != row.incarnation
+
+    def _overdue(self) -> Move | None:
+        """What comes with time: requests are given up, the session of a broker that died ends, who
+        is not in the ISR fetches on, and who waits for the controller asks again.
+        """
+        for partition, node, want in self._wanted(*FAILED):
+            return self._want(partition, node, want)
+        active = self.controllers.active()
+        refused = {
+            node
+            for partition in self.partitions
+            for node in partition.brokers
+            if self._is_refused(partition, node)
+        }
+        for voter, epoch, broker in self.sessions:
+            if voter == active and broker in refused:
+                return self._ending(voter, epoch, broker)
+        for partition, node, want in self._wanted("SendHeartbeat"):
+            fenced = any(
+                each.controller.registrations[each.brokers.index(node)].fenced
+                for each in self.brokers.partitions_of[node]
+                if isinstance(each, SteeredPartition)
+            )
+            if fenced or partition.row(node).status != "Running":
+                return self._want(partition, node, want)
+        for partition, node, want in self._wanted("SendReplicaFetch"):
+            # A leader asks itself whether a follower belongs to the ISR when it fetches.
+            if node not in partition.controller.partition.isr:
+                return self._want(partition, node, want)
+        return None
+
+    def progress(self) -> str:
+        """Ends every fault and lets time pass: empty once everybody is back in every ISR and a new
+        record is on every replica of each partition, or why that did not happen within a bounded
+        number of moves.
+        """
+        self._heal()
+        self.slow.clear()
+        self.voters.end_faults()
+        probes: dict[int, int] = {}
+        why = ""
+        for _ in range(MOVES_TO_PROGRESS * (1 + len(self.partitions))):
+            for restart in self.restarts():
+                restart.make()
+            why = self._missing(probes)
+            if not why:
+                return ""
+            if not self.calm() and not self._probe(probes):
+                return why
+        return why
+
+    def _missing(self, probes: Mapping[int, int]) -> str:
+        if self.controllers.active() is None:
+            return "no controller is active"
+        for partition in self.partitions:
+            if missing := partition.missing():
+                return f"partition {partition.number}: {missing}"
+        for partition in self.partitions:
+            if not partition.is_everywhere(probes.get(partition.number, UNDEFINED)):
+                return f"partition {partition.number}: the new record does not reach every replica"
+        return ""
+
+    def _probe(self, probes: dict[int, int]) -> bool:
+        """Writes a record to each partition that has none to show yet."""
+        wrote = False
+        for partition in self.partitions:
+            leader = partition.controller.partition.leader
+            written = leader in partition.leaders() and [r.value for r in partition.row(leader).log]
+            if written is not False and probes.get(partition.number, UNDEFINED) not in written:
+                produce = partial(partition.produce, leader, -1)
+                words = f"partition {partition.number}: a record for {name_of(leader)}"
+                self.move(words, produce).make()
+                probes[partition.number] = partition.values
+                wrote = True
+        return wrote

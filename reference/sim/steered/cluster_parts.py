@@ -1,0 +1,163 @@
+"""The parts of a steered cluster: voters, partitions, brokers' processes, and what travels between
+brokers and controllers.
+
+They are those of the simulator's cluster (reference/sim/cluster), except that nothing in them
+happens by itself: no clock, no choice. The voters are those of steered/quorum.py, whose steps are
+remembered and recorded as the simulator's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from reference.core.cluster_types import QUORUM
+from reference.core.messages import Input
+from reference.core.partition_messages import CONTROLLER
+from reference.core.types import Constants, Outcome, Row
+from reference.sim.cluster.brokers import Brokers
+from reference.sim.cluster.link import Messages
+from reference.sim.cluster.partition import ClusterPartition, is_common
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Memo
+from reference.sim.recorder import Recorder
+from reference.sim.steered.moves import Names
+from reference.sim.steered.partition import Steering, name_of
+from reference.sim.steered.quorum import Schedule
+
+Wanted = tuple[int, KnownInput]
+"""A broker, and what it would do by itself."""
+
+
+class Watcher(Protocol):
+    """Who is told of the voters' steps."""
+
+    now: int
+
+    def enter(self, component: int) -> None: ...
+    def look(self, node: int, row: Row) -> None:
+        """A voter knows more to be committed, or leads no longer."""
+        ...
+
+
+class Voters(Schedule):
+    """The controller quorum. Its moves are noted by the cluster."""
+
+    def __init__(
+        self, constants: Constants, memo: Memo, recorder: Recorder, watcher: Watcher
+    ) -> None:
+        super().__init__(constants)
+        self._machine = memo.machine(constants)
+        self._intern = memo.interner.input
+        self.handlers = self._machine.handlers
+        self._states = {node: self._machine.first_state(node) for node in constants.voters}
+        self._recorder = recorder
+        self._watcher = watcher
+        self.handler_calls = 0
+
+    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+        self._watcher.enter(QUORUM)
+        known, state = self._intern(input), self._states[node]
+        step = state.steps.get(known) or self._machine.step(state, known)
+        if step is None:
+            return None
+        recorder = self._recorder
+        if step.owner is not recorder.token:
+            recorder.enter(step)
+        recorder.steps.items.append(step.number)
+        recorder.times.items.append(self._watcher.now)
+        self.handler_calls += 1
+        self._states[node] = step.after
+        return Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
+
+    def stepped(self, node: int, before: Row) -> None:
+        row = self.rows[node]
+        led = before.role == "Leader" and (row.role != "Leader" or row.epoch != before.epoch)
+        if led or row.high_watermark != before.high_watermark:
+            self._watcher.look(node, row)
+
+    def give(self, node: int, input: Input) -> str:
+        """A step that somebody else's move causes. Why it was ignored, or empty."""
+        outcome = self.handlers.step(node, self.rows[node], input)
+        self._alive.clear()
+        self._step(node, self.rows[node], input)
+        return "disabled" if outcome is None else outcome.ignored
+
+    def _note(self, move: str) -> None:
+        self._alive.clear()
+
+
+class SteeredPartition(Steering, ClusterPartition):
+    """One partition of the cluster."""
+
+    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        if node == CONTROLLER:
+            return  # The active controller answers.
+        self.enqueue([message for to, message in sent if to != CONTROLLER])
+        for destination, message in sent:
+            if destination == CONTROLLER:
+                self._cluster.to_controller(node, self.number, message)
+
+    def wants(self, *kinds: str) -> list[Wanted]:
+        """What brokers would do by themselves here, of these kinds in this order; what they do for
+        all their partitions at once, only where they lead it.
+        """
+        return [
+            (node, want)
+            for kind in kinds
+            for node in self.brokers
+            for want in self._states[node].wants
+            if want.kind == kind and (self.leads(node) or not is_common(want))
+        ]
+
+
+class SteeredBrokers(Brokers):
+    """Brokers that read metadata when they are told to."""
+
+    def read_soon(self, node: int) -> None:
+        """Nothing is read by itself."""
+
+
+class Parcel(NamedTuple):
+    """What is on its way between a broker and whatever controller it talks to."""
+
+    number: int
+    source: int
+    destination: int
+    words: str
+    arrive: Callable[[int], None]
+
+
+class Parcels:
+    """All of them, the oldest first. They keep the order of their connection."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, Parcel] = {}
+        self._sent = 0
+        self._names = Names(str)
+
+    def carry(
+        self,
+        now: int,
+        source: int,
+        destination: int,
+        messages: Messages,
+        arrive: Callable[[int], None],
+    ) -> None:
+        self._sent += 1
+        words = f"{name_of(source)} to {name_of(destination)}: {_content(messages)}"
+        self.waiting[self._sent] = Parcel(self._sent, source, destination, words, arrive)
+
+    def first(self) -> list[Parcel]:
+        """The first one of each connection."""
+        heads: dict[tuple[int, int], Parcel] = {}
+        for parcel in self.waiting.values():
+            heads.setdefault((parcel.source, parcel.destination), parcel)
+        return list(heads.values())
+
+
+def _content(messages: Mapping[int, KnownInput]) -> str:
+    kinds = {message.kind for message in messages.values()}
+    errors = sorted({getattr(m.value, "error", "NONE") for m in messages.values()} - {"NONE"})
+    of = ", ".join(map(str, messages))
+    return " ".join([*sorted(kinds), f"of {of}", *errors])

@@ -1,0 +1,32 @@
+"""A cluster that is steered, and the verdict on what its clients saw."""
+
+from __future__ import annotations
+
+from reference.sim.cluster.options import ClusterOptions, Shape
+from reference.sim.faults import OFF
+from reference.sim.partition.options import PartitionOptions
+from reference.sim.steered.cluster import ClusterSchedule
+from traces.jobs.steered import broken_promise
+
+__all__ = ["ClusterSchedule", "cluster_of", "judge_cluster"]
+
+
+def cluster_of(
+    partitions: int = 2,
+    replicas: int = 3,
+    voters: int = 3,
+    elr: bool = True,
+    unclean: bool = False,
+    bug: str | None = None,
+) -> ClusterSchedule:
+    """Three brokers and a topic; clients without idempotence, each of which asks once."""
+    data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=False)
+    shape = Shape(topic_partitions=partitions)
+    # Of the quorum only its size matters here: faults are moves.
+    quorum = type(OFF)(voters=voters)
+    return ClusterSchedule(ClusterOptions(shape=shape, quorum=quorum, data=data), bug)
+
+
+def judge_cluster(schedule: ClusterSchedule) -> str:
+    """Empty if every partition's history is as consistent as promised, or what is missing."""
+    return broken_promise(schedule.partitions)

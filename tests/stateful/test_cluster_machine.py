@@ -1,0 +1,93 @@
+"""Searches for a schedule under which a cluster breaks a promise; and shows that it finds one.
+
+As in test_quorum_machine.py: the first test is the search, as hard as the profile says; the others
+hold the searcher to account, always with the same examples.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from reference.sim.cluster.controllers import REPLAY_AGREES
+from reference.sim.steered.moves import Move
+from tests.stateful.cluster_machine import ClusterMachine
+from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
+from tests.stateful.schedule import Violation
+from tests.stateful.test_quorum_machine import BUDGET, LENIENT, SEED
+
+TestCluster = ClusterMachine.TestCase
+TestCluster.settings = settings(suppress_health_check=[*settings().suppress_health_check, *LENIENT])
+
+
+def search(bug: str | None, budget: settings) -> None:
+    machine = seed(SEED)(type("ClusterMachine", (ClusterMachine,), {"bug": bug}))
+    run_state_machine_as_test(machine, settings=budget)
+
+
+def test_nothing_is_found_with_the_correct_rules() -> None:
+    search(None, settings(BUDGET, max_examples=15))
+
+
+@pytest.mark.parametrize("id", ["Z41", "Z16"])
+def test_a_known_bug_of_either_part_is_found_within_the_budget(id: str) -> None:
+    with pytest.raises(Violation):
+        search(id, settings(BUDGET, max_examples=200))
+
+
+def calm(schedule: ClusterSchedule) -> ClusterSchedule:
+    while schedule.calm():
+        pass
+    return schedule
+
+
+def the(moves: list[Move], words: str) -> Move:
+    """The first of these moves with these words."""
+    return next(move for move in moves if words in move.words)
+
+
+def test_words_say_all_about_a_move() -> None:
+    schedule = calm(cluster_of())
+    the(schedule.asks(), "ProduceRequest").make()
+    the(schedule.crashes(), "crash broker 1").make()
+    words = [move.words for move in schedule.possible()]
+    assert len(words) == len(set(words))
+
+
+def test_a_failover_leaves_the_cluster_able_to_go_on() -> None:
+    schedule = calm(cluster_of())
+    first = schedule.controllers.active()
+    the(schedule.voter_crashes(), f"{first} Crash").make()
+    the(schedule.crashes(), "crash broker 0").make()
+    assert schedule.progress() == ""
+    assert schedule.controllers.failovers == 1
+    assert judge_cluster(schedule) == ""
+
+
+def test_what_a_log_says_otherwise_than_its_controller_is_found() -> None:
+    schedule = calm(cluster_of())
+    with pytest.raises(Violation) as found:
+        schedule.violated(REPLAY_AGREES, "planted")
+    assert found.value.name == REPLAY_AGREES
+
+
+def test_a_cluster_without_a_controller_gets_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = calm(cluster_of())
+    monkeypatch.setattr(ClusterSchedule, "ask_controller", lambda *_: None)
+    the(schedule.crashes(), "crash broker 0").make()
+    monkeypatch.setattr("reference.sim.steered.cluster.MOVES_TO_PROGRESS", 50)
+    assert "partition" in schedule.progress()
+
+
+def test_clients_that_are_shown_less_are_found_in_any_partition() -> None:
+    schedule = calm(cluster_of())
+    partition = schedule.partitions[1]
+    for _ in range(2):
+        the(schedule.asks(), "partition 1: ProduceRequest").make()
+        calm(schedule)
+    first, second = partition.history
+    first.offset, second.offset = second.offset, first.offset
+    the(schedule.asks(), "partition 1: ConsumerFetchRequest").make()
+    calm(schedule)
+    assert "clients of partition 1 were promised" in judge_cluster(schedule)
