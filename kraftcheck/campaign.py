@@ -65,10 +65,10 @@ def simulate(
     fixed: options of the scenario that are not drawn, as NAME=VALUE.
     """
     campaign = Campaign(
-        scenario=_known_scenario(scenario),
+        scenario=known_scenario(scenario),
         seed=seed,
         runs=runs,
-        bug=_known_bug(bug_id, scenario),
+        bug=known_bug(bug_id, scenario),
         options=fixed_options(scenario, fixed),
     )
     check_place(backend, master)
@@ -91,7 +91,8 @@ def simulate(
     return exits.code_of(part.verdict)
 
 
-def _known_scenario(name: str) -> str:
+def known_scenario(name: str) -> str:
+    """The scenario's name. Raises BadInput: there is none."""
     try:
         return scenario_of(name).name
     except ValueError as error:
@@ -120,7 +121,7 @@ def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _known_bug(id: str | None, scenario: str) -> str | None:
+def known_bug(id: str | None, scenario: str) -> str | None:
     """Raises UnknownBug with the nearest ids, OutOfScope for one that cannot be had, or whose rule
     nobody asks in this scenario.
     """

@@ -1,0 +1,126 @@
+"""The page about a campaign, made from its `findings.json` alone.
+
+Law of this file: nothing is judged anew, nothing that the findings count against the campaign is
+left out, and the same findings give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
+from markupsafe import Markup
+
+from traces.report import figures
+from traces.report.evidence import ReportError
+
+FINDINGS: Final = "findings.json"
+FINDINGS_VERSION: Final = 1
+REPORT: Final = "report.html"
+TEMPLATE: Final = "campaign.html.j2"
+STYLE: Final = "history.css"
+
+LEVELS: Final = (
+    *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
+    *("bounded-staleness", "regular-sessions", "linearizable"),
+)
+MEANING: Final = {
+    "holds": "every step is allowed by the specification, every invariant held, and every log kept "
+    "what was promised to its clients",
+    "violated": "something is not as the specification, an invariant or a promise demands",
+    "unknown": "nothing was found to be wrong, but not everything could be judged",
+}
+
+
+def read_findings(path: Path) -> dict[str, Any]:
+    """Raises ReportError: there are none, or they are damaged or of another version."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict)
+    except FileNotFoundError:
+        raise ReportError(f"{path}: no such file: the campaign is not finished") from None
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: damaged: {error}") from None
+    version = found.get("findings_version")
+    if version != FINDINGS_VERSION:
+        raise ReportError(f"{path}: findings version {version}, this reads {FINDINGS_VERSION}")
+    return found
+
+
+def write_campaign_report(directory: Path) -> Path:
+    """Makes the page beside the findings; returns its path. Raises ReportError."""
+    path = directory / REPORT
+    text = render_campaign(read_findings(directory / FINDINGS))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise ReportError(f"{error.filename or path}: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def render_campaign(found: Mapping[str, Any]) -> str:
+    """The page as text. Raises ReportError for findings in which something is missing."""
+    environment = Environment(
+        loader=PackageLoader("traces.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = lambda number: "–" if number is None else f"{number:,}"  # noqa: RUF001
+    environment.filters["quantity"] = figures.quantity
+    environment.filters["share"] = _share
+    # The style sheet and the figures are our own, and the only texts that are not escaped.
+    style = environment.loader.get_source(environment, STYLE)[0] if environment.loader else ""
+    try:
+        return environment.get_template(TEMPLATE).render(
+            found=found,
+            meaning=MEANING[found["verdict"]],
+            style=Markup(style),
+            levels=LEVELS,
+            matrix=_matrix,
+            histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
+            steps_curve=lambda each: Markup(_steps_curve(each)),
+            coverage_curve=lambda each: Markup(_coverage_curve(each)),
+        )
+    except (KeyError, TypeError, ValueError, TemplateError) as error:
+        raise ReportError(f"the findings are not what a campaign leaves: {error!r}") from None
+
+
+def _share(number: float | None) -> str:
+    """A probability in words: 0.26 as 26 %, 1.2e-07 as 1.2e-05 %."""
+    if number is None:
+        return "–"  # noqa: RUF001
+    return f"{100 * number:.3g} %"
+
+
+def _matrix(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each promised level: how many logs held each level, and what came of it."""
+    rows: dict[str, dict[str, Any]] = {}
+    for each in levels:
+        row = rows.setdefault(each["promised"], {"held": {}, "logs": 0, "violated": 0, "open": 0})
+        row["held"][each["held"]] = row["held"].get(each["held"], 0) + each["logs"]
+        row["logs"] += each["logs"]
+        row["violated"] += each["logs"] if each["verdict"] == "violated" else 0
+        row["open"] += each["logs"] if each["verdict"] == "unknown" else 0
+    return [{"promised": promised, **row} for promised, row in rows.items()]
+
+
+def _steps_curve(configuration: Mapping[str, Any]) -> str:
+    curve = configuration["conformance"]["distinct"]["curve"]
+    return figures.curves({"distinct steps": [(runs, number) for runs, number in curve]})
+
+
+def _coverage_curve(configuration: Mapping[str, Any]) -> str:
+    growth = configuration["coverage"]["growth"]
+    kinds = ("action", "ignored", "error", "effect")
+    return figures.curves({kind: [(row["runs"], row[kind]) for row in growth] for kind in kinds})
