@@ -213,9 +213,9 @@ def bug_matrix_page() -> str:
 
 
 def mutants() -> str:
-    """The specs' mutants, and what TLC says of them."""
+    """The specs' mutants, and what came of them."""
     manifest = read_manifest(ROOT / "specs" / "models.toml")
-    return zoo_mutants.markdown(manifest, zoo_mutants.load())
+    return zoo_mutants.markdown(manifest, zoo_mutants.stored())
 
 
 PARTS: dict[str, Callable[[], str]] = {

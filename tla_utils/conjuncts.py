@@ -1,7 +1,10 @@
-"""The guards of a definition, one at a time made to let everything pass: mutants by the text.
+"""The guards of a definition, one at a time dropped or fixed: mutants by the text.
 
-A guard is an operand of a conjunction, wherever in the body that stands, or the condition of an arm
-of a CASE. A conjunct is dropped by writing TRUE in its place, an arm by writing FALSE.
+    conjunct   an operand of a conjunction, wherever in the body that stands; TRUE in its place
+    disjunct   an operand of a disjunction; FALSE in its place
+    arm        the condition of an arm of a CASE; FALSE in its place
+    always     a condition that is not put together: that of an IF, or a whole decision; TRUE
+    never      the same; FALSE in its place
 
 Law of this file: it knows which words of TLA+ an operand cannot reach across, and no more grammar.
 So an operand of `/\\` that begins with IF or LET, or is a list of `\\/` itself, is left as it is,
@@ -28,14 +31,17 @@ _BOUNDS = frozenset(
         *("CASE", "OTHER", "IF", "THEN", "ELSE", "LET", "IN", "CHOOSE", "EXCEPT"),
     }
 )
+_NO_CONDITION = frozenset({"/\\", "\\/", "CASE", "IF", "LET", "CHOOSE", "[]", "->", "|->"})
+_RELATION = re.compile(r"[#=<>~]|\\(?:in|notin|A|E)\b")
+CONJUNCT, DISJUNCT, ARM, ALWAYS, NEVER = "conjunct", "disjunct", "arm", "always", "never"
 # In a LET the next definition begins behind an operand, on a line of its own.
 _NEXT_NAME = re.compile(r"\n[ \t]*\w+(?:\([^()]*\))?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One guard. kind: "conjunct" or "arm". number: from 1, within its definition. text: as it is
-    written. body: the definition's body without it.
+    """One guard. kind: what is done to it, see above. number: from 1, within its definition. text:
+    as it is written. body: the definition's body without it.
     """
 
     kind: str
@@ -55,9 +61,16 @@ class _Token:
 def guards(found: Text) -> Iterator[Guard]:
     """Every guard of a definition, in the order of its text."""
     body = _COMMENT.sub(lambda comment: " " * len(comment[0]), found.body)
-    spans = sorted({*_conjuncts(body), *_arms(body)})
+    found_spans = {
+        *_operands(body, "/\\", CONJUNCT),
+        *_operands(body, "\\/", DISJUNCT),
+        *_arms(body),
+        *_conditions(body),
+        *_whole(body),
+    }
+    spans = sorted(found_spans)
     for number, (start, end, kind) in enumerate(spans, 1):
-        instead = "TRUE" if kind == "conjunct" else "FALSE"
+        instead = "TRUE" if kind in (CONJUNCT, ALWAYS) else "FALSE"
         text = " ".join(body[start:end].split())
         yield Guard(kind, number, text, body[:start] + instead + body[end:])
 
@@ -72,10 +85,10 @@ def _tokens(body: str) -> list[_Token]:
     return tokens
 
 
-def _conjuncts(body: str) -> Iterator[tuple[int, int, str]]:
+def _operands(body: str, sign: str, kind: str) -> Iterator[tuple[int, int, str]]:
     tokens = _tokens(body)
     for at, token in enumerate(tokens):
-        if token.text != "/\\":
+        if token.text != sign:
             continue
         spans = [_behind(body, tokens, at)]
         # A sign at the beginning of a line is a bullet, and has nothing to its left.
@@ -83,7 +96,7 @@ def _conjuncts(body: str) -> Iterator[tuple[int, int, str]]:
             spans.append(_before(body, tokens, at))
         for start, end in spans:
             if body[start:end].strip():
-                yield _trimmed(body, start, end, "conjunct")
+                yield _trimmed(body, start, end, kind)
 
 
 def _before(body: str, tokens: list[_Token], at: int) -> tuple[int, int]:
@@ -122,7 +135,40 @@ def _arms(body: str) -> Iterator[tuple[int, int, str]]:
             (t for t in tokens[at + 1 :] if t.depth == token.depth and t.text == "->"), None
         )
         if arrow is not None and body[token.end : arrow.start].strip() != "OTHER":
-            yield _trimmed(body, token.end, arrow.start, "arm")
+            yield _trimmed(body, token.end, arrow.start, ARM)
+
+
+def _conditions(body: str) -> Iterator[tuple[int, int, str]]:
+    tokens = _tokens(body)
+    for at, token in enumerate(tokens):
+        if token.text == "IF":
+            # The next THEN of this depth is its own: another IF would be in brackets before it.
+            then = next(t for t in tokens[at + 1 :] if t.depth == token.depth and t.text == "THEN")
+            for kind in (ALWAYS, NEVER):
+                yield _trimmed(body, token.end, then.start, kind)
+
+
+def _whole(body: str) -> Iterator[tuple[int, int, str]]:
+    """The body itself, if it is a condition in one piece."""
+    bare = body.strip()
+    if bare in ("TRUE", "FALSE"):
+        yield _trimmed(body, 0, len(body), NEVER if bare == "TRUE" else ALWAYS)
+        return
+    outside = _outside_brackets(body)
+    if any(t.text in _NO_CONDITION for t in _tokens(outside)) or not _RELATION.search(outside):
+        return
+    for kind in (ALWAYS, NEVER):
+        yield _trimmed(body, 0, len(body), kind)
+
+
+def _outside_brackets(body: str) -> str:
+    kept, at, opened = "", 0, 0
+    for token in _tokens(body):
+        if token.depth == 0 and token.text in _OPEN:
+            opened = token.start
+        elif token.depth == 0 and token.text in _CLOSE:
+            kept, at = f"{kept}{body[at:opened]} ", token.end
+    return kept + body[at:]
 
 
 def _trimmed(body: str, start: int, end: int, kind: str) -> tuple[int, int, str]:

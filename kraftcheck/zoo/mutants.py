@@ -1,52 +1,45 @@
-"""Mutants of the specs: every guard of every named decision, dropped, one at a time.
+"""Mutants of the specs: every guard of every named decision dropped or fixed, one at a time.
 
-They are derived from the text of the modules of rules (tla_utils/conjuncts.py) and checked as
-overlays, like a bug, in the kit's own models. What comes of one is
+They are derived from the text of the modules of rules (tla_utils/conjuncts.py), put in place as
+overlays, like a bug, and judged twice (mutant_trials.py): by TLC in the kit's own models, and by
+steps of the correct reference, recorded and attempted (attempts.py). What comes of one is
 
     caught       a model violates a property, or TLC cannot evaluate what the guard protected
-    other steps  every model holds and one of them has other states or steps than the correct spec;
-                 so a recorded step can be refused for it, and no property minds
-    not caught   no model is any different
+    refused      no property minds, and the mutant refuses a step that the reference took, or
+                 allows one that the reference refused
+    equivalent   neither, and equivalents.py says why it makes no difference
+    other steps  neither, and a model has other states or steps than the correct spec
+    not caught   neither, and no model is any different
 
 mutants.json beside this file holds what came of each, under the definition's digest: a decision
 that was changed since has to be judged anew.
 
-Law of this file: nothing is caught by a list. A mutant that no model tells apart says so.
+Law of this file: nothing is caught by a list. A mutant that nothing tells apart says so.
 """
 
 from __future__ import annotations
 
+import datetime
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
-from kraftcheck.zoo.stories import root_module
-from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
-from tla_utils.config import read_config
+from kraftcheck.zoo.campaigns import machine
+from kraftcheck.zoo.equivalents import EQUIVALENT
+from tla_utils import Manifest
 from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
 
 STORED = Path(__file__).resolve().with_name("mutants.json")
+MODULES = ("QuorumRules", "PartitionRules")
 
-MODELS: Mapping[str, tuple[str, ...]] = {
-    "QuorumRules": (
-        *("quorum-reduced-crash", "quorum-vote", "quorum-restart", "quorum-separate-responses"),
-        *("quorum-replicate", "quorum-reduced"),
-    ),
-    "PartitionRules": (
-        *("partition-any-order", "partition-crash", "partition-lossless", "partition-fetch"),
-        "partition-three",
-    ),
-}
-"""By module of rules, the models that its mutants are checked in, one after the other until one is
-violated."""
-
-CAUGHT, OTHER_STEPS, NOT_CAUGHT, UNKNOWN = "caught", "other steps", "not caught", "unknown"
+CAUGHT, REFUSED, EQUAL = "caught", "refused", "equivalent"
+OTHER_STEPS, NOT_CAUGHT, UNKNOWN = "other steps", "not caught", "unknown"
+NOT_JUDGED = "not judged yet"
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,17 +55,48 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """Of the correct definition."""
 
+    @property
+    def argument(self) -> str:
+        """Why it makes no difference; empty if it does, or if nobody knows."""
+        return EQUIVALENT.get((f"{self.module}.{self.operator}", self.kind, self.text), "")
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a mutant. model: the one that told it apart. length: of the counterexample."""
 
-    digest: str
+class ByModels(msgspec.Struct, frozen=True, kw_only=True):
+    """What TLC says. verdict: caught, other steps, not caught or unknown. model: the one that told
+    it apart. length: of the counterexample. models: how many were asked.
+    """
+
     verdict: str
-    text: str
     model: str | None = None
     property: str | None = None
     length: int | None = None
     reason: str = ""
+    models: int = 0
+
+
+class BySteps(msgspec.Struct, frozen=True, kw_only=True):
+    """How many steps of the reference, of how many, are not the mutant's. action: of the first."""
+
+    refused: int
+    of: int
+    action: str = ""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a mutant so far. None: it was not asked."""
+
+    digest: str
+    text: str
+    models: ByModels | None = None
+    steps: BySteps | None = None
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """The file. machine, date: where and when it was last added to."""
+
+    machine: str = ""
+    date: str = ""
+    mutants: dict[str, Result] = {}
 
 
 def mutants(manifest: Manifest, module: str) -> Iterator[Mutant]:
@@ -92,79 +116,29 @@ def mutants(manifest: Manifest, module: str) -> Iterator[Mutant]:
             )
 
 
+def every(manifest: Manifest) -> Iterator[Mutant]:
+    """Those of all modules."""
+    for module in MODULES:
+        yield from mutants(manifest, module)
+
+
 def _definition(found: Text, body: str) -> str:
     # What a module of ours is not: LOCAL, recursive, or a function; so the head is name(...).
     head = found.head.replace(found.name, f"Mutant_{found.name}", 1)
     return f"{head}=={body}"
 
 
-class Bench:
-    """The models of one module, with the counts of the correct spec in each."""
-
-    def __init__(self, manifest: Manifest, options: RunOptions, timeout_s: float = 300.0) -> None:
-        self._manifest, self._options, self._timeout_s = manifest, options, timeout_s
-        self._correct: dict[str, tuple[int | None, int | None]] = {}
-
-    def judge(self, mutant: Mutant, names: Sequence[str]) -> Result:
-        """Check a mutant in these models. Raises ToolError: TLC cannot use one of them."""
-        about: dict[str, Any] = {"digest": mutant.digest, "text": mutant.text}
-        differs, reason = None, ""
-        for name in names:
-            model = self._manifest.models[name]
-            if mutant.operator in {
-                left for left, _, _ in read_config(self._cfg(model)).substituted
-            }:
-                continue
-            found = self._run(model, mutant)
-            if found.verdict == "violated":
-                return Result(
-                    **about,
-                    verdict=CAUGHT,
-                    model=name,
-                    property=found.property or found.kind,
-                    length=len(found.counterexample) or None,
-                )
-            if found.kind == "error":
-                # A guard may keep a value inside the domain of what is behind it.
-                said = " ".join(found.reason.split())[:120]
-                return Result(**about, verdict=CAUGHT, model=name, property="error", reason=said)
-            if found.verdict == "unknown":
-                reason = f"{name}: {found.reason}"
-            elif differs is None and _counts(found) != self._counts_of(model):
-                differs = name
-        if differs is not None:
-            return Result(**about, verdict=OTHER_STEPS, model=differs)
-        return Result(**about, verdict=UNKNOWN if reason else NOT_CAUGHT, reason=reason)
-
-    def _cfg(self, model: Model) -> str:
-        return (self._manifest.root / model.config).read_text("utf-8")
-
-    def _counts_of(self, model: Model) -> tuple[int | None, int | None]:
-        if model.name not in self._correct:
-            self._correct[model.name] = _counts(self._run(model, None))
-        return self._correct[model.name]
-
-    def _run(self, model: Model, mutant: Mutant | None) -> TlcResult:
-        body, cfg = "", self._cfg(model)
-        if mutant is not None:
-            name = mutant.operator
-            body = mutant.definition
-            cfg = f"{cfg}\nCONSTANTS\n  {name} <- [{mutant.module}] Mutant_{name}\n"
-        job = TlcJob(
-            module=root_module("Mutated", [model.module], body),
-            cfg=cfg,
-            libraries=self._manifest.libraries,
-            heap_mb=model.heap_mb,
-            timeout_s=self._timeout_s,
-            deadlock=model.deadlock,
-            java=self._options.java,
-            jar=self._options.jar,
-        )
-        return run_tlc(job)
-
-
-def _counts(found: TlcResult) -> tuple[int | None, int | None]:
-    return found.distinct, found.generated
+def verdict_of(mutant: Mutant, found: Result | None) -> str:
+    """In a word, what came of it; see the head of this file."""
+    if found is None or (found.models is None and found.steps is None):
+        return NOT_JUDGED
+    if found.models is not None and found.models.verdict == CAUGHT:
+        return CAUGHT
+    if found.steps is not None and found.steps.refused:
+        return REFUSED
+    if found.models is None or found.steps is None:
+        return NOT_JUDGED
+    return EQUAL if mutant.argument else found.models.verdict
 
 
 # -- Stored
@@ -172,10 +146,15 @@ def _counts(found: TlcResult) -> tuple[int | None, int | None]:
 
 def load(path: Path = STORED) -> dict[str, Result]:
     """What is stored, by mutant. Raises BadInput: the file is damaged."""
+    return stored(path).mutants
+
+
+def stored(path: Path = STORED) -> Stored:
+    """The file; an empty one if there is none. Raises BadInput: it is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Result])
+        return msgspec.json.decode(path.read_bytes(), type=Stored)
     except FileNotFoundError:
-        return {}
+        return Stored()
     except msgspec.DecodeError as error:
         raise BadInput(f"{path} is damaged: {error}") from None
 
@@ -183,67 +162,78 @@ def load(path: Path = STORED) -> dict[str, Result]:
 def store(results: Mapping[str, Result], path: Path = STORED) -> None:
     """Write the file, one mutant a line, in order, as a whole."""
     encode = msgspec.json.Encoder(order="sorted").encode
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    head = f'"machine": {encode(machine()).decode()}, "date": "{today}",\n"mutants": {{\n'
     lines = [f'"{id}": {encode(found).decode()}' for id, found in sorted(results.items())]
-    artifacts.write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    artifacts.write_whole(path, "{" + head + ",\n".join(lines) + "\n}}\n")
 
 
 def current(manifest: Manifest, results: Mapping[str, Result]) -> dict[str, Result | None]:
     """Every mutant there is now, with what came of it; None: not judged, or changed since."""
     found: dict[str, Result | None] = {}
-    for module in MODELS:
-        for mutant in mutants(manifest, module):
-            known = results.get(mutant.id)
-            same = known is not None and (known.digest, known.text) == (mutant.digest, mutant.text)
-            found[mutant.id] = known if same else None
+    for mutant in every(manifest):
+        known = results.get(mutant.id)
+        same = known is not None and (known.digest, known.text) == (mutant.digest, mutant.text)
+        found[mutant.id] = known if same else None
     return found
-
-
-def judge_all(
-    manifest: Manifest,
-    modules: Sequence[str],
-    options: RunOptions,
-    results: dict[str, Result],
-    told: Callable[[Mutant, Result], bool],
-) -> None:
-    """Judge what is not judged yet, into `results`; stops when `told` says so, by False."""
-    bench = Bench(manifest, options)
-    known = current(manifest, results)
-    for module in modules:
-        for mutant in mutants(manifest, module):
-            if known[mutant.id] is None:
-                results[mutant.id] = bench.judge(mutant, MODELS[module])
-                if not told(mutant, results[mutant.id]):
-                    return
 
 
 # -- Told
 
-HEAD = ("mutant", "guard dropped", "verdict", "by")
+HEAD = ("mutant", "guard", "verdict", "models", "steps")
 
 
 def rows(manifest: Manifest, results: Mapping[str, Result]) -> list[list[str]]:
     """A line for each mutant: what it drops, what came of it."""
-    lines = []
     judged = current(manifest, results)
-    for module in MODELS:
-        for mutant in mutants(manifest, module):
-            found = judged[mutant.id]
-            guard = f"{mutant.kind} `{mutant.text}`"
-            if found is None:
-                lines.append([mutant.id, guard, "not judged yet", ""])
-                continue
-            by = ", ".join(each for each in (found.property, found.model) if each)
-            if found.length is not None:
-                by += f", {found.length} states"
-            lines.append([mutant.id, guard, found.verdict, by])
-    return lines
+    return [
+        [
+            each.id,
+            f"{each.kind} `{each.text}`",
+            verdict_of(each, judged[each.id]),
+            _by_models(judged[each.id]),
+            _by_steps(each, judged[each.id]),
+        ]
+        for each in every(manifest)
+    ]
 
 
-def markdown(manifest: Manifest, results: Mapping[str, Result]) -> str:
+def _by_models(found: Result | None) -> str:
+    if found is None or found.models is None:
+        return ""
+    said = found.models
+    if said.verdict == NOT_CAUGHT:
+        return f"no difference in {said.models} models"
+    told = [said.property or said.verdict, said.model or said.reason]
+    told += [] if said.length is None else [f"{said.length} states"]
+    return ", ".join(each for each in told if each)
+
+
+def _by_steps(mutant: Mutant, found: Result | None) -> str:
+    if found is None or found.steps is None:
+        return ""
+    said = found.steps
+    if said.refused:
+        return f"{said.refused:,} of {said.of:,}, such as {said.action}"
+    why = f"; {mutant.argument}" if verdict_of(mutant, found) == EQUAL else ""
+    return f"none of {said.of:,}{why}"
+
+
+def open_questions(manifest: Manifest, results: Mapping[str, Result]) -> Sequence[str]:
+    """The mutants that are judged, that nothing tells apart, and of which nobody says why."""
+    judged = current(manifest, results)
+    unsaid = (OTHER_STEPS, NOT_CAUGHT, UNKNOWN)
+    return [m.id for m in every(manifest) if verdict_of(m, judged[m.id]) in unsaid]
+
+
+def markdown(manifest: Manifest, results: Stored) -> str:
     """The lines as a table, with their counts above."""
-    lines = rows(manifest, results)
+    lines = rows(manifest, results.mutants)
     verdicts = [line[2] for line in lines]
     counts = [f"{verdicts.count(each)} {each}" for each in dict.fromkeys(sorted(verdicts))]
+    said = f"{len(lines)} mutants: {', '.join(counts)}."
+    if results.machine:
+        said += f" Judged on {results.machine}, {results.date}."
     table = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     table += [f"| {' | '.join(each.replace('|', '&#124;') for each in line)} |" for line in lines]
-    return "\n".join([f"{len(lines)} mutants: {', '.join(counts)}.", "", *table]) + "\n"
+    return "\n".join([said, "", *table]) + "\n"

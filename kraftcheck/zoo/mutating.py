@@ -10,7 +10,7 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.zoo import mutants
+from kraftcheck.zoo import mutant_trials, mutants
 from kraftcheck.zoo.mutants import Mutant, Result
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
@@ -24,32 +24,42 @@ def run(
     java: str | None = None,
     screen: Screen,
 ) -> int:
-    """Judge mutants for so long, and list all; returns 0 when each is judged, else 2."""
+    """Judge mutants for so long, and list all.
+
+    Returns 0: each is caught, refused or equivalent; 1: some are not; 2: some are not judged.
+    """
     manifest = read_manifest(SPECS / "models.toml")
     results = mutants.load()
     begin = monotonic()
-    missing = [id for id, known in mutants.current(manifest, results).items() if known is None]
+    missing = mutant_trials.left(manifest, results)
     if minutes > 0:
         done = 0
-        with screen.progress("mutants", len(missing)) as meter:
+        with screen.progress("mutants", missing) as meter:
 
             def told(mutant: Mutant, found: Result) -> bool:
                 nonlocal done
                 done += 1
-                meter.update(done, f"{mutant.id}: {found.verdict}")
+                meter.update(done, f"{mutant.id}: {mutants.verdict_of(mutant, found)}")
                 if store:
                     mutants.store(results)
                 return monotonic() - begin < minutes * 60
 
             options = RunOptions(jar=find_jar(jar), java=find_java(java))
-            wanted = [each for each in mutants.MODELS if not modules or each in modules]
-            mutants.judge_all(manifest, wanted, options, results, told)
+            wanted = [each for each in mutants.MODULES if not modules or each in modules]
+            mutant_trials.judge_all(manifest, wanted, options, results, told)
     lines = mutants.rows(manifest, results)
     columns = Columns(mutants.HEAD, lines)
     screen.line(columns.head)
     for line in lines:
         screen.line(columns.row(line))
     judged = mutants.current(manifest, results)
-    document = {id: msgspec.to_builtins(found) for id, found in judged.items()}
-    screen.document(document)
-    return exits.HOLDS if None not in judged.values() else exits.UNKNOWN
+    verdicts = {line[0]: line[2] for line in lines}
+    screen.document(
+        {
+            id: {"verdict": verdicts[id], "found": msgspec.to_builtins(found)}
+            for id, found in judged.items()
+        }
+    )
+    if mutants.NOT_JUDGED in verdicts.values():
+        return exits.UNKNOWN
+    return exits.VIOLATED if mutants.open_questions(manifest, results) else exits.HOLDS

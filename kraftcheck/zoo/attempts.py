@@ -1,0 +1,273 @@
+"""Steps that tell mutants of the specs apart: recorded ones, and attempts that no run made.
+
+A *battery* is a list of steps of the correct reference under one set of constants, judged in one
+frame: every distinct step of some runs, and attempts. An attempt takes a row that some run had, and
+gives it an input
+
+* that another moment of the runs had for the same node, or
+* one that differs from such an input in one field: the value is one that another input of the same
+  type had there, or it is one more, one less, or the other truth value.
+
+What the reference makes of it, a refusal, an error, nothing at all, is the step. A spec whose guard
+is dropped must then refuse some step that the reference took, or allow what the reference refused.
+
+Law of this file: what is right is not decided here. Attempts on which the reference and the correct
+spec differ, or that one of them cannot evaluate (no cluster makes such an input), are left out,
+and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kraftcheck.zoo.runs import WATCHED, Hunt
+from reference.core.broker import BROKER_HANDLERS, BrokerHandlers
+from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.core.partition_messages import CONTROLLER
+from reference.core.quorum import QuorumHandlers, action_of
+from reference.core.types import Constants
+from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
+from traces.cover.refusals import DISABLED
+from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
+from traces.jobs.canonical import Step
+from traces.jobs.judge import as_columns
+from traces.jobs.protocols import SPECS
+
+QUORUM, BROKER, OF_CONTROLLER = "RefuseQuorum", "AttemptPartition", "AttemptController"
+RUNS: Final = 60
+ROWS: Final = 160
+"""So many rows of each node are given inputs."""
+INPUTS: Final = 3
+"""So many inputs of each type each of these rows is given."""
+CHANGES: Final = 4
+"""In so many ways the input of each recorded step is changed."""
+SMALL: Final = 8
+"""One step in so many is judged first."""
+MOST: Final = 3000
+"""So many recorded steps are taken at most, evenly."""
+
+CAMPAIGNS: Mapping[str, tuple[Hunt, ...]] = {
+    "QuorumRules": (
+        Hunt(scenario="quorum", bug=None, options={"voters": 3, "fetch_max_records": 2}),
+        Hunt(scenario="quorum", bug=None, options={"voters": 1, "fetch_max_records": 2}),
+    ),
+    "PartitionRules": (
+        Hunt(
+            scenario="partition",
+            bug=None,
+            options={"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False},
+        ),
+        Hunt(
+            scenario="partition",
+            bug=None,
+            options={"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
+        ),
+    ),
+}
+"""By module of rules, the runs whose rows and inputs are taken. Their constants are fixed, so that
+they are judged together."""
+
+
+class Battery(NamedTuple):
+    """Steps under one set of constants. recorded: so many of them were taken in runs."""
+
+    frame: StepFrame
+    steps: tuple[Step, ...]
+    columns: tuple[dict[str, Any], ...]
+    recorded: int
+
+    def refused(self, frame: StepFrame, options: CheckOptions) -> list[int]:
+        """The steps that a spec with this frame does not allow, or cannot evaluate."""
+        return check_steps(frame, StepTable.from_steps(self.columns), options).numbers("rejected")
+
+    def only(self, numbers: Iterable[int]) -> Battery:
+        """The battery of these steps alone, in ascending order."""
+        kept = list(numbers)
+        return self._replace(
+            steps=tuple(self.steps[at] for at in kept),
+            columns=tuple(self.columns[at] for at in kept),
+            recorded=sum(at < self.recorded for at in kept),
+        )
+
+    def parts(self) -> tuple[Battery, Battery]:
+        """A small part, taken evenly, and the rest."""
+        every = range(len(self.steps))
+        return self.only(every[::SMALL]), self.only(at for at in every if at % SMALL)
+
+
+def batteries(module: str, runs: int = RUNS, rows: int = ROWS) -> Iterator[Battery]:
+    """The batteries of a module of rules: the same ones each time."""
+    for hunt in CAMPAIGNS[module]:
+        yield from _of_campaign(hunt, runs, rows)
+
+
+def _of_campaign(hunt: Hunt, runs: int, rows: int) -> Iterator[Battery]:
+    recorded: dict[str, dict[tuple[int, Any, Any], Step]] = {}
+    constants: Any = None
+    for number in range(runs):
+        run = hunt.run(WATCHED, number)
+        constants = run.result.constants
+        for taken in run.steps:
+            step = Step(
+                taken.action, taken.node, taken.before, taken.input, taken.after, taken.sent,
+                taken.ignored,
+            )  # fmt: skip
+            known = recorded.setdefault(_frame_of(constants, taken.node), {})
+            known[taken.node, taken.before, taken.input] = step
+    for frame, known in recorded.items():
+        taken_steps = _thinned([known[key] for key in sorted(known, key=_order)], MOST)
+        tried = _attempts(constants, taken_steps, rows)
+        yield _battery(frame, constants, taken_steps, [s for s in tried if _key(s) not in known])
+
+
+def _key(step: Step) -> tuple[int, Any, Any]:
+    return step.node, step.before, step.input
+
+
+def _order(key: tuple[int, Any, Any]) -> tuple[int, bytes, bytes]:
+    node, before, input = key
+    return node, msgspec.json.encode(before), _encoded(input)
+
+
+def _encoded(input: Any) -> bytes:
+    return type(input).__name__.encode() + msgspec.json.encode(input)
+
+
+def _frame_of(constants: Any, node: int) -> str:
+    if isinstance(constants, Constants):
+        return QUORUM
+    return OF_CONTROLLER if node == CONTROLLER else BROKER
+
+
+def _battery(
+    frame: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]
+) -> Battery:
+    form = Abstraction(constants)
+    steps = (*recorded, *tried)
+    return Battery(
+        StepFrame(
+            frame,
+            [SPECS, SPECS / "steps"],
+            cfg_constants(constants),
+            definitions=constant_definitions(constants),
+        ),
+        steps,
+        tuple(as_columns(form, step) for step in steps),
+        len(steps) - len(tried),
+    )
+
+
+def _thinned(items: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of them, evenly."""
+    stride = max(1, -(-len(items) // most))
+    return list(items[::stride])
+
+
+# -- Attempts
+
+
+def _attempts(constants: Any, recorded: Sequence[Step], rows: int) -> Iterator[Step]:
+    taking = _Taking(constants)
+    tried: set[tuple[int, Any, Any]] = set()
+    known: dict[tuple[type, str], set[Any]] = {}
+    _note({step.input for step in recorded}, known)
+    for node in sorted({step.node for step in recorded}):
+        own = [step for step in recorded if step.node == node]
+        for row, input in (*_elsewhere(own, known, rows), *_nearby(own, known)):
+            if (node, row, input) not in tried:
+                tried.add((node, row, input))
+                step = taking.step(node, row, input)
+                if step is not None:
+                    yield step
+
+
+Known = Mapping[tuple[type, str], set[Any]]
+
+
+def _elsewhere(own: Sequence[Step], known: Known, rows: int) -> Iterator[tuple[Any, Any]]:
+    """Rows with inputs of other moments, and with changed ones, of each type alike."""
+    inputs = {step.input for step in own}
+    changed = {other for input in inputs for other in _mutated(input, known)}
+    by_type: dict[type, list[Any]] = {}
+    for input in sorted(inputs | changed, key=_encoded):
+        by_type.setdefault(type(input), []).append(input)
+    for at, row in enumerate(_thinned(list(dict.fromkeys(step.before for step in own)), rows)):
+        for each in by_type.values():
+            # Each row has others of them, so that together they have them all.
+            stride = max(1, len(each) // INPUTS)
+            for input in each[at % stride :: stride][:INPUTS]:
+                yield row, input
+
+
+def _nearby(own: Sequence[Step], known: Known) -> Iterator[tuple[Any, Any]]:
+    """Recorded steps with one field of the input changed."""
+    for at, step in enumerate(own):
+        changed = sorted(set(_mutated(step.input, known)), key=_encoded)
+        stride = max(1, len(changed) // CHANGES)
+        for input in changed[at % stride :: stride][:CHANGES]:
+            yield step.before, input
+
+
+def _note(values: Iterable[Any], known: dict[tuple[type, str], set[Any]]) -> None:
+    for value in values:
+        for name in value.__struct_fields__:
+            part = getattr(value, name)
+            known.setdefault((type(value), name), set()).add(part)
+            if isinstance(part, msgspec.Struct):
+                _note([part], known)
+
+
+def _mutated(value: Any, known: Known) -> Iterator[Any]:
+    for name in value.__struct_fields__:
+        # A message goes where it goes; another receiver's are attempts of that one.
+        if name == "destination":
+            continue
+        part = getattr(value, name)
+        others = {other for other in known[type(value), name] if other != part}
+        if isinstance(part, bool):
+            others = {not part}
+        elif isinstance(part, int) and name != "source":
+            others |= {part + 1, max(-1, part - 1)}
+        elif isinstance(part, msgspec.Struct) and type(part).__struct_fields__:
+            others |= set(_mutated(part, known))
+        for other in others - {part}:
+            yield msgspec.structs.replace(value, **{name: other})
+
+
+class _Taking:
+    """What the correct reference makes of an attempt."""
+
+    def __init__(self, constants: Any) -> None:
+        self._is_quorum = isinstance(constants, Constants)
+        self._nodes: Any
+        if self._is_quorum:
+            self._nodes = QuorumHandlers(constants)
+            return
+        self._nodes = BrokerHandlers(constants)
+        self._controller = PartitionControllerHandlers(constants)
+
+    def step(self, node: int, row: Any, input: Any) -> Step | None:
+        """The step, or None: the reference asserts that no cluster makes such an input."""
+        outcome: Any
+        try:
+            if node == CONTROLLER:
+                outcome = self._controller.step(row, input)
+            else:
+                outcome = self._nodes.step(node, row, input)
+        except (AssertionError, LookupError, ValueError):
+            return None
+        action = self._action(node, input)
+        if outcome is None:
+            return Step(action, node, row, input, row, (), DISABLED)
+        return Step(action, node, row, input, outcome.row, tuple(outcome.sent), outcome.ignored)
+
+    def _action(self, node: int, input: Any) -> str:
+        if self._is_quorum:
+            return action_of(input)
+        handlers: Mapping[type, str] = (
+            CONTROLLER_HANDLERS if node == CONTROLLER else BROKER_HANDLERS
+        )
+        return handlers[type(input)]
