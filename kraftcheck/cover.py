@@ -23,7 +23,15 @@ from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
 from traces.cover.driving import Driven, drive, script, way_to
 from traces.cover.matching import Matcher, Mismatch
-from traces.cover.models import SPECS, CoverModel, Dumped, dump_graph, read_covers, select
+from traces.cover.models import (
+    SPECS,
+    CoverModel,
+    Dumped,
+    dump_graph,
+    of_scenario,
+    read_covers,
+    select,
+)
 from traces.cover.refusals import KINDS, Refusals, refuse
 
 __all__ = ["SPECS", "cover", "cover_graph"]
@@ -98,6 +106,10 @@ def cover(
     default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
     models = select(read_covers(specs), names, tiers or ([] if names else default))
     replacement, models = _with_bug(bug_id, models, chosen=bool(names))
+    seen = None
+    if folder is not None:
+        seen = campaigns.read_seen(folder)
+        models = _of_runs(models, seen, folder)
     tools = Tools(find_jar(jar), find_java(java))
     if out is not None:
         artifacts.claim(out)
@@ -122,8 +134,9 @@ def cover(
             screen.line(f"  {line}")
     document = _document(done, monotonic() - begin, tools)
     code = exits.worst(each.code for each in done)
-    if folder is not None:
-        code, document["campaign"] = _campaign(folder, done, fill, screen)
+    if seen is not None:
+        code, document["campaign"] = _campaign(seen, done, fill, screen)
+        document["campaign"]["folder"] = str(folder)
     document["verdict"] = exits.VERDICTS[code]
     if out is not None:
         artifacts.write_json(out / COVER, document)
@@ -157,6 +170,17 @@ def _with_bug(
     if not fitting or (chosen and fitting != models):
         raise exits.BadInput(f"{found.id} is a bug of the {protocol}: choose graphs of it")
     return found.replacement, fitting
+
+
+def _of_runs(models: list[CoverModel], seen: campaigns.Seen, folder: Path) -> list[CoverModel]:
+    """The graphs that these runs can have seen. Raises BadInput if there are none."""
+    fitting = of_scenario(models, seen.scenario)
+    if not fitting:
+        names = ", ".join(model.name for model in models)
+        raise exits.BadInput(
+            f"the runs in {folder} are of scenario {seen.scenario}: they can see nothing of {names}"
+        )
+    return fitting
 
 
 def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool = True) -> Covered:
@@ -279,19 +303,21 @@ def _summary(done: Sequence[Covered], seconds: float) -> str:
 
 
 def _campaign(
-    folder: Path, done: Sequence[Covered], fill: bool, screen: Screen
+    seen: campaigns.Seen, done: Sequence[Covered], fill: bool, screen: Screen
 ) -> tuple[int, dict[str, Any]]:
-    """What the runs in a folder have seen of the graphs, and the missing ones run, if asked."""
-    seen = campaigns.read_seen(folder)
-    document: dict[str, Any] = {"folder": str(folder), "runs": seen.runs, "graphs": []}
+    """What runs have seen of the graphs, and the missing ones run, if asked."""
+    document: dict[str, Any] = {"runs": seen.runs, "graphs": []}
     codes = [exits.VIOLATED if each.wrong else exits.HOLDS for each in done]
     for each in done:
         share = campaigns.share_of(each.matcher, seen)
         name = each.dumped.model.name
-        screen.line(f"{name}: {share.seen} of {share.total} local steps seen in {seen.runs} runs")
-        columns = Columns(("  action", ">seen", ">of"), [])
-        for action, (had, of) in share.by_action.items():
-            screen.line(columns.row([f"  {action}", had, of]))
+        edges, of_edges = share.edges
+        screen.line(
+            f"{name}: {share.seen} of {share.total} local steps seen in {seen.runs} runs, "
+            f"{edges} of {of_edges} edges"
+        )
+        for line in _by_action(share):
+            screen.line(line)
         known = share.as_json() | {"graph": name}
         if fill and share.missing:
             cover, driven = campaigns.fill(each.matcher, share, each.dumped.dump.initial[0])
@@ -308,3 +334,14 @@ def _campaign(
             )
         document["graphs"].append(known)
     return exits.worst(codes), document
+
+
+def _by_action(share: campaigns.Share) -> list[str]:
+    """What was seen of each action, in lines; then how it grew."""
+    rows = [
+        [f"  {action}", *counts, *share.edges_by_action[action]]
+        for action, counts in share.by_action.items()
+    ]
+    columns = Columns(("  action", ">steps seen", ">of", ">edges seen", ">of"), rows)
+    grown = ", ".join(f"{edges} after {runs}" for runs, _, edges in share.growth)
+    return [columns.head, *map(columns.row, rows), f"  edges seen by runs: {grown}"]

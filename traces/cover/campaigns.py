@@ -1,18 +1,18 @@
 """How much of a graph the runs of a campaign have seen.
 
 What is mapped are *local steps* in canonical form (L9): action, node, row before, input, row after,
-messages sent, reason for ignoring, up to the names of voters and values, under equal constants
-(L8). Not edges: an edge is a local step in a surrounding (other rows, the network, what has been
-spent), and a run's surroundings are almost never those of a bounded graph. So "seen" says that the
-runs took this very step of a node somewhere; every edge of the graph is some local step, and where
-all local steps have been seen no handler call of the graph is new to the runs.
+messages sent, reason for ignoring, in the fields that its action mentions, up to the names of nodes
+and values, under equal constants (L8; those that the action mentions). An edge is a local step in a
+surrounding (other rows, the network, what has been spent), and a run's surroundings are almost
+never those of a bounded graph. So an edge counts as seen when the runs took its very step, in any
+surrounding; where all have been seen, no handler call of the graph is new to the runs.
 
-A campaign's runs have several constants; only those with the graph's count, and the others are
-said.
+A campaign's runs have several constants; only those count whose step is one of the graph's.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,35 +43,52 @@ SHOWN: Final = 50
 class Seen:
     """What runs did: for each class of local steps the first run that took it.
 
-    runs: how many there are. first: key of the class -> number of the run.
+    scenario: of the campaign. runs: how many there are. first: key of the class -> number of the
+    run.
     """
 
+    scenario: str
     runs: int
     first: dict[bytes, int]
 
 
 @dataclass(frozen=True)
 class Share:
-    """How much of a graph's local steps were seen, in classes.
+    """How much of a graph's local steps, in classes, and of its edges were seen.
 
-    by_action: action -> (seen, of). missing: one local step (its number in the matcher) for each
-    class not seen, with a shortest way to an edge that is it. growth: (runs, classes seen by then).
+    by_action, edges_by_action: action -> (seen, of). missing: one local step (its number in the
+    matcher) for each class not seen, with a shortest way to an edge that is it. growth: (runs,
+    classes seen by then, edges seen by then).
     """
 
     total: int
     seen: int
     by_action: dict[str, tuple[int, int]]
+    edges_by_action: dict[str, tuple[int, int]]
     missing: dict[int, list[str]]
-    growth: list[tuple[int, int]]
+    growth: list[tuple[int, int, int]]
+
+    @property
+    def edges(self) -> tuple[int, int]:
+        """How many edges were seen, of how many."""
+        counts = self.edges_by_action.values()
+        return sum(seen for seen, _ in counts), sum(of for _, of in counts)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "local_steps": self.total,
             "seen": self.seen,
-            "by_action": {a: {"seen": s, "of": n} for a, (s, n) in self.by_action.items()},
-            "growth": [{"runs": runs, "seen": seen} for runs, seen in self.growth],
+            "edges": self.edges[1],
+            "edges_seen": self.edges[0],
+            "by_action": {action: self._of_action(action) for action in self.by_action},
+            "growth": [{"runs": runs, "seen": n, "edges_seen": e} for runs, n, e in self.growth],
             "missing": [{"way": way} for way in list(self.missing.values())[:SHOWN]],
         }
+
+    def _of_action(self, action: str) -> dict[str, int]:
+        seen, of = self.by_action[action]
+        edges_seen, edges = self.edges_by_action[action]
+        return {"seen": seen, "of": of, "edges_seen": edges_seen, "edges": edges}
 
 
 def read_seen(folder: Path) -> Seen:
@@ -87,12 +104,12 @@ def read_seen(folder: Path) -> Seen:
     if (folder / JUDGED).exists():
         table = pq.read_table(folder / JUDGED, columns=["key", "run"])
         pairs = zip(table["key"].to_pylist(), table["run"].to_pylist(), strict=True)
-        return Seen(runs, dict(pairs))
+        return Seen(manifest.campaign.scenario, runs, dict(pairs))
     for entry in manifest.parts:
         slim = Classes(Part(read_part(folder, entry))).slim()
         for key, run in zip(slim["key"].to_pylist(), slim["run"].to_pylist(), strict=True):
             first[key] = min(run, first.get(key, run))
-    return Seen(runs, first)
+    return Seen(manifest.campaign.scenario, runs, first)
 
 
 def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
@@ -131,16 +148,30 @@ def share_of(matcher: Matcher, seen: Seen) -> Share:
         total[steps[number].action] += 1
         had[steps[number].action] += key in seen.first
     unseen = [number for key, number in one.items() if key not in seen.first]
-    firsts = sorted(seen.first[key] for key in one if key in seen.first)
-    by_action = {action: (had[action], total[action]) for action in sorted(total)}
-    missing = _ways(matcher, unseen)
-    return Share(len(one), len(firsts), by_action, missing, _growth(firsts, seen.runs))
+    edges, edges_had = Counter[str](), Counter[str]()
+    firsts_of_edges = []
+    for number, count in Counter(matcher.moves.step).items():
+        action, first = steps[number].action, seen.first.get(keys[number])
+        edges[action] += count
+        if first is not None:
+            edges_had[action] += count
+            firsts_of_edges += [first] * count
+    firsts = [seen.first[key] for key in one if key in seen.first]
+    return Share(
+        total=len(one),
+        seen=len(firsts),
+        by_action={action: (had[action], total[action]) for action in sorted(total)},
+        edges_by_action={action: (edges_had[action], edges[action]) for action in sorted(total)},
+        missing=_ways(matcher, unseen),
+        growth=_growth(sorted(firsts), sorted(firsts_of_edges), seen.runs),
+    )
 
 
-def _growth(firsts: Sequence[int], runs: int) -> list[tuple[int, int]]:
-    """How many classes had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of them."""
+def _growth(steps: Sequence[int], edges: Sequence[int], runs: int) -> list[tuple[int, int, int]]:
+    """How many classes and edges had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of
+    them; each sequence: the run that first saw each, ascending."""
     marks = [d * 10**e for e in range(10) for d in (1, 2, 5) if d * 10**e < runs]
-    return [(mark, sum(first < mark for first in firsts)) for mark in (*marks, runs)]
+    return [(at, bisect_left(steps, at), bisect_left(edges, at)) for at in (*marks, runs)]
 
 
 def _edge_of(matcher: Matcher, unseen: Sequence[int]) -> dict[int, int]:

@@ -101,6 +101,11 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
     return model
 
 
+def of_scenario(models: Sequence[CoverModel], scenario: str) -> list[CoverModel]:
+    """The graphs whose protocol runs of this scenario follow; those of a cluster follow all."""
+    return [m for m in models if scenario not in PROTOCOLS or m.protocol == scenario]
+
+
 def select(
     models: Mapping[str, CoverModel], names: Sequence[str], tiers: Sequence[str]
 ) -> list[CoverModel]:

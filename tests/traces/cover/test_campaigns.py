@@ -24,8 +24,8 @@ def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None
     share = share_of(matched(GRAPH), seen)
     assert seen.runs == 40 and 0 < share.seen < share.total
     assert share.seen + len(share.missing) == share.total
-    assert share.growth[-1] == (40, share.seen)
-    assert [n for _, n in share.growth] == sorted(n for _, n in share.growth)
+    assert share.growth[-1] == (40, share.seen, share.edges[0])
+    assert share.growth == sorted(share.growth) and 0 < share.edges[0] < share.edges[1]
     assert all(way for way in share.missing.values())
     cover, driven = fill(matched(GRAPH), share, dumped(GRAPH).dump.initial[0])
     assert driven.mismatches == [] and driven.moves == cover.moves
@@ -38,16 +38,18 @@ def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> Non
     constants = dumped(GRAPH).composition.constants
     keys = keys_of(matcher, constants)
     assert len(set(keys)) < len(keys)
-    everything = share_of(matcher, Seen(3, dict.fromkeys(keys, 2)))
+    everything = share_of(matcher, Seen("quorum", 3, dict.fromkeys(keys, 2)))
     assert everything.seen == everything.total and everything.missing == {}
-    assert everything.growth == [(1, 0), (2, 0), (3, everything.total)]
+    edges = len(matcher.moves.source)
+    assert everything.edges == (edges, edges)
+    assert everything.growth == [(1, 0, 0), (2, 0, 0), (3, everything.total, edges)]
     two = dumped("quorum-few-votes").composition.constants
     others = keys_of(matched("quorum-few-votes"), two)
-    assert share_of(matcher, Seen(1, dict.fromkeys(others, 0))).seen == 0
+    assert share_of(matcher, Seen("quorum", 1, dict.fromkeys(others, 0))).seen == 0
 
 
 def test_when_nothing_is_missing_there_is_nothing_to_run() -> None:
     matcher = matched(GRAPH)
     keys = keys_of(matcher, dumped(GRAPH).composition.constants)
     with pytest.raises(ToolError, match="no edges to cover"):
-        fill(matcher, share_of(matcher, Seen(1, dict.fromkeys(keys, 0))), 0)
+        fill(matcher, share_of(matcher, Seen("quorum", 1, dict.fromkeys(keys, 0))), 0)

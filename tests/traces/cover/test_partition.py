@@ -1,0 +1,187 @@
+"""The partition's graphs against the reference: edges, refusals, and planted faults in each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from reference.core.broker import BrokerHandlers
+from reference.core.partition_messages import (
+    CLIENTS,
+    CONTROLLER,
+    AlterPartitionRequest,
+    HeartbeatRequest,
+    IsrShrinkTimeout,
+    Member,
+    MetadataUpdate,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
+)
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import NO_DIVERGENCE, BrokerRow
+from tests.traces.cover.graphs import dumped, matched
+from tla_utils import ToolError
+from tla_utils.covering import cover_edges
+from traces.cover.driving import Scheduler, drive, way_to
+from traces.cover.matching import Matcher
+from traces.cover.models import SPECS, read_covers
+from traces.cover.partition import PartitionComposition, composition_of
+from traces.cover.partition_mutation import mutants
+from traces.cover.refusals import KINDS, refuse
+from traces.cover.settings import constants_of
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+
+
+@pytest.mark.parametrize("name", ["partition-isr", "partition-crash"])
+def test_every_edge_is_driven_in_the_fewest_moves(name: str) -> None:
+    matcher = matched(name)
+    assert matcher.mismatches == []
+    moves = matcher.moves
+    cover = cover_edges(len(matcher.states), moves.source, moves.target, matcher.dump.initial[0])
+    assert cover.gap == 0
+    driven = drive(matcher, cover.walks)
+    assert driven.mismatches == [] and driven.moves == cover.moves
+    assert driven.edges == read_covers()[name].edges == len(matcher.dump.source)
+
+
+def test_a_bug_of_the_controller_is_a_mismatch() -> None:
+    """Z35: a proposal with an old partition epoch is taken."""
+    matcher = matched("partition-isr", Z35NoCompareAndSet)
+    forbidden = {m.action for m in matcher.mismatches if m.kind == "not allowed"}
+    assert forbidden == {"HandleAlterPartitionRequest"}
+    assert way_to(matcher, matcher.mismatches[0].state)
+
+
+class _NeverShrinks(BrokerHandlers):
+    """The planted fault: a leader never looks who is out of sync."""
+
+    def handle_isr_shrink_timeout(self, n: int, row: BrokerRow, input: IsrShrinkTimeout) -> None:
+        return None
+
+
+def test_what_a_broker_never_does_is_a_mismatch() -> None:
+    matcher = matched("partition-isr", _NeverShrinks)
+    first = matcher.mismatches[0]
+    assert (first.kind, first.action) == ("not done", "HandleIsrShrinkTimeout")
+
+
+class _ForgetsTheLog(PartitionComposition):
+    """The planted fault: what the controller commits with a reply reaches nobody."""
+
+    def split(self, sent: Any) -> Any:
+        messages, records = super().split(sent)
+        return messages, () if messages else records
+
+
+def test_a_live_run_whose_shared_log_differs_is_told() -> None:
+    matcher = matched("partition-isr")
+    start = matcher.dump.initial[0]
+    moves = matcher.moves
+    cover = cover_edges(len(matcher.states), moves.source, moves.target, start)
+    assert isinstance(matcher.composition, PartitionComposition)
+    faulty = object.__new__(_ForgetsTheLog)
+    faulty.__dict__.update(matcher.composition.__dict__)
+    matcher.composition = faulty
+    told = {mismatch.told for mismatch in drive(matcher, cover.walks).mismatches}
+    assert told == {"the shared log is not the model's"}
+
+
+def test_metadata_and_messages_that_nobody_sent_do_not_arrive() -> None:
+    matcher = matched("partition-isr")
+    scheduler = Scheduler(matcher.composition)
+    steps = matcher.moves.steps
+    update = next(s for s in steps if isinstance(s.input, MetadataUpdate))
+    fetch = next(s for s in steps if isinstance(s.input, ReplicaFetchRequest))
+    for step in (update, fetch):
+        assert scheduler.make(step) == "the message was never sent"
+
+
+class _Accepts(PartitionRules):
+    """The planted faults: what is stale, or not yet true, is taken as if it were of now."""
+
+    __slots__ = ()
+
+    def is_stale_broker_epoch(self, *_: Any) -> bool:
+        return False
+
+    def partition_epoch_error(self, *_: Any) -> str:
+        return "NONE"
+
+    def fetch_epoch_error(self, *_: Any) -> str:
+        return "NONE"
+
+    def fetch_offset_error(self, *_: Any) -> str:
+        return "NONE"
+
+
+def test_the_spec_refuses_what_the_reference_refuses() -> None:
+    found = refuse(matched("partition-isr"), limit=1500)
+    assert found.rejected == [] and found.unknown == 0
+    assert found.attempts == sum(found.total(kind) for kind in KINDS)
+    assert found.total("vote refused") == 0 and found.total("error") and found.total("disabled")
+    assert {
+        *("STALE_BROKER_EPOCH", "INVALID_UPDATE_VERSION", "NOT_CONTROLLER", "INVALID_REQUEST"),
+        *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER"),
+        *("OFFSET_OUT_OF_RANGE", "INELIGIBLE_REPLICA"),
+    } <= set(found.errors)
+
+
+@pytest.mark.parametrize("rule", ["broker epoch", "partition epoch", "leader epoch", "offset"])
+def test_an_accepting_mutant_is_caught(rule: str, accepted: list[str]) -> None:
+    """Each of the planted faults on its own: by a message that only it lets through."""
+    marks = {
+        "broker epoch": ("AlterPartitionRequest(", "broker_epoch=1, leader_epoch=1"),
+        "partition epoch": ("AlterPartitionRequest(", "broker_epoch=0, leader_epoch=1"),
+        "leader epoch": ("ReplicaFetchRequest(", "epoch=2, fetch_offset=0"),
+        "offset": ("ReplicaFetchRequest(", "epoch=1, fetch_offset=1"),
+    }
+    kind, fields = marks[rule]
+    assert any(f" at {kind}" in told and fields in told for told in accepted)
+
+
+@pytest.fixture(scope="module")
+def accepted() -> list[str]:
+    return refuse(matched("partition-isr", _Accepts), limit=1500).rejected
+
+
+def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
+    heartbeat = HeartbeatRequest(0, CONTROLLER, 0, 1, want_fence=False, want_shut_down=False)
+    alter = AlterPartitionRequest(0, CONTROLLER, 0, 1, 1, (Member(0, 0),), recovering=False)
+    fetch = ReplicaFetchRequest(1, 0, 0, 1, 0, -1)
+    answer = ReplicaFetchResponse(0, 1, fetch, "NONE", (), NO_DIVERGENCE, 0, 0, -1)
+    for message in (heartbeat, alter, fetch, answer):
+        changed = list(mutants(message, (0, 1, 2)))
+        assert len(set(changed)) == len(changed) > 5
+        for mutant in changed:
+            fields = message.__struct_fields__
+            assert sum(getattr(mutant, f) != getattr(message, f) for f in fields) == 1
+            assert mutant.destination == message.destination != CLIENTS
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Replicas <- Two", "Replicas <- Seven", "none of One, Two, Three: Seven"),
+        ("Led = TRUE", "Led = 1", "Led neither TRUE nor FALSE"),
+        ("MaxOffset = 6", "", "gives MaxOffset no number"),
+        ('"HandleSendReplicaFetch"', '"HandleSend"', "the move HandleSend, which no handler has"),
+        ("ElrEnabled = TRUE", "", "does not say ElrEnabled"),
+    ],
+)
+def test_a_cfg_that_is_not_in_order_is_refused(old: str, new: str, said: str) -> None:
+    text = (SPECS / "cover" / "partition-isr.cfg").read_text("utf-8")
+    assert old in text
+    with pytest.raises(ToolError, match=said):
+        composition_of(constants_of(text.replace(old, new)))
+
+
+def test_a_bug_that_changes_the_first_state_is_told() -> None:
+    """Nothing of a graph can be covered by a reference that does not begin where it begins."""
+    graph = dumped("partition-isr")
+    cfg = (SPECS / "cover" / "partition-isr.cfg").read_text("utf-8")
+    other = composition_of(constants_of(cfg.replace("Led = TRUE", "Led = FALSE")))
+    with pytest.raises(ToolError, match="does not begin in the model's one initial state"):
+        Matcher(graph.dump, other).explore()
