@@ -7,7 +7,8 @@ left out, and the same findings give the same bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,8 +87,9 @@ def render_campaign(found: Mapping[str, Any]) -> str:
             found=found,
             meaning=MEANING[found["verdict"]],
             style=Markup(style),
-            levels=LEVELS,
+            held=_held,
             matrix=_matrix,
+            beside=_beside(found["configurations"]),
             histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
             steps_curve=lambda each: Markup(_steps_curve(each)),
             coverage_curve=lambda each: Markup(_coverage_curve(each)),
@@ -113,6 +115,50 @@ def _matrix(levels: list[dict[str, Any]]) -> list[dict[str, Any]]:
         row["violated"] += each["logs"] if each["verdict"] == "violated" else 0
         row["open"] += each["logs"] if each["verdict"] == "unknown" else 0
     return [{"promised": promised, **row} for promised, row in rows.items()]
+
+
+def _held(levels: list[dict[str, Any]]) -> list[str]:
+    """The levels that any log held, weakest first."""
+    found = {each["held"] for each in levels}
+    return [level for level in LEVELS if level in found]
+
+
+def _beside(configurations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that lay configurations beside each other: shares of logs, and distributions."""
+    rows: list[dict[str, Any]] = []
+
+    def enter(what: str, told: Callable[[Mapping[str, Any]], str]) -> None:
+        rows.append({"what": what, "said": [told(each) for each in configurations]})
+
+    enter("logs promised nothing", lambda each: _of_logs(each["unpromised_logs"], each))
+    for level in _held([row for each in configurations for row in each["levels"]]):
+        enter(f"held {level}", partial(_logs_held, level))
+    names = [row["name"] for each in configurations for row in each["anomalies"]]
+    for name in dict.fromkeys(names):
+        enter(f"logs with {name}", partial(_logs_with, name))
+    words = {row["name"]: row["words"] for each in configurations for row in each["distributions"]}
+    for name, said in words.items():
+        enter(f"{said}: p50, p99, most", partial(_quantiles, name))
+    return rows
+
+
+def _of_logs(count: int, each: Mapping[str, Any]) -> str:
+    return f"{count / each['logs']:.1%}" if each["logs"] else "–"  # noqa: RUF001
+
+
+def _logs_held(level: str, each: Mapping[str, Any]) -> str:
+    return _of_logs(sum(row["logs"] for row in each["levels"] if row["held"] == level), each)
+
+
+def _logs_with(name: str, each: Mapping[str, Any]) -> str:
+    return _of_logs(sum(row["logs"] for row in each["anomalies"] if row["name"] == name), each)
+
+
+def _quantiles(name: str, each: Mapping[str, Any]) -> str:
+    own = next((row for row in each["distributions"] if row["name"] == name), None)
+    if own is None:
+        return "0"
+    return ", ".join(figures.quantity(own[at], own["unit"]) for at in ("p50", "p99", "most"))
 
 
 def _steps_curve(configuration: Mapping[str, Any]) -> str:
