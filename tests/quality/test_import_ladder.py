@@ -85,7 +85,7 @@ RULES = {
     # Runs before anything is installed.
     "tools.*": Rule(),
     "benchmarks.*": Rule(
-        ours=("tla_utils", "reference", "traces", "kraftcheck"), third_party=(ANY,)
+        ours=("tla_utils", "reference", "traces", "kraftcheck", "live"), third_party=(ANY,)
     ),
     "tests.*": Rule(
         ours=(

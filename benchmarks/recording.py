@@ -1,0 +1,149 @@
+"""Recording a real Kafka: operations a second, its cost against a plain client, time to a report.
+
+Only where Kafka has been fetched (`make kafka`); otherwise it says so and does nothing. A cluster
+of three brokers and a controller on loopback, replication factor 3, acks=all, no faults:
+
+1. One client process with two producers, two consumers and somebody who asks for offsets, each as
+   fast as it can: operations recorded a second.
+2. One producer that sends a record when the last is acknowledged: with nothing of ours around the
+   client library, and as it is recorded, turn by turn; medians. What the process computes for a
+   record tells more than the rate, since the cluster is waited for on the same cores.
+3. From the end of the clients' work to the recording's being complete (all is read once more,
+   metadata and logs are decoded), and from there to the report (`kraftcheck check --html`).
+
+    python -m benchmarks.recording [SECONDS]    default 120, of the clients' work in 1 and 3
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from confluent_kafka import Producer
+
+from kraftcheck.checking import check
+from kraftcheck.judgement import Options
+from kraftcheck.screen import Screen
+from live import artifacts
+from live.clients import SILENT, Setting, produce
+from live.cluster import Cluster
+from live.journal import Journal
+from live.recording import HISTORY, Plan, record
+
+SECONDS: Final = 120.0
+TURN_S: Final = 10.0
+TURNS: Final = 3
+OPTIONS: Final = {"acks": "all", "enable.idempotence": True, "linger.ms": 0}
+TOPIC: Final = Plan().topic
+
+
+class Turn(NamedTuple):
+    """Records sent, in so many seconds, for so much CPU time of this process."""
+
+    records: int
+    seconds: float
+    cpu: float
+
+
+def main(seconds: float = SECONDS) -> None:
+    jars = artifacts.ROOT / "build" / "kafka" / artifacts.version()
+    if not jars.is_dir():
+        print(f"skipped: no Kafka in {jars}; make kafka fetches it")
+        return
+    load = os.getloadavg()[0]
+    print(f"Apache Kafka {artifacts.version()}, {os.cpu_count()} cores, load {load:.1f} before")
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        folder = Path(name)
+        cluster = Cluster.up(folder / "cluster", "one-controller", patience=240)
+        try:
+            recorded(cluster, folder / "recorded", seconds)
+            compared(cluster, folder)
+        finally:
+            cluster.down()
+    print(f"load {os.getloadavg()[0]:.1f} after")
+
+
+def recorded(cluster: Cluster, folder: Path, seconds: float) -> None:
+    """Figures 1 and 3."""
+    began = time.monotonic()
+    recording = record(cluster.bootstrap, Plan(seconds=seconds), folder, cluster)
+    complete = time.monotonic()
+    check(
+        [folder / HISTORY],
+        options=Options(),
+        html=folder / "pages",
+        screen=Screen(quiet=True),
+    )
+    reported = time.monotonic()
+    operations = recording.lines / 2
+    size = (folder / HISTORY).stat().st_size / 2**20
+    print(
+        f"{operations:,.0f} operations in {seconds:.0f} s: {operations / seconds:,.0f} a second "
+        f"from one process ({size:.1f} MB)"
+    )
+    print(
+        f"complete {complete - began - seconds:.1f} s after the clients' work, report after "
+        f"another {reported - complete:.1f} s"
+    )
+
+
+def compared(cluster: Cluster, folder: Path) -> None:
+    """Figure 2."""
+    plain: list[Turn] = []
+    ours: list[Turn] = []
+    for turn in range(TURNS):
+        plain.append(timed(lambda done: send_plainly(cluster.bootstrap, done)))
+        path = folder / f"{turn}.jsonl"
+        ours.append(timed(lambda done, path=path: send_recorded(cluster.bootstrap, path, done)))  # type: ignore[misc]
+    for name, turns in (("plain", plain), ("recorded", ours)):
+        rate = statistics.median(turn.records / turn.seconds for turn in turns)
+        cost = statistics.median(1e6 * turn.cpu / turn.records for turn in turns)
+        print(f"{name:<9} {rate:7,.0f} records a second, {cost:6.0f} us CPU each")
+
+
+def timed(work: Callable[[threading.Event], int]) -> Turn:
+    """Some seconds of work that ends when it is told to."""
+    done = threading.Event()
+    timer = threading.Timer(TURN_S, done.set)
+    begin, cpu = time.monotonic(), time.process_time()
+    timer.start()
+    records = work(done)
+    return Turn(records, time.monotonic() - begin, time.process_time() - cpu)
+
+
+def send_plainly(bootstrap: str, done: threading.Event) -> int:
+    producer = Producer({**SILENT, "bootstrap.servers": bootstrap, **OPTIONS})
+    told: list[object] = []
+    records = 0
+    while not done.is_set():
+        told.clear()
+        producer.produce(
+            TOPIC,
+            value=str(records).encode(),
+            partition=0,
+            on_delivery=lambda error, message: told.append(error),
+        )
+        while not told:
+            producer.poll(0.1)
+        assert told == [None], told
+        records += 1
+    return records
+
+
+def send_recorded(bootstrap: str, path: Path, done: threading.Event) -> int:
+    with Journal(path) as journal:
+        setting = Setting(journal, bootstrap, TOPIC, 1)
+        setting.done = done
+        produce(setting, 0, OPTIONS)
+        return journal.lines // 2
+
+
+if __name__ == "__main__":
+    main(*(float(argument) for argument in sys.argv[1:2]))
