@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,38 +101,63 @@ def record(
 ) -> Recording:
     """Makes the topic, records, and reads everything at the end.
 
-    patience: seconds to wait for the first answer. Raises RecordingError: nobody answers there, or
-    the topic cannot be made.
+    patience: seconds to wait for the first answer. Raises RecordingError: nobody answers there, the
+    topic cannot be made, or nothing more can be written; what was recorded stays, as incomplete.
     """
     _find_topic(bootstrap, plan, patience)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     pace = 1 / plan.rate if plan.rate else 0.0
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, bootstrap, plan.topic, plan.partitions, pace, aborts=plan.aborts)
-        faults = _work(setting, plan, cluster)
-        if cluster is not None:
-            admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
-            settle(admin, plan.topic, plan.partitions, SETTLE_S)
-        complete = read_all(setting, {})
-        lines = journal.lines
-    records = _dumped(cluster, plan.topic, folder)
-    recording = Recording(
+    recording = _begun(bootstrap, plan, cluster)
+    try:
+        _write(recording, folder)  # stands if this never gets to its end
+        with Journal(folder / HISTORY) as journal:
+            setting = Setting(
+                journal, bootstrap, plan.topic, plan.partitions, pace, aborts=plan.aborts
+            )
+            faults = _work(setting, plan, cluster)
+            if cluster is not None:
+                admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+                settle(admin, plan.topic, plan.partitions, SETTLE_S)
+            complete = read_all(setting, {})
+            lines = journal.lines
+        records = _dumped(cluster, plan.topic, folder)
+        recording = msgspec.structs.replace(
+            recording,
+            complete=complete,
+            lines=lines,
+            seconds=round(time.monotonic() - began, 3),
+            configuration=_configuration(plan, records),
+            envelope=_envelope(plan, records, faults, cluster),
+            envelope_is="read from the metadata log" if records else "assumed",
+            faults=tuple(faults),
+        )
+        _write(recording, folder)
+    except OSError as error:
+        raise RecordingError(f"{folder}: {error.strerror}; the recording is incomplete") from None
+    return recording
+
+
+def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None) -> Recording:
+    """What is known of a recording before its end."""
+    return Recording(
         plan=plan,
         bootstrap=bootstrap,
         client=f"confluent-kafka {confluent_kafka.version()}",
         kafka=cluster.state.version if cluster else None,
-        complete=complete,
-        lines=lines,
-        seconds=round(time.monotonic() - began, 3),
-        configuration=_configuration(plan, records),
-        envelope=_envelope(plan, records, faults, cluster),
-        envelope_is="read from the metadata log" if records else "assumed",
-        faults=tuple(faults),
+        complete=False,
+        lines=0,
+        seconds=0.0,
+        configuration=_configuration(plan, []),
+        envelope=dict(facts.ASSUMED),
+        envelope_is="assumed",
+        faults=(),
     )
+
+
+def _write(recording: Recording, folder: Path) -> None:
     data = msgspec.json.format(msgspec.json.encode(recording), indent=1)
     (folder / RECORDING).write_bytes(data + b"\n")
-    return recording
 
 
 def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.Record]:
@@ -203,7 +228,7 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
             )
             work.append(pool.submit(disturb, nemesis, names, *how, leader))
         try:
-            time.sleep(plan.seconds)
+            wait(work, plan.seconds, FIRST_EXCEPTION)
         finally:
             calm.set()
             setting.done.set()

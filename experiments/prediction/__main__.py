@@ -1,7 +1,7 @@
 """What the reference predicts, and what Apache Kafka does: acks x election x fault x client API.
 
     .venv/bin/python -m experiments.prediction expect           the reference's side
-    .venv/bin/python -m experiments.prediction run --episodes 5 Kafka's side: adds what lacks
+    .venv/bin/python -m experiments.prediction run --episodes 3 Kafka's side: adds what lacks
     .venv/bin/python -m experiments.prediction page             docs/predictions.md
 
 `run` keeps what earlier runs have stored, so it can be broken off and gone on with. It ends with 1
@@ -62,8 +62,8 @@ def expect_command(runs: int, seed: int) -> None:
 
 
 @cli.command("run")
-@click.option("--episodes", type=click.IntRange(1), default=5, show_default=True)
-@click.option("--partitions", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--episodes", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--partitions", type=click.IntRange(1), default=17, show_default=True)
 @click.option("--per-cluster", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--fault", "faults", multiple=True, type=click.Choice(list(FAULTS)))
 @click.option("--minutes", type=float, help="Begin no cluster after so many.")

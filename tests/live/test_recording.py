@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -13,6 +16,7 @@ from confluent_kafka import Producer
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.clients import SILENT
+from live.journal import Journal
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
 
@@ -107,6 +111,25 @@ def test_transactions_are_all_or_nothing(
     verdict = judge_file(tmp_path / HISTORY, Options())
     assert {anomaly.name for anomaly in verdict.anomalies} == anomalies
     assert verdict.verdict == ("violated" if anomalies else "holds")
+
+
+def test_a_full_disk_leaves_an_incomplete_recording(
+    bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = Journal.event
+
+    def full(self: Journal, *said: Any, **more: Any) -> None:
+        if self.lines >= 40:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        event(self, *said, **more)
+
+    monkeypatch.setattr(Journal, "event", full)
+    with pytest.raises(RecordingError, match="No space left on device; the recording is inc"):
+        record(bootstrap, Plan(seconds=20.0, topic="full", make_topic=False), tmp_path)
+    told = json.loads((tmp_path / RECORDING).read_text(encoding="utf-8"))
+    assert told["complete"] is False
+    assert len((tmp_path / HISTORY).read_bytes().splitlines()) == 40
+    assert judge_file(tmp_path / HISTORY, Options()).verdict != "violated"
 
 
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:
