@@ -1,10 +1,14 @@
 """Two compositions of a partition compared by the states that they reach.
 
 A projection is what the properties of PartitionProperties read of a state, without the numbers that
-only identify things (partition epochs, offsets of metadata) and without what only the asynchronous
-composition has: a broker that is down, or has registered and waits to be unfenced for the first
-time. Every state of the asynchronous composition must have its projection in the reduced one, so
-that an invariant of the projection that fails in the first fails in the second.
+only identify things (partition epochs, offsets of metadata). Every state of the asynchronous
+composition must have its projection in the reduced one, so that an invariant of the projection that
+fails in the first fails in the second.
+
+Each state is projected twice. "Full" leaves out the states that only the asynchronous composition
+has: a broker that is down, or whose registration has reached the controller and that does not serve
+yet. "Logs" is of every state, and looks at the log alone of a broker that serves nobody: one that
+has not started, or is fenced and no leader.
 """
 
 from __future__ import annotations
@@ -26,15 +30,30 @@ Seen ==
   <<[n \in Brokers |-> RowSeen(rows[n])], PartitionSeen(controller.partition),
     [n \in Brokers |-> controller.registrations[n].fenced], committed>>
 
-IsWaiting(r) == r.status = "Starting" /\ r.brokerEpoch # Undefined
-Skipped == %s \/ \E n \in Brokers : rows[n].status = "Down" \/ IsWaiting(rows[n])
+ServesNobody(n) ==
+  \/ rows[n].status # "Running"
+  \/ controller.registrations[n].fenced /\ rows[n].role # "Leader"
+LogsSeen ==
+  <<[n \in Brokers |-> IF ServesNobody(n) THEN <<rows[n].log, rows[n].logStart>>
+                       ELSE RowSeen(rows[n])],
+    PartitionSeen(controller.partition),
+    [n \in Brokers |-> controller.registrations[n].fenced], committed>>
+
+IsWaiting(n) ==
+  /\ rows[n].status = "Starting"
+  /\ \/ rows[n].brokerEpoch # Undefined
+     \/ controller.registrations[n].incarnation = rows[n].incarnation
+Outside == %s
+OnlyHere == \E n \in Brokers : rows[n].status = "Down" \/ IsWaiting(n)
 
 (* Each projection is printed once. *)
 ASSUME TLCSet(1, {})
+Show(projection) ==
+  \/ projection \in TLCGet(1)
+  \/ TLCSet(1, TLCGet(1) \cup {projection}) /\ PrintT(projection)
 Shown ==
-  \/ Skipped
-  \/ Seen \in TLCGet(1)
-  \/ TLCSet(1, TLCGet(1) \cup {Seen}) /\ PrintT(Seen)
+  \/ Outside
+  \/ Show(<<"Logs", LogsSeen>>) /\ (OnlyHere \/ Show(<<"Full", Seen>>))
 """
 
 _ANY_ORDER = """  LeaderChoices <- [PartitionRules] AnyChoice

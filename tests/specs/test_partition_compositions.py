@@ -32,6 +32,20 @@ EVERYTHING = Bounds(
     messages={"Moves": '{"Fetch", "Isr", "Elect"}', "MaxPartitionEpoch": "3"},
 )
 
+# Crashes: in the reduced composition a crash and the restart are one action, so are a registration
+# and what follows until the broker serves; nothing is flushed, and a checkpoint has any age.
+ALONE = Bounds(
+    replicas="One",
+    common={"MinInsyncReplicas": "1", "MaxCrashes": "1", "MaxLeaderEpoch": "3"},
+    messages={"Moves": '{"Register", "Unfence", "Once", "Disk"}', "MaxPartitionEpoch": "5"},
+    reduced={"KeepOld": '{"Apart"}', "Planned": "FALSE"},
+)
+TOGETHER = Bounds(
+    common={"MaxCrashes": "1", "MaxRecords": "0"},
+    messages={"Moves": '{"Register", "Unfence", "Once"}', "MaxPartitionEpoch": "4"},
+    reduced={"KeepOld": '{"Apart"}', "Planned": "FALSE"},
+)
+
 VARIANTS = {
     "a fetch is one step": {"AtomicFetch": "TRUE"},
     "late messages are kept": {"KeepOld": '{"Fetch", "FetchResponse", "Alter", "AlterAgain"}'},
@@ -64,6 +78,19 @@ def test_with_the_same_moves_no_state_is_added_either() -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_reaches_the_same_states(name: str) -> None:
     assert reached_reduced(Bounds(), **VARIANTS[name]).projections == _reduced().projections
+
+
+def test_a_crash_of_a_sole_replica_leaves_the_same_with_and_without_its_reductions() -> None:
+    """With a disk that is flushed and a high watermark that is noted now and then; and the canary:
+    where a crash loses nothing, states of the messages are missing."""
+    messages = reached_by_messages(ALONE).projections
+    assert messages == reached_reduced(ALONE).projections
+    assert messages - reached_reduced(ALONE, Lossy="FALSE").projections
+
+
+def test_no_state_of_a_crash_between_two_replicas_is_lost() -> None:
+    reached = reached_by_messages(TOGETHER).projections
+    assert reached and not reached - reached_reduced(TOGETHER).projections
 
 
 def test_a_step_that_is_left_out_is_seen() -> None:
