@@ -137,18 +137,26 @@ class Model:
     def brokers(self) -> tuple[int, ...]:
         return self.before.brokers
 
-    def rows(self, n: int, fetching: tuple[Any, ...] = ()) -> Iterator[tuple[BrokerRow, Any]]:
-        """Broker n's row, with an AlterPartition in flight and without, and what is given."""
+    def rows(
+        self, n: int, fetching: tuple[Any, ...] = (), *, asks: bool = False
+    ) -> Iterator[tuple[BrokerRow, Any]]:
+        """Broker n's row, and what is given. asks: with an AlterPartition in flight and without;
+        for handlers that look at it.
+        """
         view = self.before.rows[n]
+        form = broker_form(self.before, n)
+        if not asks:
+            yield broker_row(view, n, self.brokers, None, fetching), [form]
+            return
         for asked in (False, True):
             row = broker_row(view, n, self.brokers, asked, fetching)
-            yield row, [broker_form(self.before, n), view["asked"] == asked]
+            yield row, [form, view["asked"] == asked]
 
     def of_broker(
         self, name: str, n: int, input: Callable[[BrokerRow], BrokerInput | None], **known: Any
     ) -> Iterator[tuple[Case, Action]]:
         """All ways of a broker through one handler."""
-        for row, given in self.rows(n, known.get("fetching", ())):
+        for row, given in self.rows(n, **known):
             made = input(row)
             if made is None:
                 continue
@@ -186,7 +194,7 @@ def _simple(name: str, input: BrokerInput, model: Model) -> Actions:
 
 def _asks(model: Model) -> Actions:
     for case, action in model.of_broker(
-        "HandleSendAlterPartition", 0, lambda row: SendAlterPartition()
+        "HandleSendAlterPartition", 0, lambda row: SendAlterPartition(), asks=True
     ):
         yield model.remember(case, action, {"waiting": z3.BoolVal(True)})
 
@@ -206,7 +214,7 @@ def _is_answered(model: Model) -> Actions:
         }
         return AlterPartitionResponse(CONTROLLER, 0, row.alter_request, isr=isr, **symbols)
 
-    for _, action in model.of_broker("HandleAlterPartitionResponse", 0, answer):
+    for _, action in model.of_broker("HandleAlterPartitionResponse", 0, answer, asks=True):
         action.given += [view["replied"], view["reply.error"] >= 0]
         action.changes["the answer's"] = view["reply.partition_epoch"]
         yield action
@@ -317,7 +325,7 @@ def _gives_up_alter(model: Model) -> Actions:
             return None
         return ControllerRequestTimeout(row.alter_request)
 
-    for _, action in model.of_broker("HandleControllerRequestTimeout", 0, timeout):
+    for _, action in model.of_broker("HandleControllerRequestTimeout", 0, timeout, asks=True):
         yield action
 
 

@@ -134,9 +134,7 @@ def _kept(
         done.status, done.reason = "unknown", "the handler has no way: nothing was shown"
 
 
-def _action_keeps(
-    solver: z3.Solver, action: Action, assuming: Assuming, done: Obligation
-) -> bool:
+def _action_keeps(solver: z3.Solver, action: Action, assuming: Assuming, done: Obligation) -> bool:
     assumed = assuming.of(action)
     # What a step does not touch is among what is assumed.
     known = {part.get_id() for part in (*assuming.always(), *assumed)}
@@ -185,9 +183,7 @@ class Assuming:
             found += self._once("ascending", lambda p=p, q=q: {"": ascending(s, p, q)}, p, q)
         return found
 
-    def _once(
-        self, kind: str, parts: Callable[[], Parts], *at: z3.ExprRef
-    ) -> Sequence[z3.BoolRef]:
+    def _once(self, kind: str, parts: Callable[[], Parts], *at: z3.ExprRef) -> Sequence[z3.BoolRef]:
         key = (kind, *(term.get_id() for term in at))
         if key not in self._known:
             # The terms are kept so that they keep their identity.

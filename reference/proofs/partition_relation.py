@@ -75,6 +75,7 @@ from reference.proofs.symbolic import (
     Choice,
     Number,
     Truth,
+    Unknown,
     assume,
     choice_of,
     fresh,
@@ -159,10 +160,28 @@ def asked_request(view: View, n: int, brokers: Sequence[int]) -> AlterPartitionR
     )
 
 
+class Unread:
+    """An AlterPartition that may be in flight or not, for handlers that do not look at it: one that
+    does ends the proof.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def __eq__(self, other: object) -> bool:
+        raise Unknown("a handler looks at AlterPartition of which it was said that it does not")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def broker_row(
-    view: View, n: int, brokers: Sequence[int], asked: bool, fetching: tuple[Any, ...] = ()
+    view: View,
+    n: int,
+    brokers: Sequence[int],
+    asked: bool | None,
+    fetching: tuple[Any, ...] = (),
 ) -> BrokerRow:
-    """The row with these terms. asked: whether an AlterPartition is in flight."""
+    """The row with these terms. asked: whether an AlterPartition is in flight; None: either."""
     image_partition = Partition(
         leader=_number(view["image.leader"]),
         leader_epoch=_number(view["image.leader_epoch"]),
@@ -188,6 +207,9 @@ def broker_row(
         )
         for b in brokers
     ]
+    request: Any = asked_request(view, n, brokers) if asked else NO_REQUEST
+    if asked is None:
+        request = Unread(view)
     symbols: Any = {
         "status": Choice(view["status"], STATUSES),
         "role": Choice(view["role"], PARTITION_ROLES),
@@ -205,7 +227,7 @@ def broker_row(
         clean_shutdown=_number(view["clean"]),
         image=Image(_number(z3.Int("image.offset")), tuple(states), image_partition),
         controller_request=NO_REQUEST,
-        alter_request=asked_request(view, n, brokers) if asked else NO_REQUEST,
+        alter_request=request,
         log_start=0,
         flushed=_number(view["flushed"]),
         corrupt=-1,
@@ -232,7 +254,7 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
     if not isinstance(log, PrefixLog):
         assert log == (), "a log is a symbol, or empty"
         log = PrefixLog(z3.IntVal(0), z3.IntVal(0))
-    partition, asked = row.image.partition, row.alter_request
+    partition = row.image.partition
     view: View = {
         "status": choice_of(row.status, STATUSES),
         "role": choice_of(row.role, PARTITION_ROLES),
@@ -246,17 +268,13 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
         "image.partition_epoch": term_of(partition.partition_epoch),
         "image.leader_epoch": term_of(partition.leader_epoch),
         "image.leader": term_of(partition.leader),
-        "asked": z3.BoolVal(isinstance(asked, AlterPartitionRequest)),
     }
     for name in ("broker_epoch", "flushed", "checkpoint", "high_watermark", "leader"):
         view[name] = term_of(getattr(row, name))
     for name in ("leader_epoch", "partition_epoch", "epoch_start"):
         view[name] = term_of(getattr(row, name))
-    for name in ("broker_epoch", "leader_epoch", "partition_epoch"):
-        view[f"asked.{name}"] = term_of(getattr(asked, name, -1))
     isr, known = broker_bits(row.isr, brokers), broker_bits(partition.isr, brokers)
     bits, epochs = members_of(row.pending.isr, brokers)
-    asked_bits, asked_epochs = members_of(getattr(asked, "isr", ()), brokers)
     for at, b in enumerate(brokers):
         remote, state = row.remotes[at], row.image.brokers[at]
         view |= {
@@ -270,10 +288,20 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
             f"image.fenced.{b}": truth_of(state.fenced),
             f"image.stopping.{b}": truth_of(state.stopping),
             f"image.isr.{b}": known[b],
-            f"asked.member.{b}": asked_bits[b],
-            f"asked.epoch.{b}": asked_epochs[b],
         }
-    return view
+    return view | _asked_view(row.alter_request, brokers)
+
+
+def _asked_view(asked: Any, brokers: Sequence[int]) -> View:
+    """The AlterPartition of a row as terms."""
+    if isinstance(asked, Unread):
+        return {name: term for name, term in asked.view.items() if name.split(".")[0] == "asked"}
+    view: View = {"asked": z3.BoolVal(isinstance(asked, AlterPartitionRequest))}
+    for name in ("broker_epoch", "leader_epoch", "partition_epoch"):
+        view[f"asked.{name}"] = term_of(getattr(asked, name, -1))
+    bits, epochs = members_of(getattr(asked, "isr", ()), brokers)
+    view |= {f"asked.member.{b}": bits[b] for b in brokers}
+    return view | {f"asked.epoch.{b}": epochs[b] for b in brokers}
 
 
 # --- The controller.

@@ -345,7 +345,7 @@ def _key(value: Any) -> Any:
     if hasattr(value, "__struct_fields__"):
         fields = value.__struct_fields__
         return (type(value).__name__, *(_key(getattr(value, name)) for name in fields))
-    return value
+    return value if value.__hash__ else ("object", id(value))
 
 
 class Memory:
