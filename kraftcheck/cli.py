@@ -180,9 +180,9 @@ def simulate(**options: Any) -> int:
 def conform(path: Path, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
-    PATH is the folder of a campaign; a file of JSON lines (.jsonl) with the steps of another
-    implementation (docs/foreign-traces.md); or the folder of a recording of a real cluster
-    (docs/real-clusters.md).
+    PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
+    (.jsonl) with the steps of another implementation (docs/foreign-traces.md); or the folder of a
+    recording of a real cluster (docs/real-clusters.md).
 
     \b
     Example: kraftcheck conform runs/Z01
@@ -196,8 +196,10 @@ def conform(path: Path, **options: Any) -> int:
         from kraftcheck import foreign
 
         return foreign.conform(path, **options)
-    from kraftcheck import campaign
+    from kraftcheck import campaign, steering
 
+    if steering.is_schedule(path):
+        path = steering.trace_of(path)
     return campaign.conform(path, **options)
 
 
@@ -384,8 +386,10 @@ def check(screen: Screen, **options: Any) -> int:
     Example: kraftcheck check traces/samples/histories --html runs/pages
     """
     from kraftcheck import checking as work
+    from kraftcheck import steering
 
-    return work.check_with(screen=screen, **options)
+    traces = [steering.trace_of(p) if steering.is_schedule(p) else p for p in options.pop("paths")]
+    return work.check_with(traces, screen=screen, **options)
 
 
 @cli.command()
@@ -414,16 +418,22 @@ def convert(**options: Any) -> int:
 @cli.command()
 @click.argument("path", metavar="PATH", type=FOLDER)
 @click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
+@click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @shown
-def replay(path: Path, number: int | None, screen: Screen) -> int:
+def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
     """Tell a run step by step, one line for each, with a legend.
 
-    PATH is the folder of a campaign, or a schedule that `shrink` wrote.
+    PATH is the folder of a campaign, a schedule that `shrink` wrote, or a schedule of moves
+    (docs/chaos.md).
 
     \b
     Example: kraftcheck replay runs/Z01 --run 7
     Example: kraftcheck replay runs/Z01/run-7.schedule
     """
+    from kraftcheck import steering
+
+    if moves := steering.schedule_of(path):
+        return steering.replay(moves, screen, skip)
     if path.is_file():
         from kraftcheck import shrinking
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -50,18 +50,67 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def _is_chaos(config: pytest.Config) -> bool:
+    return bool(config.getoption("--hypothesis-profile") == "chaos")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # Thousands of examples are worth nothing if most of them were rejected; the statistics say so.
-    if config.getoption("--hypothesis-profile") == "chaos":
+    if _is_chaos(config):
         config.option.hypothesis_show_statistics = True
+        # Late, because the other profiles need not know what was reached.
+        from tests.stateful import reached, searching
+
+        try:
+            searching.minutes()
+        except searching.BadMinutes as error:
+            raise pytest.UsageError(str(error)) from None
+        reached.watch_decisions()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A process of xdist has ended, and told what it reached."""
+    if "reached" in getattr(node, "workeroutput", {}):
+        from tests.stateful import coverage
+
+        coverage.heard(node.workeroutput["reached"])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A long search fails where it never reached something that it could have."""
+    config = session.config
+    if not _is_chaos(config):
+        return
+    from tests.stateful import coverage, reached
+
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output["reached"] = coverage.told()
+    elif coverage.missing(reached.counts) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not _is_chaos(config):
+        return
+    from tests.stateful import coverage, reached
+
+    terminalreporter.section("reached")
+    for line in coverage.report(reached.counts):
+        terminalreporter.line(line)
+    for line in coverage.missing(reached.counts):
+        terminalreporter.line(f"FAILED never reached: {line}", red=True)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark tests are marked by the fixture they use, and stay in one process under xdist.
-
-    A JVM for each process would cost more than the tests take.
+    """The corpus runs first. Spark tests stay in one process under xdist: they are marked by the
+    fixture that they use. A JVM for each process would cost more than the tests take.
     """
+    # Failures of the past come first.
+    items.sort(key=lambda item: "test_corpus" not in item.nodeid)
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")

@@ -108,7 +108,7 @@ def simulate_run(
     own = run_seed(seed, run)
     chosen = SeededChooser(own) if chooser is None else chooser
     simulate(found, chosen, _memo(found, bug), recorder, run, own, options or {})
-    return Run(recorder.results[0], _taken(recorder))
+    return Run(recorder.results[0], taken(recorder))
 
 
 def simulate(
@@ -217,15 +217,16 @@ def forget() -> None:
     _forgotten.clear()
 
 
-def _taken(recorder: Recorder) -> list[Taken]:
-    taken = []
+def taken(recorder: Recorder) -> list[Taken]:
+    """All recorded steps, by content."""
+    found = []
     components: Sequence[int | None] = recorder.components.items
     if not components:
         components = [None] * len(recorder.steps.items)
     recorded = zip(recorder.steps.items, recorder.times.items, components, strict=True)
     for number, time, component in recorded:
         step = recorder.distinct[number]
-        taken.append(
+        found.append(
             Taken(
                 time=time,
                 node=step.before.node,
@@ -238,4 +239,4 @@ def _taken(recorder: Recorder) -> list[Taken]:
                 component=component,
             )
         )
-    return taken
+    return found

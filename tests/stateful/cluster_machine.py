@@ -9,16 +9,17 @@ must have shown its clients what was promised to them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from reference.sim.steered.moves import Move
 from reference.sim.steered.partition import DISK, FAILED, LATE, PROMPT
+from tests.stateful import reached
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
+from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import Decorator
-from tests.stateful.schedule import NoProgress, PromiseBroken
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -145,13 +146,14 @@ def possible(of: Callable[[ClusterMachine], Moves], fault: Fault | None = None) 
     return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
 
 
-class ClusterMachine(RuleBasedStateMachine):
+class ClusterMachine(SteeredMachine):
     """A cluster with the correct rules or those of a bug."""
 
-    bug: ClassVar[str | None] = None
+    name = "cluster"
 
     def __init__(self) -> None:
         super().__init__()
+        reached.begin(self.name, self.bug is None)
         self.schedule: ClusterSchedule = cluster_of(bug=self.bug)
         self.off: frozenset[str] = frozenset()
 
@@ -314,11 +316,8 @@ class ClusterMachine(RuleBasedStateMachine):
 
     # --- The end
 
-    def teardown(self) -> None:
-        schedule = self.schedule
-        if not schedule.sound:
-            return
-        if reason := schedule.progress():
-            raise NoProgress(reason, schedule.moves)
-        if reason := judge_cluster(schedule):
-            raise PromiseBroken(reason, schedule.moves)
+    def steered(self) -> ClusterSchedule:
+        return self.schedule
+
+    def judge(self) -> str:
+        return judge_cluster(self.schedule)

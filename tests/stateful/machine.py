@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from reference.core.messages import (
     REQUESTS,
@@ -32,7 +32,9 @@ from reference.core.messages import (
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
 from reference.sim.words import move_words
-from tests.stateful.schedule import RATES, NoProgress, Schedule
+from tests.stateful import reached
+from tests.stateful.gifts import SteeredMachine
+from tests.stateful.schedule import RATES, Schedule
 
 Fault: TypeAlias = Literal[
     "crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"
@@ -138,13 +140,15 @@ def on(fault: Fault) -> Decorator:
     return precondition(lambda machine: fault not in machine.off)
 
 
-class QuorumMachine(RuleBasedStateMachine):
+class QuorumMachine(SteeredMachine):
     """Voters of one quorum, with the correct rules or those of a bug."""
 
+    name = "quorum"
     decisions: ClassVar[type[QuorumRules]] = QuorumRules
 
     def __init__(self) -> None:
         super().__init__()
+        reached.begin(self.name, self.decisions is QuorumRules)
         self.schedule = Schedule(Constants((1, 2, 3), 2), self.decisions)
         self.off: frozenset[str] = frozenset()
 
@@ -258,6 +262,9 @@ class QuorumMachine(RuleBasedStateMachine):
 
     # --- The end
 
-    def teardown(self) -> None:
-        if self.schedule.sound and (reason := self.schedule.progress()):
-            raise NoProgress(reason, self.schedule.moves)
+    def steered(self) -> Schedule:
+        return self.schedule
+
+    def judge(self) -> str:
+        """Clients of a quorum are told nothing here."""
+        return ""

@@ -9,10 +9,10 @@ was promised to them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from reference.core.partition_messages import (
     CONTROLLER,
@@ -25,6 +25,8 @@ from reference.core.partition_messages import (
 )
 from reference.sim.narrate import render_input
 from reference.sim.partition.options import PartitionOptions
+from tests.stateful import reached
+from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import Decorator
 from tests.stateful.partition_schedule import (
     DISK,
@@ -32,10 +34,8 @@ from tests.stateful.partition_schedule import (
     LATE,
     PROMPT,
     PartitionSchedule,
-    PromiseBroken,
     judge_history,
 )
-from tests.stateful.schedule import NoProgress
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -133,13 +133,14 @@ def on(fault: Fault) -> Decorator:
     return precondition(lambda machine: fault not in machine.off)
 
 
-class PartitionMachine(RuleBasedStateMachine):
+class PartitionMachine(SteeredMachine):
     """Brokers and the controller of one partition, with the correct rules or those of a bug."""
 
-    bug: ClassVar[str | None] = None
+    name = "partition"
 
     def __init__(self) -> None:
         super().__init__()
+        reached.begin(self.name, self.bug is None)
         self.schedule = PartitionSchedule(PartitionOptions(idempotence=False), self.bug)
         self.off: frozenset[str] = frozenset()
 
@@ -298,11 +299,8 @@ class PartitionMachine(RuleBasedStateMachine):
 
     # --- The end
 
-    def teardown(self) -> None:
-        schedule = self.schedule
-        if not schedule.sound:
-            return
-        if reason := schedule.progress():
-            raise NoProgress(reason, schedule.moves)
-        if reason := judge_history(schedule):
-            raise PromiseBroken(reason, schedule.moves)
+    def steered(self) -> PartitionSchedule:
+        return self.schedule
+
+    def judge(self) -> str:
+        return judge_history(self.schedule)

@@ -12,13 +12,15 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from reference.sim.cluster.controllers import REPLAY_AGREES
 from reference.sim.steered.moves import Move
+from tests.stateful import searching
 from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 from tests.stateful.schedule import Violation
-from tests.stateful.test_quorum_machine import BUDGET, LENIENT, SEED
+from tests.stateful.test_quorum_machine import BUDGET, SEED
 
-TestCluster = ClusterMachine.TestCase
-TestCluster.settings = settings(suppress_health_check=[*settings().suppress_health_check, *LENIENT])
+
+def test_the_search_finds_nothing() -> None:
+    searching.search(ClusterMachine)
 
 
 def search(bug: str | None, budget: settings) -> None:

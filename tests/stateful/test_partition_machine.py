@@ -12,15 +12,15 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from reference.core.partition_messages import BrokerCrash
 from reference.sim.partition.options import PartitionOptions
+from tests.stateful import searching
 from tests.stateful.partition_machine import Move, PartitionMachine
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 from tests.stateful.schedule import NoProgress, Violation
-from tests.stateful.test_quorum_machine import BUDGET, LENIENT, SEED
+from tests.stateful.test_quorum_machine import BUDGET, SEED
 
-TestPartition = PartitionMachine.TestCase
-TestPartition.settings = settings(
-    suppress_health_check=[*settings().suppress_health_check, *LENIENT]
-)
+
+def test_the_search_finds_nothing() -> None:
+    searching.search(PartitionMachine)
 
 
 def search(bug: str | None, budget: settings = BUDGET) -> None:

@@ -1,18 +1,23 @@
-"""What the clients of a steered run saw, held against what they were promised.
+"""Steered runs: what their clients saw, held against what was promised; and their steps as a trace.
 
-The steered runs themselves are in reference/sim/steered, which knows no checkers.
+The runs themselves are in reference/sim/steered, which knows no checkers.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
 
 import pyarrow as pa
 
 from reference.core.promises import promised
 from reference.sim.operations import Operation
 from reference.sim.partition.options import configuration_of
+from reference.sim.recorder import Recorder
 from reference.sim.steered.partition import Steering
+from reference.sim.steered.scripts import Script
 from traces import schema
 from traces.checkers import log
 from traces.checkers.levels import levels_of
@@ -39,3 +44,25 @@ def _judge(history: Sequence[Operation]) -> log.Judgement:
     names = [field.name for field in schema.OPERATION]
     rows = [dict(zip(names, each.fields(), strict=True)) for each in history]
     return log.judge(from_arrow(pa.array([rows], kind)), at_least_once=False, gaps=False)
+
+
+SCRIPT = "schedule.moves"
+"""In the folder of such a trace: the moves that it was recorded from."""
+
+
+def write_trace(folder: Path, script: Script, text: str, recorder: Recorder) -> None:
+    """The steps of one replayed script as a trace of one run; one of the same script is replaced.
+
+    Raises TraceError: the folder holds something else, or cannot be written.
+    """
+    digest = sha256(text.encode()).hexdigest()
+    campaign = schema.Campaign(
+        scenario=script.machine, seed=0, runs=1, bug=script.bug, options={"moves": digest}
+    )
+    if (folder / schema.MANIFEST).exists():
+        if schema.read_manifest(folder).campaign != campaign:
+            raise schema.TraceError(f"{folder} holds another trace")
+        shutil.rmtree(folder)
+    schema.begin_trace(folder, campaign)
+    schema.write_part(folder, recorder.tables())
+    (folder / SCRIPT).write_text(text, encoding="utf-8")

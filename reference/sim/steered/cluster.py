@@ -499,7 +499,6 @@ class ClusterSchedule:
             return urgent
         if not self._is_settled() and (timers := self.voters.timers()):
             node, timer = timers[0]
-            self.voters.now = max(self.voters.now, self.voters.due[timers[0]])
             return self._of_voter(node, timer)
         return self._overdue()
 

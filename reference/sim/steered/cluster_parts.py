@@ -23,7 +23,7 @@ from reference.sim.memo import Memo
 from reference.sim.recorder import Recorder
 from reference.sim.steered.moves import Names
 from reference.sim.steered.partition import Steering, name_of
-from reference.sim.steered.quorum import Schedule
+from reference.sim.steered.recorded import RecordedSchedule
 
 Wanted = tuple[int, KnownInput]
 """A broker, and what it would do by itself."""
@@ -40,35 +40,21 @@ class Watcher(Protocol):
         ...
 
 
-class Voters(Schedule):
+class Voters(RecordedSchedule):
     """The controller quorum. Its moves are noted by the cluster."""
 
     def __init__(
         self, constants: Constants, memo: Memo, recorder: Recorder, watcher: Watcher
     ) -> None:
-        super().__init__(constants)
-        self._machine = memo.machine(constants)
-        self._intern = memo.interner.input
-        self.handlers = self._machine.handlers
-        self._states = {node: self._machine.first_state(node) for node in constants.voters}
-        self._recorder = recorder
+        super().__init__(constants, memo, recorder)
         self._watcher = watcher
-        self.handler_calls = 0
+
+    def now_us(self) -> int:
+        return self._watcher.now
 
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         self._watcher.enter(QUORUM)
-        known, state = self._intern(input), self._states[node]
-        step = state.steps.get(known) or self._machine.step(state, known)
-        if step is None:
-            return None
-        recorder = self._recorder
-        if step.owner is not recorder.token:
-            recorder.enter(step)
-        recorder.steps.items.append(step.number)
-        recorder.times.items.append(self._watcher.now)
-        self.handler_calls += 1
-        self._states[node] = step.after
-        return Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
+        return super().outcome_of(node, before, input)
 
     def stepped(self, node: int, before: Row) -> None:
         row = self.rows[node]

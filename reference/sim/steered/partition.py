@@ -266,7 +266,7 @@ class Steering(PartitionWorld):
             for offset in range(self.seen + 1):
                 yield self.consume_request(node, offset), partial(self.consume, node, offset)
             yield self.list_request(node), partial(self.list_offsets, node)
-            for offset in range(1, self.row(node).high_watermark + 1):
+            for offset in range(self.row(node).high_watermark + 1):
                 asked = partial(self.delete_records, node, offset)
                 yield self.delete_request(node, offset), asked
 

@@ -11,6 +11,7 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ from reference.core.messages import (
     Restart,
     Timer,
 )
-from reference.core.quorum import QuorumHandlers
+from reference.core.quorum import QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.timers import (
     Cancel,
@@ -88,6 +89,8 @@ class Schedule:
         """By node, how long its clock takes for what truly takes TRUE_RATE."""
         self.stalled: set[int] = set()
         """Nodes whose disk does not get anything done."""
+        self.met: Counter[str] = Counter()
+        """Actions, roles and error codes, how often."""
         self.moves: list[str] = []
         self._names = Names(lambda m: move_words(constants, m.destination, m))
         self.sound = True
@@ -105,7 +108,10 @@ class Schedule:
         if isinstance(input, MESSAGES):
             self.waiting.pop(input, None)
         elif isinstance(input, TIMERS):
-            self.due.pop((node, input), None)
+            first = self.timers()[:1] == [(node, input)]
+            due = self.due.pop((node, input), self.now)
+            if first:
+                self.now = max(self.now, due)
         self._note(self.words(node, input))
         self.sound = False
         self._step(node, before, input)
@@ -129,6 +135,7 @@ class Schedule:
             return
         if before.role == "Down":
             self.stalled.discard(node)
+        self._meet(input, outcome)
         for effect in timer_effects(self.constants, node, before, input, outcome):
             self._apply(node, effect)
         for m in outcome.sent:
@@ -140,6 +147,13 @@ class Schedule:
             what = violated.check(rows, self.rows, self.history)
             raise Violation(violated, what or "", self.moves)
         self.stepped(node, before)
+
+    def _meet(self, input: Input, outcome: Outcome) -> None:
+        self.met[f"action {action_of(input)}"] += 1
+        self.met[f"role {outcome.row.role}"] += 1
+        for m in outcome.sent:
+            if getattr(m, "error", "NONE") != "NONE":
+                self.met[f"error {getattr(m, 'error', '')}"] += 1
 
     def _note(self, move: str) -> None:
         self.moves.append(move)
@@ -269,7 +283,6 @@ class Schedule:
         elif unflushed := self.unflushed():
             self.do(unflushed[0], Flush())
         elif timers := self.timers():
-            self.now = max(self.now, self.due[timers[0]])
             self.do(*timers[0])
         else:
             return False

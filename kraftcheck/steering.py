@@ -1,0 +1,141 @@
+"""Schedules of moves (reference/sim/steered): `replay`, and what `conform` and `check` are given.
+
+A schedule is replayed in the reference, and its steps are recorded as a trace of one run, which
+every other verb takes as it takes any trace.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.replaying import annotated, as_json, rejected_steps
+from kraftcheck.screen import Screen
+from reference.bugs.catalog import UnknownBug
+from reference.sim.narrate import narrate
+from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
+from reference.sim.steered.replaying import replay as replay_script
+from reference.sim.steered.scripts import KIND, Script, is_script, read
+from traces.jobs.steered import SCRIPT, broken_promise, write_trace
+
+TRACES = Path("runs") / "moves"
+"""Where the traces of schedules are written."""
+
+
+class Loaded(NamedTuple):
+    script: Script
+    lines: list[int]
+    """At which each move stands."""
+    text: str
+
+
+def is_schedule(path: Path) -> bool:
+    """Whether the file begins as a schedule of moves does."""
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return is_script(file.read(len(KIND)).decode("utf-8", "replace"))
+    return False
+
+
+def schedule_of(path: Path) -> Path | None:
+    """The schedule that a path names: the file itself, or the one that a trace was made from."""
+    inside = path / SCRIPT
+    if path.is_dir() and is_schedule(inside):
+        return inside
+    return path if is_schedule(path) else None
+
+
+def load(path: Path) -> Loaded:
+    """Raises BadInput: it cannot be read, or is no schedule."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        script, lines = read(text)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: no text in UTF-8") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+    return Loaded(script, lines, text)
+
+
+def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
+    """Raises BadInput: a move is not possible, or there is no such bug or option."""
+    try:
+        return replay_script(loaded.script, broken_promise, skip)
+    except ImpossibleMove as error:
+        raise BadInput(f"{path}: line {loaded.lines[error.index]}: {error}") from None
+    except (UnknownBug, ValueError) as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def replay(path: Path, screen: Screen, skip: bool = False) -> int:
+    """Tells a schedule: its moves, then each step. Exit code 1 if it violates what the file says,
+    0 if the file says nothing and neither does the run, 2 if they differ.
+
+    skip: moves that are not possible are left out, shown and counted. Raises BadInput as `load`
+    and `made` do.
+    """
+    loaded = load(path)
+    replayed = made(path, loaded, skip)
+    run, _ = recorded(replayed)
+    left_out = {each.index: each for each in replayed.skipped}
+    for index, words in enumerate(loaded.script.moves):
+        mark = "!! left out: not possible" if index in left_out else ""
+        screen.line(f"{index + 1:5} {words}  {mark}".rstrip())
+    screen.line()
+    notes = rejected_steps(path.parent, 0) if path.name == SCRIPT else {}
+    for line in annotated(narrate(run), notes):
+        screen.line(line)
+    failure = replayed.failure
+    found = failure.name if failure else ""
+    if failure:
+        screen.line(f"!! {failure.name}")
+        screen.line(f"   {failure.sentence}")
+    if left_out:
+        screen.line(f"!! {len(left_out)} of {len(loaded.script.moves)} moves were not possible")
+    agrees = found == loaded.script.violates
+    if not agrees:
+        said, does = loaded.script.violates or "nothing", found or "nothing"
+        screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
+    screen.document(_document(as_json(run, None, notes), replayed, agrees))
+    if not agrees:
+        return exits.UNKNOWN
+    return exits.VIOLATED if found else exits.HOLDS
+
+
+def _document(document: dict[str, Any], replayed: Replayed, agrees: bool) -> dict[str, Any]:
+    failure = replayed.failure
+    return {
+        **document,
+        "violates": failure.name if failure else "",
+        "as_said": agrees,
+        "moves_made": replayed.made,
+        "moves_left_out": [str(each) for each in replayed.skipped],
+    }
+
+
+def trace_of(path: Path) -> Path:
+    """The folder of the trace that a schedule makes, which is written anew.
+
+    Raises BadInput as `load` and `made` do; TraceError: the folder cannot be written.
+    """
+    loaded = load(path)
+    replayed = made(path, loaded, skip=False)
+    _, recorder = recorded(replayed)
+    short = sha256(loaded.text.encode()).hexdigest()[:8]
+    folder = TRACES / f"{path.stem}-{short}"
+    try:
+        write_trace(folder, loaded.script, loaded.text, recorder)
+    except OSError as error:
+        raise BadInput(f"{folder}: {error.strerror}") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{folder}: {error}") from None
+    return folder

@@ -1,0 +1,177 @@
+"""A script made again, move by move, and what is then recorded of it.
+
+A move that there is not when its turn comes is an error, or is left out and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from reference.bugs.catalog import bug as quorum_bug
+from reference.bugs.partition_catalog import partition_bug
+from reference.core.timers import Timeouts
+from reference.core.types import Constants
+from reference.sim import faults
+from reference.sim.cluster.options import ClusterOptions
+from reference.sim.memo import Memo
+from reference.sim.partition.options import PartitionOptions
+from reference.sim.recorder import Recorder, RunResult, Violation
+from reference.sim.run import Run, taken
+from reference.sim.steered.cluster import ClusterSchedule
+from reference.sim.steered.failures import Failure, NoProgress, PromiseBroken
+from reference.sim.steered.failures import Violation as InvariantViolated
+from reference.sim.steered.partition import PartitionSchedule, Steering
+from reference.sim.steered.recorded import RecordedSchedule
+from reference.sim.steered.scripts import Script
+from traces.schema import PROGRESSED, STOPPED
+
+AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
+Judge: TypeAlias = Callable[[list[Steering]], str]
+"""Whether clients of partitions saw what was promised: empty, or what is missing."""
+
+
+class ImpossibleMove(ValueError):
+    """index: of the move, from 0."""
+
+    def __init__(self, index: int, words: str, near: list[str]) -> None:
+        self.index = index
+        hint = f"the nearest one is {near[0]!r:.120}" if near else "nothing like it is"
+        super().__init__(f"{words!r:.160} is not possible here; {hint}")
+
+
+class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a steered quorum is made with."""
+
+    voters: tuple[int, ...]
+    fetch_max_records: int
+
+
+class Replayed(NamedTuple):
+    """made: how many moves were made. skipped: those that were not possible, by index."""
+
+    schedule: AnySchedule
+    made: int
+    skipped: tuple[ImpossibleMove, ...]
+    failure: Failure | None
+
+
+def begin(script: Script) -> AnySchedule:
+    """The run before the first move. Raises ValueError: no such bug or setting; UnknownBug."""
+    known = {"quorum": QuorumSetting, "partition": PartitionOptions, "cluster": ClusterOptions}
+    strange = sorted(set(script.options) - set(known[script.machine].__struct_fields__))
+    if strange:
+        raise ValueError(f"line 5: options: a {script.machine} has no {strange[0]!r:.40}")
+    try:
+        if script.machine == "cluster":
+            options = msgspec.convert(dict(script.options), ClusterOptions, strict=False)
+            return ClusterSchedule(options, script.bug)
+        if script.machine == "partition":
+            data = msgspec.convert(dict(script.options), PartitionOptions)
+            return PartitionSchedule(data, script.bug and partition_bug(script.bug).id)
+        setting = msgspec.convert(dict(script.options), QuorumSetting)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"line 5: options: {error}") from None
+    constants = Constants(setting.voters, setting.fetch_max_records)
+    memo = Memo(Timeouts(), script.bug and quorum_bug(script.bug).id)
+    return RecordedSchedule(constants, memo, Recorder(0))
+
+
+def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
+    """Makes all moves, and then demands progress and what was promised.
+
+    skip: leave out what is not possible. Raises ImpossibleMove without it; as `begin`.
+    """
+    schedule = begin(script)
+    skipped: list[ImpossibleMove] = []
+    failure: Failure | None = None
+    made = 0
+    try:
+        for index, words in enumerate(script.moves):
+            possible = {move.words: move for move in reversed(list(schedule.possible()))}
+            if words not in possible:
+                impossible = ImpossibleMove(index, words, get_close_matches(words, possible, n=1))
+                if not skip:
+                    raise impossible
+                skipped.append(impossible)
+                continue
+            possible[words].make()
+            made += 1
+        if reason := schedule.progress():
+            raise NoProgress(reason, schedule.moves)
+        if reason := judge(partitions_of(schedule)):
+            raise PromiseBroken(reason, schedule.moves)
+    except Failure as found:
+        failure = found
+    return Replayed(schedule, made, tuple(skipped), failure)
+
+
+def partitions_of(schedule: AnySchedule) -> list[Steering]:
+    if isinstance(schedule, RecordedSchedule):
+        return []
+    return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
+
+
+def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
+    """What a replay has recorded, as one run that is closed. To be called once."""
+    schedule, failure = replayed.schedule, replayed.failure
+    recorder = schedule.recorder
+    if isinstance(schedule, ClusterSchedule):
+        schedule.enter(0)
+    steps = len(recorder.steps.items)
+    violations, verdict = [], PROGRESSED
+    if isinstance(failure, InvariantViolated):
+        violations, verdict = [Violation(failure.name, steps - 1, failure.what)], STOPPED
+    elif isinstance(failure, NoProgress):
+        verdict = failure.reason
+    recorder.close_run(
+        RunResult(
+            run=0,
+            seed=0,
+            constants=schedule.constants,
+            options=_options(schedule),
+            handler_calls=steps,
+            verdict=verdict,
+            violations=violations,
+            history=_history(schedule),
+            statistics=_statistics(schedule),
+            batches=schedule.batches if isinstance(schedule, ClusterSchedule) else (),
+        )
+    )
+    return Run(recorder.results[0], taken(recorder)), recorder
+
+
+def _options(schedule: AnySchedule) -> msgspec.Struct:
+    if not isinstance(schedule, RecordedSchedule):
+        return schedule.options
+    constants = schedule.constants
+    return faults.Options(
+        voters=len(constants.voters), fetch_max_records=constants.fetch_max_records
+    )
+
+
+def _history(schedule: AnySchedule) -> list[Any]:
+    """All operations; each is of a process of its own, in whatever partition."""
+    if isinstance(schedule, RecordedSchedule):
+        return schedule.operations
+    history: list[Any] = []
+    for number, partition in enumerate(partitions_of(schedule)):
+        for operation in partition.close_history():
+            operation.partition = number
+            operation.process = len(history)
+            history.append(operation)
+    return history
+
+
+def _statistics(schedule: AnySchedule) -> dict[str, int]:
+    """What happened, as far as promises ask for it; of several partitions, at its worst."""
+    worst: dict[str, int] = {}
+    for partition in partitions_of(schedule):
+        envelope = partition.losses.envelope()
+        for name, count in {**partition.statistics(), "partitions": partition.losses.cuts}.items():
+            worst[name] = max(worst.get(name, 0), count)
+        worst["zombies"] = max(worst["zombies"], int(envelope.zombie))
+    return worst

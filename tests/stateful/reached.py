@@ -1,0 +1,157 @@
+"""What the searches of this process have reached: rules of the machines, actions of the spec,
+roles, error codes, and the decisions of the reference with both outcomes.
+
+A search that never reaches something says nothing about it, however long it lasts. So a long one
+counts, prints what it counted, and fails when something of the list was never reached. What cannot
+be reached is in UNREACHABLE, with the reason.
+
+Law of this file: it observes and never steers. Only runs with the correct reference count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, Final, get_args
+
+from hypothesis.control import current_build_context
+from hypothesis.stateful import RULE_MARKER
+
+from reference.core.broker import BROKER_HANDLERS
+from reference.core.controller import CONTROLLER_HANDLERS
+from reference.core.messages import Error
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import PartitionRole, Status
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import ROLES
+from reference.sim.recorder import Recorder
+from reference.sim.steered.moves import Steered
+
+Counts = dict[str, Counter[str]]
+"""By machine, how often each thing was reached: `rule crash`, `action HandleFetchRequest`, ..."""
+
+EXECUTED: Final = "execute:rule:"
+"""How Hypothesis names the time that a rule took."""
+
+counts: Counts = {}
+_judging: list[str] = []
+"""The machine whose reference takes steps now, if it is the correct one."""
+
+DATA_ERRORS: Final = (
+    *("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"),
+    *("OFFSET_OUT_OF_RANGE", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
+    *("REQUEST_TIMED_OUT", "OFFSET_NOT_AVAILABLE", "DUPLICATE_BROKER_REGISTRATION"),
+    *("STALE_BROKER_EPOCH", "INVALID_UPDATE_VERSION", "INELIGIBLE_REPLICA", "INVALID_REQUEST"),
+    *("NEW_LEADER_ELECTED", "NOT_CONTROLLER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+    *("INVALID_PRODUCER_EPOCH",),
+)
+"""What brokers and controllers answer besides NONE (reference/core)."""
+
+
+def expected(machine: str, rules: Iterable[str]) -> list[str]:
+    """All that a search with this machine is to reach; rules: the names of the machine's own."""
+    found = [f"rule {name}" for name in rules]
+    if machine in ("quorum", "cluster"):
+        found += [f"action {name}" for name in HANDLERS.values()]
+        found += [f"role {name}" for name in ROLES]
+        found += [f"error {name}" for name in get_args(Error) if name != "NONE"]
+        found += _outcomes(QuorumRules)
+    if machine in ("partition", "cluster"):
+        found += [f"action {n}" for n in (*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values())]
+        found += [f"role {name}" for name in (*get_args(PartitionRole), *get_args(Status))]
+        found += [f"error {name}" for name in DATA_ERRORS]
+        found += _outcomes(PartitionRules)
+    return sorted({name for name in found if name not in UNREACHABLE.get(machine, {})})
+
+
+def _decisions(rules: type) -> list[str]:
+    """The methods that decide yes or no."""
+    return sorted(
+        name
+        for name, method in vars(rules).items()
+        if getattr(method, "__annotations__", {}).get("return") == "bool"
+    )
+
+
+def _outcomes(rules: type) -> list[str]:
+    """A yes and a no for each decision."""
+    names = _decisions(rules)
+    return [f"decision {rules.__name__}.{n}: {said}" for n in names for said in ("yes", "no")]
+
+
+def watch_decisions() -> None:
+    """From now on, notes what the rules of the reference decide. To be called once."""
+    for rules in (QuorumRules, PartitionRules):
+        for name in _decisions(rules):
+            setattr(rules, name, _noted(f"decision {rules.__name__}.{name}", getattr(rules, name)))
+
+
+def _noted(name: str, method: Callable[..., bool]) -> Callable[..., bool]:
+    names = {True: f"{name}: yes", False: f"{name}: no"}
+
+    @wraps(method)
+    def decide(*args: Any, **kwargs: Any) -> bool:
+        decided = method(*args, **kwargs)
+        if _judging:
+            counts.setdefault(_judging[0], Counter())[names[bool(decided)]] += 1
+        return decided
+
+    return decide
+
+
+def begin(machine: str, correct: bool) -> None:
+    """An example begins."""
+    _judging[:] = [machine] if correct else []
+    if correct:
+        of(machine)["examples"] += 1
+
+
+def of(machine: str) -> Counter[str]:
+    return counts.setdefault(machine, Counter())
+
+
+def rules_of(machine: type) -> list[str]:
+    """The names of a machine's rules."""
+    return sorted(name for name in dir(machine) if hasattr(getattr(machine, name), RULE_MARKER))
+
+
+def note_rules(machine: str) -> None:
+    """The rules that the example which ends now has carried out."""
+    if _judging == [machine]:
+        times = getattr(current_build_context().data, "_stateful_run_times", {})
+        of(machine).update(
+            f"rule {key.removeprefix(EXECUTED)}" for key in times if key.startswith(EXECUTED)
+        )
+
+
+def note_run(machine: str, schedule: Steered) -> None:
+    """What the run of an example has reached, before it is healed."""
+    if _judging != [machine]:
+        return
+    found = of(machine)
+    found["moves"] += len(schedule.moves)
+    note_rules(machine)
+    recorder = getattr(schedule, "recorder", None)
+    if isinstance(recorder, Recorder):
+        _note_steps(found, recorder)
+    else:
+        found.update(getattr(schedule, "met", {}))
+
+
+def _note_steps(found: Counter[str], recorder: Recorder) -> None:
+    for step in recorder.distinct:
+        kind = step.input.kind
+        found[f"action Handle{kind}"] += 1
+        row = step.after.row
+        for field in ("role", "status"):
+            if value := getattr(row, field, ""):
+                found[f"role {value}"] += 1
+        for _, message in step.sent:
+            error = getattr(message.value, "error", "NONE")
+            if error != "NONE":
+                found[f"error {error}"] += 1
+
+
+UNREACHABLE: Final[Mapping[str, Mapping[str, str]]] = {"quorum": {}, "partition": {}, "cluster": {}}

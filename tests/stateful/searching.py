@@ -1,0 +1,73 @@
+"""The searches themselves: with the correct reference, as hard as the profile says.
+
+CHAOS_MINUTES bounds the search by time instead of by examples: each machine gets an equal share,
+and searches in batches, each of a seed of its own, until its share is over. `--hypothesis-seed`
+gives the first seed; without it each run begins with another one, which is printed.
+"""
+
+from __future__ import annotations
+
+import os
+from random import SystemRandom
+from time import monotonic
+from typing import Final
+
+from hypothesis import HealthCheck, core, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.stateful.gifts import SteeredMachine, keeping
+
+# The steps of one example take long where many messages wait. And Hypothesis switches rules off for
+# a whole run: where nothing else is possible the run ends early, which costs little.
+LENIENT: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+MINUTES: Final = "CHAOS_MINUTES"
+MACHINES: Final = 3
+BATCH: Final = 50
+"""Examples: so many take less than a minute."""
+
+
+class BadMinutes(ValueError):
+    """CHAOS_MINUTES is no number of minutes."""
+
+
+def minutes() -> float | None:
+    """The bound by time, if there is one. Raises BadMinutes."""
+    text = os.environ.get(MINUTES, "")
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise BadMinutes(f"{MINUTES}={text!r}: not a number of minutes above 0")
+    return found
+
+
+def search(machine: type[SteeredMachine]) -> None:
+    """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
+    kept = keeping(machine)
+    profile = settings()
+    budget = settings(
+        profile,
+        suppress_health_check=sorted({*profile.suppress_health_check, *LENIENT}, key=str),
+    )
+    bound = minutes()
+    if bound is None:
+        run_state_machine_as_test(kept, settings=budget)
+        return
+    until = monotonic() + 60 * bound / MACHINES
+    forced = core.global_force_seed
+    first = SystemRandom().getrandbits(32) if forced is None else int(forced)
+    batch = 0
+    core.global_force_seed = None
+    try:
+        while monotonic() < until:
+            each = settings(budget, max_examples=BATCH)
+            run_state_machine_as_test(seed(first + batch)(keeping(machine)), settings=each)
+            batch += 1
+    except BaseException as error:
+        error.add_note(f"seed      {first + batch} (batch {batch} from --hypothesis-seed={first})")
+        raise
+    finally:
+        core.global_force_seed = forced
