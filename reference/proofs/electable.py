@@ -790,6 +790,16 @@ def complete(s: System) -> z3.BoolRef:
     return z3.And(*said, *reached)
 
 
+def leader_complete(s: System) -> z3.BoolRef:
+    """Whom the controller has chosen has all that is committed, if it runs."""
+    said = []
+    for b in s.brokers:
+        row = s.rows[b]
+        chosen = z3.And(s.controller["leader"] == b, row["broker_epoch"] >= 0)
+        said.append(z3.Implies(chosen, row["match"] >= s.committed))
+    return z3.And(said)
+
+
 def after_controller(s: System, view: View, evicted: Mapping[int, z3.BoolRef]) -> System:
     """The system after a step of the controller. evicted: who has lost data, and is told so."""
     c = s.controller

@@ -10,6 +10,7 @@ those that the step mentions and shown for ones of which nothing is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 from time import monotonic
 from typing import Any, Final
@@ -28,6 +29,7 @@ from reference.proofs.electable import (
     complete,
     epoch_parts,
     first_system,
+    leader_complete,
     other_messages,
     parts_of,
 )
@@ -44,15 +46,17 @@ from reference.proofs.partition_relation import (
 )
 from reference.proofs.symbolic import Unknown
 
-PROPERTY: Final = "LeaderCandidateCompleteness"
+PROPERTIES: Final = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
+"""What is proved of a partition, by the names of specs/PartitionProperties.tla; of the second, what
+it says of committed records."""
 _EPOCH: Final = z3.Int("any.epoch")
 _CHANGE: Final = z3.Int("any.change")
 _CHANGES: Final = (z3.Int("any.change.1"), z3.Int("any.change.2"))
 
 
-def partition_obligations() -> list[str]:
+def partition_obligations(properties: Sequence[str] = PROPERTIES) -> list[str]:
     """The names of all obligations; each can be discharged for itself."""
-    return ["Init", *ACTIONS, f"{IMPLIES}{PROPERTY}"]
+    return ["Init", *ACTIONS, *(f"{IMPLIES}{name}" for name in properties)]
 
 
 def discharge_partition(
@@ -67,7 +71,7 @@ def discharge_partition(
     if name == "Init":
         _initially(brokers, done, timeout_ms)
     elif name.startswith(IMPLIES):
-        _implied(brokers, done, timeout_ms)
+        _implied(brokers, name.removeprefix(IMPLIES), done, timeout_ms)
     else:
         _kept(brokers, name, rules, done, timeout_ms)
     done.seconds = monotonic() - begin
@@ -100,7 +104,7 @@ def _of_message(name: str) -> bool:
     return name.startswith(("fetch of", "AlterPartition of", "answer to"))
 
 
-def _implied(brokers: int, done: Obligation, timeout_ms: int) -> None:
+def _implied(brokers: int, name: str, done: Obligation, timeout_ms: int) -> None:
     s = any_system(range(brokers))
     solver = _solver(brokers, timeout_ms)
     epochs = {"watched": WATCHED, "now": s.controller["leader_epoch"]}
@@ -109,7 +113,8 @@ def _implied(brokers: int, done: Obligation, timeout_ms: int) -> None:
     if solver.check() != z3.sat:
         done.status, done.reason = "unknown", "the invariant itself has no model"
         return
-    _check(solver, {PROPERTY: complete(s)}, done, s, None)
+    of = {PROPERTIES[0]: complete, PROPERTIES[1]: leader_complete}[name]
+    _check(solver, {name: of(s)}, done, s, None)
 
 
 def _kept(
@@ -172,15 +177,15 @@ class Assuming:
         for alter in self.others.alters.values():
             changes.append(alter.partition_epoch)
             epochs.append(alter.leader_epoch)
-        epochs += [m.epoch for m in (*self.others.fetches, self.others.fetched)]
+        epochs += [*(m.epoch for m in self.others.fetches), self.others.fetched.epoch]
         found: list[z3.BoolRef] = []
         for e in epochs:
-            found += self._once("epoch", lambda e=e: epoch_parts(s, e), e)
+            found += self._once("epoch", partial(epoch_parts, s, e), e)
         for p in changes:
-            found += self._once("change", lambda p=p: change_parts(s, p), p)
+            found += self._once("change", partial(change_parts, s, p), p)
         near = [*action.changes.values(), *mine, row["floor"], _CHANGE]
         for p, q in (*permutations(near, 2), _CHANGES):
-            found += self._once("ascending", lambda p=p, q=q: {"": ascending(s, p, q)}, p, q)
+            found += self._once("ascending", partial(_ascending, s, p, q), p, q)
         return found
 
     def _once(self, kind: str, parts: Callable[[], Parts], *at: z3.ExprRef) -> Sequence[z3.BoolRef]:
@@ -190,6 +195,10 @@ class Assuming:
             self._kept += at
             self._known[key] = list(parts().values())
         return self._known[key]
+
+
+def _ascending(s: System, p: z3.ArithRef, q: z3.ArithRef) -> Parts:
+    return {"Ascending": ascending(s, p, q)}
 
 
 def _check(
