@@ -89,7 +89,7 @@ def record(cluster: Cluster, fault: str, number: int, partitions: int, journal: 
     lanes = [lane_of(setup, f"{fault}-{number}", at, partitions) for at, setup in enumerate(setups)]
     victim = f"b{number % 3 + 1}"
     episode = run(cluster, lanes, None if fault == "none" else fault, victim, journal)
-    seen = _seen(jsonlines.read(journal).operations, episode)
+    seen = seen_by_key(jsonlines.read(journal).operations, episode)
     return Trials(
         fault,
         number,
@@ -138,7 +138,7 @@ def observed(
     )
 
 
-def _seen(operations: Iterable[Operation], episode: Episode) -> dict[str, Seen]:
+def seen_by_key(operations: Iterable[Operation], episode: Episode) -> dict[str, Seen]:
     """Each partition's trial, by key."""
     keys = {f"{lane.topic}-{at}": lane for lane in episode.lanes for at in range(lane.partitions)}
     finals = {at for at in episode.final if at is not None}
