@@ -55,8 +55,8 @@ SCENARIO: Final = PartitionScenario(
     healed_ms=PARTITION.healed_ms,
     max_events=40_000,
 )
-APPENDS: Final = 60
-"""Of the producer, in every run: enough until all is healed."""
+APPENDS: Final = 200
+"""More than the producer can send until all is healed, when it stops."""
 BEGINS_MS: Final = 1500
 """By then everybody is in sync; the fault begins up to WITHIN_MS later."""
 WITHIN_MS: Final = 2000
