@@ -39,6 +39,8 @@ from live.cluster import Cluster, ClusterError
 from live.islands import IslandError
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "predictions.md"
+ROUND = 10
+"""So many runs of every setup before the next."""
 FAILURES_MAX = 5
 """So many clusters may fail before the run does: a busy machine, once, may be chance."""
 
@@ -49,16 +51,28 @@ def cli() -> None:
 
 
 @cli.command("expect")
-@click.option("--runs", type=click.IntRange(1, RUNS_MAX), default=200, show_default=True)
+@click.option("--runs", type=click.IntRange(1, RUNS_MAX), default=100, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
-def expect_command(runs: int, seed: int) -> None:
-    """Run the reference in every setup and store what came of it."""
-    FOLDER.mkdir(exist_ok=True)
-    setups = {}
-    for setup in SETUPS:
-        setups[setup.name] = predict(setup, seed, runs)
-        click.echo(f"{setup.name}: {setups[setup.name].outcomes}")
-    write_expected(Expected(seed, runs, setups))
+@click.option("--minutes", type=float, help="Begin no round after so many.")
+@click.option(
+    "--more", is_flag=True, help="Go on from what is stored, if the reference is as it was."
+)
+def expect_command(runs: int, seed: int, minutes: float | None, more: bool) -> None:
+    """Run the reference in every setup, round by round, and store what came of it."""
+    began = time.monotonic()
+    try:
+        setups = dict(read_expected().setups) if more else {}
+    except StoreError as error:
+        click.echo(f"prediction: {error}", err=True)
+        sys.exit(3)
+    done = min((each.runs for each in setups.values()), default=0)
+    while done < runs and (minutes is None or time.monotonic() - began < 60 * minutes):
+        done = min(done + ROUND, runs)
+        for setup in SETUPS:
+            setups[setup.name] = predict(setup, seed, done, setups.get(setup.name))
+        FOLDER.mkdir(exist_ok=True)
+        write_expected(Expected(seed, done, setups))
+        click.echo(f"{done} runs of each setup")
 
 
 @cli.command("run")

@@ -50,7 +50,7 @@ SCENARIO: Final = PartitionScenario(
     sentence="one fault of the broker that leads",
     palettes={},
     paces=PACES,
-    load=PartitionLoad(producers=1, consumers=3, think_ms=(20, 100, 300), read_ms=(40, 100, 300)),
+    load=PartitionLoad(producers=1, consumers=2, think_ms=(40, 200, 400), read_ms=(40, 100, 300)),
     faulty_ms=(11_000, 13_000),
     healed_ms=PARTITION.healed_ms,
     max_events=40_000,
@@ -261,12 +261,13 @@ class Predicted(msgspec.Struct, frozen=True):
     outcomes: dict[str, dict[str, int]]
 
 
-def predict(setup: Setup, seed: int, runs: int) -> Predicted:
-    """Runs a setup so many times."""
-    counts: dict[str, Counter[str]] = {api: Counter() for api in APIS}
+def predict(setup: Setup, seed: int, runs: int, before: Predicted | None = None) -> Predicted:
+    """Runs a setup until it has run so many times. before: what came of the first of them."""
+    known = before or Predicted(0, 0, {api: {} for api in APIS})
+    counts = {api: Counter(known.outcomes[api]) for api in APIS}
     memo = PartitionMemo(None)
-    unfinished = 0
-    for number in range(runs):
+    unfinished = known.unfinished
+    for number in range(known.runs, runs):
         if memo.steps > MEMO_STEPS:
             memo.forget()
             memo = PartitionMemo(None)
@@ -280,4 +281,4 @@ def predict(setup: Setup, seed: int, runs: int) -> Predicted:
     told = {
         api: {name: counts[api][name] for name in CLASSES[api] if counts[api][name]} for api in APIS
     }
-    return Predicted(runs, unfinished, told)
+    return Predicted(max(runs, known.runs), unfinished, told)
