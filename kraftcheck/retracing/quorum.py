@@ -114,7 +114,8 @@ class QuorumWorld:
 def first_world(handlers: QuorumHandlers) -> QuorumWorld:
     """What every behaviour of the models begins with."""
     constants = handlers.constants
-    return QuorumWorld(handlers, tuple([initial_row(constants) for _ in constants.voters]), (), (0, 0))
+    rows = tuple([initial_row(constants) for _ in constants.voters])
+    return QuorumWorld(handlers, rows, (), (0, 0))
 
 
 # -- What TLC shows

@@ -80,7 +80,7 @@ class Limits(NamedTuple):
     wanted essence from which the next step goes on.
     """
 
-    depth: int = 8
+    depth: int = 12
     worlds: int = 20_000
     kept: int = 12
 

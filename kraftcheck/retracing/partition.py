@@ -1,0 +1,463 @@
+"""The partition for the way back: what TLC shows of brokers and controller, and their moves.
+
+What MCPartitionReduced forgets (its `Normal`) is forgotten here as well: requests in flight, what
+is flushed, checkpoints, partition epochs, and end offsets below the high watermark. Its broker
+epochs are numbers of incarnations, so only whether a broker is registered is compared.
+
+Messages between brokers may come in any order, again, or never; what travels to and from the
+controller comes once and in order, or is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from kraftcheck.retracing.search import ANY, Allowed, Essence, Made, Way
+from reference.core.broker import BrokerHandlers
+from reference.core.controller import PartitionControllerHandlers
+from reference.core.partition_messages import (
+    CLIENTS,
+    CONTROLLER,
+    METADATA_LOG,
+    BrokerCrash,
+    BrokerFlush,
+    BrokerRestart,
+    CheckpointHighWatermark,
+    ControlledShutdown,
+    ControllerRequestTimeout,
+    DeleteRecordsRequest,
+    ElectLeaders,
+    Input,
+    IsrShrinkTimeout,
+    Message,
+    MetadataRecord,
+    MetadataRecords,
+    MetadataUpdate,
+    ProduceRequest,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+    SendHeartbeat,
+    SendRegistration,
+    SendReplicaFetch,
+    SessionTimeout,
+)
+from reference.core.partition_types import (
+    INITIAL_OFFSET,
+    NO_REQUEST,
+    UNDEFINED,
+    BrokerRow,
+    ControllerRow,
+    PartitionConstants,
+    initial_controller,
+    initial_row,
+    is_up,
+)
+
+COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes")
+"""Moves that the models count."""
+_COUNTED_AS: Final[Mapping[type, str]] = {
+    ProduceRequest: "records",
+    BrokerCrash: "crashes",
+    SessionTimeout: "fences",
+    ControlledShutdown: "stops",
+    DeleteRecordsRequest: "deletes",
+}
+AGAIN: Final = (ReplicaFetchRequest, ReplicaFetchResponse)
+"""What may come a second time."""
+_OWN: Final[tuple[Input, ...]] = (
+    SendReplicaFetch(),
+    SendAlterPartition(),
+    IsrShrinkTimeout(),
+    SendHeartbeat(),
+    SendRegistration(),
+    BrokerRestart(),
+    CheckpointHighWatermark(),
+    BrokerFlush(),
+)
+
+Key: TypeAlias = tuple[Any, ...]
+
+
+class Lost(NamedTuple):
+    """In place of an input: a message that never arrives."""
+
+    message: Message
+
+
+class Partition(NamedTuple):
+    """Who handles what, and what clients ask for. acks: -1 or 1."""
+
+    constants: PartitionConstants
+    brokers: BrokerHandlers
+    controller: PartitionControllerHandlers
+    acks: int
+    torn: bool
+
+
+class PartitionWorld:
+    """Rows by position of the broker, the controller, the metadata log, messages that wait, fetches
+    that have come already, and how often each counted move was made.
+    """
+
+    __slots__ = (
+        *("_essence", "_key", "arrived", "controller", "metadata", "of", "rows", "spent"),
+        "waiting",
+    )
+
+    def __init__(
+        self,
+        of: Partition,
+        rows: tuple[BrokerRow, ...],
+        controller: ControllerRow,
+        metadata: tuple[MetadataRecord, ...] = (),
+        waiting: tuple[Message, ...] = (),
+        arrived: tuple[Message, ...] = (),
+        spent: tuple[int, ...] = (0,) * len(COUNTED),
+    ) -> None:
+        self.of = of
+        self.rows = rows
+        self.controller = controller
+        self.metadata = metadata
+        self.waiting = waiting
+        self.arrived = arrived
+        self.spent = spent
+        self._key: Key = (rows, controller, metadata, waiting, frozenset(arrived), spent)
+        self._essence: Essence | None = None
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartitionWorld) and self._key == other._key
+
+    def essence(self) -> Essence:
+        if self._essence is None:
+            shown = map(essence_of, self.rows)
+            self._essence = (*shown, essence_of_controller(self.controller), self.spent)
+        return self._essence
+
+    # --- Moves
+
+    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, PartitionWorld]]:
+        for m in self.deliverable():
+            yield from self.make(m.destination, m)
+        for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
+            for input in self._own(node, row, allowed):
+                yield from self.make(node, input)
+        for input in self._of_controller(allowed):
+            yield from self.make(CONTROLLER, input)
+        for m in self.deliverable(again=False):
+            if CONTROLLER in (m.source, m.destination):
+                waiting = _without(self.waiting, m)
+                yield Made(m.destination, Lost(m)), self._with(waiting=waiting)
+
+    def deliverable(self, again: bool = True) -> Iterator[Message]:
+        """Messages that may come now, the latest first; `again`: also for a second time."""
+        heads: set[tuple[int, int]] = set()
+        found = []
+        for m in self.waiting:
+            link = m.source, m.destination
+            if self._is_heard(m) and not (CONTROLLER in link and link in heads):
+                found.append(m)
+            heads.add(link)
+        yield from reversed(found)
+        for m in reversed(self.arrived if again else ()):
+            if m not in self.waiting and self._is_heard(m):
+                yield m
+
+    def _is_heard(self, m: Message) -> bool:
+        return m.destination == CONTROLLER or is_up(self._row(m.destination))
+
+    def _row(self, node: int) -> BrokerRow:
+        return self.rows[self.of.constants.brokers.index(node)]
+
+    def _own(self, node: int, row: BrokerRow, allowed: Allowed) -> Iterator[Input]:
+        if allowed.value is not None and row.role == "Leader" and is_up(row):
+            value, none = allowed.value, (UNDEFINED,) * 3
+            yield ProduceRequest(CLIENTS, node, value, self.of.acks, (value,), *none)
+        offset = row.image.offset
+        records = self.metadata[offset - INITIAL_OFFSET :]
+        if is_up(row) and records:
+            yield MetadataUpdate(offset, records)
+            if len(records) > 1:
+                yield MetadataUpdate(offset, records[:1])
+        yield from _OWN
+        if row.role == "Leader":
+            yield from (ReplicaLagTimeout(r) for r in self.of.constants.brokers if r != node)
+        for request in dict.fromkeys((row.controller_request, row.alter_request)):
+            if request != NO_REQUEST:
+                yield ControllerRequestTimeout(request)
+        if "stops" in allowed.others:
+            yield ControlledShutdown()
+        if "deletes" in allowed.others and row.role == "Leader":
+            client = self.spent[COUNTED.index("records")] + 1
+            yield DeleteRecordsRequest(CLIENTS, node, client, row.high_watermark)
+        if allowed.crash and is_up(row):
+            yield from self._crashes(row)
+
+    def _crashes(self, row: BrokerRow) -> Iterator[BrokerCrash]:
+        end = len(row.log)
+        for keep in range(end, max(row.flushed, row.log_start) - 1, -1):
+            yield BrokerCrash(keep, UNDEFINED)
+            if self.of.torn:
+                for corrupt in range(row.log_start, keep):
+                    yield BrokerCrash(keep, corrupt)
+
+    def _of_controller(self, allowed: Allowed) -> Iterator[Input]:
+        for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
+            if "fences" in allowed.others or row.broker_epoch == UNDEFINED:
+                yield SessionTimeout(node)
+        yield ElectLeaders("PREFERRED")
+
+    def make(self, node: int, input: Any) -> Iterator[tuple[Made, PartitionWorld]]:
+        """The move, if it changes anything."""
+        waiting, arrived = self.waiting, self.arrived
+        if input in waiting:
+            waiting = _without(waiting, input)
+            if isinstance(input, AGAIN) and input not in arrived:
+                arrived = (*arrived, input)
+        outcome: Any
+        if node == CONTROLLER:
+            before: Any = self.controller
+            outcome = self.of.controller.step(self.controller, input)
+        else:
+            before = self._row(node)
+            outcome = self.of.brokers.step(node, before, input)
+        if outcome is None or (
+            outcome.row == before and not outcome.sent and waiting == self.waiting
+        ):
+            return
+        metadata = self.metadata
+        for m in outcome.sent:
+            if isinstance(m, MetadataRecords):
+                metadata = metadata + m.records
+            elif m.destination not in (CLIENTS, METADATA_LOG):
+                waiting = (*_without(waiting, m), m)
+        made = Made(node, input)
+        spent = self._spending(node, input)
+        rows, controller = self.rows, self.controller
+        if node == CONTROLLER:
+            controller = outcome.row
+        else:
+            at = self.of.constants.brokers.index(node)
+            rows = (*rows[:at], outcome.row, *rows[at + 1 :])
+        yield made, PartitionWorld(self.of, rows, controller, metadata, waiting, arrived, spent)
+
+    def _spending(self, node: int, input: Any) -> tuple[int, ...]:
+        kind = _COUNTED_AS.get(type(input))
+        gone = isinstance(input, SessionTimeout) and (
+            self._row(input.broker).broker_epoch == UNDEFINED
+        )
+        if kind is None or gone:
+            return self.spent
+        at = COUNTED.index(kind)
+        return (*self.spent[:at], self.spent[at] + 1, *self.spent[at + 1 :])
+
+    def _with(self, waiting: tuple[Message, ...]) -> PartitionWorld:
+        return PartitionWorld(
+            *(self.of, self.rows, self.controller, self.metadata, waiting, self.arrived),
+            self.spent,
+        )
+
+    def counting(self, spent: tuple[int, ...]) -> PartitionWorld:
+        """The same with another count of moves."""
+        return PartitionWorld(
+            *(self.of, self.rows, self.controller, self.metadata, self.waiting, self.arrived),
+            spent,
+        )
+
+
+def _without(messages: tuple[Message, ...], message: Any) -> tuple[Message, ...]:
+    return tuple([m for m in messages if m != message])
+
+
+def first_world(of: Partition) -> PartitionWorld:
+    """A leader that everybody knows, as the models begin."""
+    rows = tuple([initial_row(of.constants) for _ in of.constants.brokers])
+    world = PartitionWorld(of, rows, initial_controller(of.constants))
+    for made in first_moves(of.constants):
+        input = made.input
+        if isinstance(input, MetadataUpdate):
+            input = MetadataUpdate(INITIAL_OFFSET, world.metadata)
+        ((_, world),) = world.make(made.node, input)
+    return world
+
+
+def second_world(of: Partition) -> Way:
+    """As `first_world`, but not the preferred replica leads: the next one does, since the session
+    of the preferred one ended once. So an election that is asked for has somebody to elect.
+    """
+    world = first_world(of)
+    begin = world.spent
+    moves: list[Made] = []
+
+    def make(node: int, input: Any) -> bool:
+        nonlocal world
+        for made, after in world.make(node, input):
+            moves.append(made)
+            world = after
+            return True
+        return False
+
+    make(CONTROLLER, SessionTimeout(of.constants.brokers[0]))
+    while any(make(node, input) for node, input in _settling(world)):
+        pass
+    return Way(world.counting(begin), tuple(moves))
+
+
+def _settling(world: PartitionWorld) -> Iterator[tuple[int, Any]]:
+    """What may be done next until nothing is missing: mail, metadata, and who must come back."""
+    for m in world.deliverable(again=False):
+        yield m.destination, m
+    brokers = world.of.constants.brokers
+    for node, row in zip(brokers, world.rows, strict=True):
+        offset = row.image.offset
+        if records := world.metadata[offset - INITIAL_OFFSET :]:
+            yield node, MetadataUpdate(offset, records)
+    for node, registered in zip(brokers, world.controller.registrations, strict=True):
+        if registered.fenced:
+            yield node, SendHeartbeat()
+    for node, row in zip(brokers, world.rows, strict=True):
+        if row.pending.kind != "None":
+            yield node, SendAlterPartition()
+    for node, row in zip(brokers, world.rows, strict=True):
+        if node not in world.controller.partition.isr and not row.fetching:
+            yield node, SendReplicaFetch()
+
+
+def first_moves(constants: PartitionConstants) -> Iterator[Made]:
+    """An election, and each broker reads of it (the records are those of the world by then)."""
+    yield Made(CONTROLLER, ElectLeaders("PREFERRED"))
+    for node in constants.brokers:
+        yield Made(node, MetadataUpdate(INITIAL_OFFSET, ()))
+
+
+# -- What TLC shows
+
+
+@lru_cache(maxsize=100_000)
+def essence_of(row: BrokerRow) -> Essence:
+    """A broker's row, less what the models forget."""
+    leads = row.role == "Leader"
+    shared = (
+        row.status,
+        row.broker_epoch != UNDEFINED,
+        row.role,
+        row.leader,
+        row.leader_epoch,
+        tuple([(record.epoch, record.value) for record in row.log]),
+        _used([(entry.epoch, entry.start) for entry in row.epoch_cache], len(row.log), leads),
+        row.log_start,
+        row.high_watermark,
+        row.corrupt,
+    )
+    if not leads:
+        return (*shared, row.last_fetched_epoch)
+    ends = [r.end_offset for r in row.remotes]
+    return (
+        *shared,
+        row.epoch_start,
+        row.isr,
+        (row.pending.kind, tuple(sorted(member.broker for member in row.pending.isr))),
+        tuple([end if end >= row.high_watermark else UNDEFINED for end in ends]),
+        tuple([(known.fenced, known.stopping) for known in row.image.brokers]),
+    )
+
+
+def _used(cache: list[tuple[int, int]], end: int, leads: bool) -> tuple[tuple[int, int], ...]:
+    """The epochs that have records, and that of a leader: one without is as good as none."""
+    return tuple([line for line in cache if line[1] < end or (leads and line == cache[-1])])
+
+
+@lru_cache(maxsize=100_000)
+def essence_of_controller(row: ControllerRow) -> Essence:
+    p = row.partition
+    return (
+        *(p.leader, p.leader_epoch, p.isr, p.elr, p.last_known_leader, p.recovering),
+        tuple([(known.fenced, known.stopping) for known in row.registrations]),
+    )
+
+
+class Naming(NamedTuple):
+    """How the model's values are read. nodes: by the name of the model value, in their order here;
+    epochs: what is added to the model's leader epochs.
+    """
+
+    nodes: Mapping[str, int]
+    epochs: int = 0
+
+    def node(self, value: object) -> int:
+        return value if isinstance(value, int) else self.nodes[str(getattr(value, "name", value))]
+
+    def set(self, values: Any) -> tuple[int, ...]:
+        return tuple(sorted(self.node(value) for value in values))
+
+    def epoch(self, value: int) -> int:
+        return value if value < 1 else value + self.epochs
+
+    def known(self, value: int) -> Any:
+        """What has happened before the story begins may have left something here."""
+        return ANY if self.epochs and value == UNDEFINED else value
+
+    def by_node(self, function: Any) -> list[Any]:
+        """Its values in the order of the brokers' numbers."""
+        named = {self.node(key): function[key] for key in function}
+        return [named[number] for number in sorted(named)]
+
+
+def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
+    """What `essence_of` says of such a row, of one that TLC printed."""
+    leads, high = row["role"] == "Leader", row["highWatermark"]
+    shared = (
+        row["status"],
+        row["brokerEpoch"] != UNDEFINED,
+        row["role"],
+        names.node(row["leader"]),
+        names.epoch(row["leaderEpoch"]),
+        tuple([(names.epoch(record["epoch"]), record["value"]) for record in row["log"]]),
+        _used(
+            [(names.epoch(entry["epoch"]), entry["start"]) for entry in row["epochCache"]],
+            len(row["log"]),
+            leads,
+        ),
+        row["logStart"],
+        high,
+        row["corrupt"],
+    )
+    if not leads:
+        return (*shared, names.known(names.epoch(row["lastFetchedEpoch"])))
+    pending = row["pending"]
+    ends = [remote["endOffset"] for remote in names.by_node(row["remotes"])]
+    brokers = names.by_node(row["image"]["brokers"])
+    return (
+        *shared,
+        row["epochStart"],
+        names.set(row["isr"]),
+        (pending["kind"], names.set(member["broker"] for member in pending["isr"])),
+        tuple([names.known(end if end >= high else UNDEFINED) for end in ends]),
+        tuple([(known["fenced"], known["stopping"]) for known in brokers]),
+    )
+
+
+def wanted_of(values: Mapping[str, Any], names: Naming) -> Essence:
+    """What a world must show where TLC printed these values of the variables."""
+    controller, spent = values["controller"], values["spent"]
+    partition = controller["partition"]
+    known = [(r["fenced"], r["stopping"]) for r in names.by_node(controller["registrations"])]
+    return (
+        *(essence_in(row, names) for row in names.by_node(values["rows"])),
+        (
+            names.node(partition["leader"]),
+            names.epoch(partition["leaderEpoch"]),
+            names.set(partition["isr"]),
+            names.set(partition["elr"]),
+            names.node(partition["lastKnownLeader"]),
+            partition["recovering"],
+            tuple(known),
+        ),
+        tuple([spent.get(name, ANY) for name in COUNTED]),
+    )
