@@ -113,6 +113,7 @@ def _facts(found: Entry) -> list[tuple[str, str]]:
         ("seen by", ", ".join(found.detectors)),
         ("replaces", ", ".join(instead)),
         ("find it", f"kraftcheck bugs run {found.id}"),
+        ("tell it", f"kraftcheck bugs run {found.id} --replay"),
         *_simulated(found),
     ]
 

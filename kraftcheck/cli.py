@@ -813,6 +813,11 @@ def bugs_show(bug: str, screen: Screen) -> int:
 @click.option(
     "--stored", "only_stored", is_flag=True, help="Only what was found before and is stored."
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Tell a run of each bug step by step, with a page of its timeline.",
+)
 @tools
 @shown
 def bugs_run(ids: tuple[str, ...], **options: Any) -> int:

@@ -98,13 +98,15 @@ class Battery(NamedTuple):
         return self.only(every[::SMALL]), self.only(at for at in every if at % SMALL)
 
 
-def batteries(module: str, runs: int = RUNS, rows: int = ROWS) -> Iterator[Battery]:
+def batteries(
+    module: str, runs: int = RUNS, rows: int = ROWS, changes: int = CHANGES
+) -> Iterator[Battery]:
     """The batteries of a module of rules: the same ones each time."""
     for hunt in CAMPAIGNS[module]:
-        yield from _of_campaign(hunt, runs, rows)
+        yield from _of_campaign(hunt, runs, rows, changes)
 
 
-def _of_campaign(hunt: Hunt, runs: int, rows: int) -> Iterator[Battery]:
+def _of_campaign(hunt: Hunt, runs: int, rows: int, changes: int) -> Iterator[Battery]:
     recorded: dict[str, dict[tuple[int, Any, Any], Step]] = {}
     constants: Any = None
     for number in range(runs):
@@ -119,7 +121,7 @@ def _of_campaign(hunt: Hunt, runs: int, rows: int) -> Iterator[Battery]:
             known[taken.node, taken.before, taken.input] = step
     for frame, known in recorded.items():
         taken_steps = _thinned([known[key] for key in sorted(known, key=_order)], MOST)
-        tried = _attempts(constants, taken_steps, rows)
+        tried = _attempts(constants, taken_steps, rows, changes)
         yield _battery(frame, constants, taken_steps, [s for s in tried if _key(s) not in known])
 
 
@@ -169,14 +171,14 @@ def _thinned(items: Sequence[Any], most: int) -> list[Any]:
 # -- Attempts
 
 
-def _attempts(constants: Any, recorded: Sequence[Step], rows: int) -> Iterator[Step]:
+def _attempts(constants: Any, recorded: Sequence[Step], rows: int, changes: int) -> Iterator[Step]:
     taking = _Taking(constants)
     tried: set[tuple[int, Any, Any]] = set()
     known: dict[tuple[type, str], set[Any]] = {}
     _note({step.input for step in recorded}, known)
     for node in sorted({step.node for step in recorded}):
         own = [step for step in recorded if step.node == node]
-        for row, input in (*_elsewhere(own, known, rows), *_nearby(own, known)):
+        for row, input in (*_elsewhere(own, known, rows), *_nearby(own, known, changes)):
             if (node, row, input) not in tried:
                 tried.add((node, row, input))
                 step = taking.step(node, row, input)
@@ -202,12 +204,12 @@ def _elsewhere(own: Sequence[Step], known: Known, rows: int) -> Iterator[tuple[A
                 yield row, input
 
 
-def _nearby(own: Sequence[Step], known: Known) -> Iterator[tuple[Any, Any]]:
+def _nearby(own: Sequence[Step], known: Known, changes: int) -> Iterator[tuple[Any, Any]]:
     """Recorded steps with one field of the input changed."""
     for at, step in enumerate(own):
         changed = sorted(set(_mutated(step.input, known)), key=_encoded)
-        stride = max(1, len(changed) // CHANGES)
-        for input in changed[at % stride :: stride][:CHANGES]:
+        stride = max(1, len(changed) // changes)
+        for input in changed[at % stride :: stride][:changes]:
             yield step.before, input
 
 

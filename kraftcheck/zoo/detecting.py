@@ -172,7 +172,7 @@ def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witne
             return _unknown(entry, oracle, "no run is stored: look for one with --runs")
         said = "not expected, and no run is stored that shows it"
         return Detection(bug=entry.id, oracle=oracle, verdict=CLEAN, said=said)
-    hunt = msgspec.structs.replace(hunt, seed=witness.seed)
+    hunt = witness.of(hunt)
     folder = asked.out / entry.id / oracle
     place = record_numbers(folder, hunt, KINDS[oracle], [witness.run])
     return _judged(entry, oracle, place, hunt, range(witness.run, witness.run + 1))

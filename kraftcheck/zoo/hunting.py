@@ -1,4 +1,4 @@
-"""`bugs hunt`: the first run in which each oracle finds a bug, in the order of their numbers.
+"""Hunts: the first run in which each oracle finds a bug, in the order of their numbers.
 
 Law of this file: every run up to the limit is looked at by every oracle asked, so that a witness is
 the first there is, and none is a statement about all of them. The step relation is asked of runs in

@@ -158,7 +158,8 @@ def _of_runs(
     if told and expects:
         words.append("told apart")
     elif witness is not None:
-        words.append(f"seed {witness.seed}, run {witness.run}")
+        narrowed = " under options of its own" if witness.options else ""
+        words.append(f"seed {witness.seed}, run {witness.run}{narrowed}")
     elif expects:
         words.append("no run yet" if figure is None else "")
     if figure is not None:

@@ -28,6 +28,7 @@ from kraftcheck.zoo.mutants import (
     Mutant,
     Result,
     current,
+    known_of,
     mutants,
 )
 from kraftcheck.zoo.stories import root_module
@@ -252,7 +253,7 @@ def judge_all(
     models = ModelBench(manifest, options)
     benches: dict[str, StepBench] = {}
     for mutant, by in waiting(manifest, modules, results):
-        known = current(manifest, results)[mutant.id]
+        known = known_of(mutant, results)
         found = known or Result(digest=mutant.digest, text=mutant.text)
         if by == STEPS:
             if mutant.module not in benches:
@@ -271,12 +272,12 @@ def waiting(
     """What is to be judged, and by what, in its order. It is read on as results come in."""
     all_of_them = [each for module in modules for each in mutants(manifest, module)]
     for mutant in all_of_them:
-        known = current(manifest, results)[mutant.id]
+        known = known_of(mutant, results)
         if known is None or known.steps is None:
             yield mutant, STEPS
     for passed in (False, True):
         for mutant in all_of_them:
-            known = current(manifest, results)[mutant.id]
+            known = known_of(mutant, results)
             if known is not None and known.models is None:
                 refused = known.steps is not None and known.steps.refused > 0
                 if refused == passed:

@@ -170,12 +170,14 @@ def store(results: Mapping[str, Result], path: Path = STORED) -> None:
 
 def current(manifest: Manifest, results: Mapping[str, Result]) -> dict[str, Result | None]:
     """Every mutant there is now, with what came of it; None: not judged, or changed since."""
-    found: dict[str, Result | None] = {}
-    for mutant in every(manifest):
-        known = results.get(mutant.id)
-        same = known is not None and (known.digest, known.text) == (mutant.digest, mutant.text)
-        found[mutant.id] = known if same else None
-    return found
+    return {mutant.id: known_of(mutant, results) for mutant in every(manifest)}
+
+
+def known_of(mutant: Mutant, results: Mapping[str, Result]) -> Result | None:
+    """What came of one mutant; None: it was not judged, or was changed since."""
+    known = results.get(mutant.id)
+    same = known is not None and (known.digest, known.text) == (mutant.digest, mutant.text)
+    return known if same else None
 
 
 # -- Told

@@ -15,12 +15,16 @@ from kraftcheck.screen import Columns, Screen
 from kraftcheck.zoo.detecting import Asked, Detection, detect, expected, wanted_of
 from kraftcheck.zoo.entries import selected
 from kraftcheck.zoo.oracles import Oracle
+from kraftcheck.zoo.retelling import chosen
+from kraftcheck.zoo.retelling import told as told_again
 from kraftcheck.zoo.witnesses import stored
 from reference.sim.scenario import scenario as scenario_named
 from tla_utils import RunOptions, find_jar, find_java
 
 HEAD = ("bug", "oracle", "verdict", ">seconds", "what")
 FOUND_FILE = "found.json"
+TOLD = 5
+"""Of so many bugs the command that tells a run is shown."""
 
 
 def run(
@@ -33,12 +37,14 @@ def run(
     out: Path,
     full: bool = False,
     only_stored: bool = False,
+    replay: bool = False,
     jar: str | None = None,
     java: str | None = None,
     screen: Screen,
 ) -> int:
     """Have bugs found again; returns the worst of 0 as expected, 1 missed, 2 unknown.
 
+    replay: tell a run of each bug that was found in one, and draw it.
     Raises UnknownBug, OutOfScope; BadInput for a scenario that there is none of.
     """
     entries = selected(ids)
@@ -66,6 +72,10 @@ def run(
             meter.update(min(done, total), f"{detection.bug} {detection.oracle}")
 
         found = detect(entries, asked, known, options, told)
+    if replay:
+        for each in chosen(found):
+            for line in told_again(each, out):
+                screen.line(line)
     document = [msgspec.to_builtins(each) for each in found]
     artifacts.write_json(out / FOUND_FILE, document)
     _conclude(found, monotonic() - begin, screen)
@@ -93,9 +103,8 @@ def _cells(detection: Detection) -> list[Any]:
 
 
 def _conclude(found: Sequence[Detection], seconds: float, screen: Screen) -> None:
-    replays = [each for each in found if each.replay]
-    for each in replays[:1]:
-        screen.line(f"tell one   {each.replay}")
+    for each in chosen(found)[:TOLD]:
+        screen.line(f"tell {each.bug}   {each.replay}")
     counts = Counter(each.verdict for each in found)
     said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     screen.line(f"{len(found)} detections: {said}; {seconds:.1f} s")

@@ -1,8 +1,9 @@
 """Where each bug is looked for, and the stored runs in which each oracle found it.
 
 witnesses.json beside this file holds the runs, one for each bug and oracle, so that `bugs run`
-takes seconds and needs no luck. `bugs hunt` searches for them and writes the file again: do so when
-the simulator changes what a seed means.
+takes seconds and needs no luck. hunting.py searches for them: have it do so again when the
+simulator changes what a seed means. Rare ones were found with options that make their kind of
+trouble frequent; a stored run has these with it.
 
 Law of this file: options narrow where chance looks (a configuration, a kind of trouble); nothing
 here makes a rule misbehave.
@@ -22,8 +23,6 @@ from kraftcheck.zoo.runs import Hunt
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
 
-_CRASHES = {"crashes": 5, "lossy": 1000, "racks": 0}
-_ELECTIONS = {"elections": 5, "stale": 4, "folding": 1000}
 GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z10": {"voters": 1},
     "Z16": {"voters": 1},
@@ -43,11 +42,17 @@ def hunt_of(entry: Entry, seed: int = 1) -> Hunt | None:
     return Hunt(scenario=scenario, bug=bug, seed=seed, options=GROUNDS.get(entry.id, {}))
 
 
-class Witness(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a bug's hunt in which an oracle found it."""
+class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run of a bug's hunt in which an oracle found it. options: beside those of the hunt."""
 
     seed: int
     run: int
+    options: dict[str, Any] = {}
+
+    def of(self, hunt: Hunt) -> Hunt:
+        """The hunt whose run of this number it is."""
+        options = {**hunt.options, **self.options}
+        return msgspec.structs.replace(hunt, seed=self.seed, options=options)
 
 
 class Stored(msgspec.Struct, frozen=True):

@@ -89,7 +89,10 @@ def test_a_control_is_told_apart_from_a_bug(tmp_path: Path) -> None:
 
 
 def test_witnesses_are_read_as_they_were_written(tmp_path: Path) -> None:
-    runs: Runs = {"Z06": {"steps": Witness(seed=1, run=3)}, "Z01": {}}
+    runs: Runs = {
+        "Z06": {"steps": Witness(seed=1, run=3, options={"loss": 9})},
+        "Z01": {"steps": Witness(seed=2, run=0)},
+    }
     store(runs, tmp_path / "w.json")
     assert stored(tmp_path / "w.json") == runs
     (tmp_path / "w.json").write_text("{")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from kraftcheck.specs import SPECS
@@ -51,8 +50,12 @@ def test_a_bug_that_is_asked_between_steps_makes_a_difference() -> None:
 @pytest.mark.parametrize("bug", sorted(stored()))
 def test_a_stored_run_is_not_the_correct_protocols(bug: str) -> None:
     for witness in stored()[bug].values():
-        hunt = msgspec.structs.replace(hunted(bug), seed=witness.seed)
-        assert differs(hunt, witness.run)
+        assert differs(witness.of(hunted(bug)), witness.run)
+
+
+def test_a_stored_run_keeps_the_options_of_its_hunt() -> None:
+    hunt = Witness(seed=3, run=1, options={"slow": 5}).of(hunted("Z10"))
+    assert (hunt.seed, hunt.options) == (3, {"voters": 1, "slow": 5})
 
 
 def test_a_stored_counterexample_is_what_the_manifest_states() -> None:

@@ -1,0 +1,56 @@
+"""`bugs run --replay`: a run in which a bug was found, told step by step, and drawn as a page.
+
+The run is taken again from its seed, as `kraftcheck replay` does; the page is that of its history,
+with a timeline of what its clients asked and were told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kraftcheck import artifacts, replaying
+from kraftcheck.judgement import Options, PageWriter
+from kraftcheck.judging_logs import judge_trace
+from kraftcheck.zoo.detecting import Detection
+from reference.sim.narrate import narrate
+from reference.sim.run import simulate_run
+from traces.history import HistoryError
+from traces.schema import read_manifest
+
+PAGES = "pages"
+FIRST = ("histories", "invariants", "progress", "steps")
+"""Which oracle's run is told, where several found a bug: what clients saw says most."""
+
+
+def chosen(found: Sequence[Detection]) -> list[Detection]:
+    """Of each bug that was found in a run, the detection whose run is told, in their order."""
+    best: dict[str, Detection] = {}
+    for each in sorted(
+        (each for each in found if each.replay), key=lambda each: FIRST.index(each.oracle)
+    ):
+        best.setdefault(each.bug, each)
+    order = dict.fromkeys(each.bug for each in found)
+    return [best[bug] for bug in order if bug in best]
+
+
+def told(detection: Detection, out: Path) -> Iterator[str]:
+    """The run in lines, and last the path of its page, in a folder below `out`.
+
+    Raises TraceError: the recorded run is not there any more.
+    """
+    opinion = detection.opinion
+    assert opinion is not None and opinion.folder is not None and opinion.run is not None
+    folder, number = Path(opinion.folder), opinion.run
+    campaign = read_manifest(folder).campaign
+    run = simulate_run(
+        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options)
+    )
+    yield f"{detection.bug}, found by {detection.oracle}: {detection.said}"
+    yield from replaying.annotated(narrate(run), replaying.rejected_steps(folder, number))
+    writer = PageWriter(artifacts.claim(out / PAGES))
+    try:
+        judge_trace(folder, Options(run=number), writer)
+    except HistoryError as error:
+        yield f"no timeline: {error}"
+    yield from (f"timeline   {path}" for path in writer.written)
