@@ -36,19 +36,24 @@ ANY: Final = _Any()
 
 
 class Made(NamedTuple):
-    """A move: an input of a node."""
+    """A move: an input of a node. state: the number of TLC's state to which it is on the way; 1 is
+    the one that TLC begins with.
+    """
 
     node: int
     input: Any
+    state: int = 1
 
 
 class Allowed(NamedTuple):
     """What a step of TLC may change, and which moves that the models count it makes: only then may
     the search make them.
 
-    parts: of the essence, by position. value: of a record that a client appends, or None.
+    state: the number of the state that it leads to. parts: of the essence, by position. value: of a
+    record that a client appends, or None.
     """
 
+    state: int
     parts: frozenset[int]
     crash: bool = False
     value: int | None = None
@@ -125,7 +130,7 @@ def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limit
             after = world.essence()
             if not _is_beside(after, wanted, fixed):
                 seen.add(world)
-                step = Way(world, (*way.moves, made))
+                step = Way(world, (*way.moves, made._replace(state=allowed.state)))
                 rank = depth + 1 + _missing(after, wanted)
                 heappush(front, (rank, depth + 1, next(number), step, after))
     assert nearest is not None, "there is somewhere to begin"
