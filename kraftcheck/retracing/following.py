@@ -1,0 +1,258 @@
+"""A counterexample of TLC followed by the reference, state by state.
+
+Law of this file: a state that no moves lead to ends the story there, and is said with what is
+missing. Nothing is put in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from kraftcheck.exits import BadInput
+from kraftcheck.retracing import partition, quorum
+from kraftcheck.retracing.partition import COUNTED, Naming
+from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, find
+from reference.bugs.catalog import rules_for
+from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.core.controller import PartitionControllerHandlers
+from reference.core.partition_messages import MetadataUpdate
+from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
+from reference.core.quorum import QuorumHandlers
+from reference.core.types import Constants
+from tla_utils import State
+
+PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
+"""Tried one after the other: the moves that a later state needs may be none that TLC shows."""
+_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
+_CONSTANT = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{[^{}]*\}|[^\s=]+)")
+
+
+class Followed(NamedTuple):
+    """machine: "quorum" or "partition". options: its setting. states: how many TLC showed;
+    reached: how many of them the reference did. missing: why not more, in lines; empty if all.
+    """
+
+    machine: str
+    options: dict[str, Any]
+    moves: tuple[Made, ...]
+    states: int
+    reached: int
+    missing: list[str]
+
+
+class _Beginning(NamedTuple):
+    """way: to where the story begins. wanted: what a world must show where TLC printed a state.
+    parts: names of the parts of an essence, the counts last.
+    """
+
+    machine: str
+    options: dict[str, Any]
+    way: Way
+    wanted: Callable[[Mapping[str, Any]], Essence]
+    parts: tuple[str, ...]
+
+
+def follow(
+    states: Sequence[State], cfg: str, bug: str | None, told: Callable[[int], None] | None = None
+) -> Followed:
+    """The moves of the reference, with this bug, that make the states of a counterexample.
+
+    cfg: the text of the model's cfg, for its constants. told: hears of each state reached.
+    Raises BadInput: the states are of no protocol of ours; UnknownBug, OutOfScope.
+    """
+    begin = _beginning(states, cfg, bug)
+    for limits in PATIENCE:
+        followed = _follow(begin, states, limits, told)
+        if not followed.missing:
+            break
+    return followed
+
+
+def _follow(
+    begin: _Beginning,
+    states: Sequence[State],
+    limits: Limits,
+    told: Callable[[int], None] | None,
+) -> Followed:
+    ways = [begin.way]
+    before = begin.wanted(states[0].values)
+    missing = _differences(begin, begin.way.world.essence(), before)
+    reached = 0 if missing else 1
+    for old, new in pairwise(states):
+        if missing:
+            break
+        wanted = begin.wanted(new.values)
+        allowed = _allowed(old, new, before, wanted)
+        found = find(ways, wanted, allowed, limits)
+        if not found.ways:
+            missing = _differences(begin, found.nearest.world.essence(), wanted)
+            missing += [f"{found.looked_at:,} states of the reference were looked at"]
+            break
+        ways, before, reached = found.ways, wanted, new.number
+        if told:
+            told(new.number)
+    moves = ways[0].moves
+    return Followed(begin.machine, begin.options, moves, len(states), reached, missing)
+
+
+def _allowed(old: State, new: State, before: Essence, wanted: Essence) -> Allowed:
+    """What the step of TLC changes and spends."""
+    was: Any = old.values["spent"]
+    now: Any = new.values["spent"]
+    spends = frozenset(name for name in now if was[name] != now[name])
+    changed = {
+        at for at, (one, other) in enumerate(zip(before, wanted, strict=True)) if one != other
+    }
+    changed |= _changed_rows(old.values["rows"], new.values["rows"])
+    if not changed:
+        # Whoever crashes, or is told something, may look as before.
+        changed = set(range(len(wanted)))
+    return Allowed(
+        state=new.number,
+        parts=frozenset({*changed, len(wanted) - 1}),
+        crash="crashes" in spends,
+        value=now["records"] if "records" in spends else None,
+        others=spends,
+    )
+
+
+def _changed_rows(old: Any, new: Any) -> set[int]:
+    """Whose rows changed, by position among the sorted names of the model.
+
+    Only of the quorum: brokers may be numbered in another order, and show all that matters.
+    """
+    names = sorted(new, key=str)
+    if "quorumState" not in new[names[0]]:
+        return set()
+    return {at for at, name in enumerate(names) if old[name] != new[name]}
+
+
+def _differences(begin: _Beginning, shown: Essence, wanted: Essence) -> list[str]:
+    return [
+        f"{part}: the model comes to {_words(goal)}, the reference to {_words(now)}"
+        for part, now, goal in zip(begin.parts, shown, wanted, strict=True)
+        if now != goal
+    ]
+
+
+def _words(essence: object) -> str:
+    if not isinstance(essence, tuple):
+        return str(essence)
+    return "(" + " ".join(map(_words, essence)) + ")"
+
+
+# -- Where a story begins
+
+
+def _beginning(states: Sequence[State], cfg: str, bug: str | None) -> _Beginning:
+    if not states or "rows" not in states[0].values or "spent" not in states[0].values:
+        raise BadInput("the counterexample shows no rows: it is of no model of this kit")
+    values = dict(_CONSTANT.findall(_REMARK.sub(" ", cfg)))
+    try:
+        if "controller" in states[0].values:
+            return _partition(states, values, bug)
+        return _quorum(states, values, bug)
+    except KeyError as error:
+        raise BadInput(f"the cfg of the model has no constant {error.args[0]}") from None
+
+
+def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> _Beginning:
+    nodes = quorum.numbers_of(states[0].values["rows"])
+    constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
+    handlers = QuorumHandlers(constants, rules_for(bug, constants))
+    return _Beginning(
+        "quorum",
+        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
+        Way(quorum.first_world(handlers), ()),
+        lambda state: quorum.wanted_of(state, nodes),
+        (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
+    )
+
+
+def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> _Beginning:
+    leaders = list(_leaders(states))
+    rows: Any = states[0].values["rows"]
+    others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
+    swapped = _elects(states)
+    # The preferred replica is the first broker; an election that is asked for elects it.
+    order = [leaders[1], leaders[0], *leaders[2:]] if swapped else leaders
+    nodes = {name: number for number, name in enumerate([*order, *others])}
+    constants = PartitionConstants(
+        replicas=tuple(range(len(nodes))),
+        min_insync_replicas=int(values["MinInsyncReplicas"]),
+        elr_enabled=values["ElrEnabled"] == "TRUE",
+        unclean_election=values["UncleanElection"] == "TRUE",
+        fetch_max_records=int(values["FetchMaxRecords"]),
+    )
+    rules = partition_rules_for(bug, constants)
+    acks_all = values.get("AcksAll") == "TRUE"
+    of = partition.Partition(
+        constants,
+        broker_handlers_for(bug, constants),
+        PartitionControllerHandlers(constants, rules),
+        -1 if acks_all else 1,
+        values.get("Torn") == "TRUE",
+    )
+    names = Naming(nodes, 1 if swapped else 0)
+    first = partition.first_world(of)
+    reads = tuple(
+        Made(node, MetadataUpdate(INITIAL_OFFSET, first.metadata)) for node in constants.brokers
+    )
+    way = partition.second_world(of) if swapped else Way(first, ())
+    return _Beginning(
+        "partition",
+        _options(constants, acks_all),
+        Way(way.world, (*reads, *way.moves)),
+        lambda state: partition.wanted_of(state, names),
+        (
+            *(f"broker {n}" for n in constants.brokers),
+            "the controller",
+            f"counts of {', '.join(COUNTED)}",
+        ),
+    )
+
+
+def _options(constants: PartitionConstants, acks_all: bool) -> dict[str, Any]:
+    return {
+        "replicas": len(constants.replicas),
+        "min_insync_replicas": constants.min_insync_replicas,
+        "elr": constants.elr_enabled,
+        "unclean": constants.unclean_election,
+        "fetch_max_records": constants.fetch_max_records,
+        "acks": "all" if acks_all else "1",
+        "idempotence": False,
+    }
+
+
+def _leaders(states: Sequence[State]) -> Iterator[str]:
+    """The brokers that the controller makes leader, each once, in order."""
+    seen = set()
+    for state in states:
+        name = getattr(_partition_of(state)["leader"], "name", None)
+        if name is not None and name not in seen:
+            seen.add(name)
+            yield name
+
+
+def _elects(states: Sequence[State]) -> bool:
+    """Whether the first change of the leader is one that was asked for: nobody was fenced."""
+    for old, new in pairwise(states):
+        if _partition_of(old)["leader"] != _partition_of(new)["leader"]:
+            return bool(
+                _partition_of(old)["isr"] == _partition_of(new)["isr"]
+                and _registrations(old) == _registrations(new)
+            )
+    return False
+
+
+def _partition_of(state: State) -> Any:
+    controller: Any = state.values["controller"]
+    return controller["partition"]
+
+
+def _registrations(state: State) -> Any:
+    controller: Any = state.values["controller"]
+    return controller["registrations"]

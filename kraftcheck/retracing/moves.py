@@ -1,0 +1,146 @@
+"""Moves that were found, made by a steered run: the schedule that can be replayed and kept.
+
+A steered run (reference/sim/steered) knows its moves by words. A move that it does not have when
+its turn comes is left out, counted, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kraftcheck.retracing.partition import Lost
+from kraftcheck.retracing.search import Made
+from reference.core.partition_messages import CLIENT_REQUESTS
+from reference.sim.narrate import render_input
+from reference.sim.steered.failures import Failure
+from reference.sim.steered.partition import PartitionSchedule, name_of
+from reference.sim.steered.replaying import AnySchedule, begin
+from reference.sim.steered.scripts import Script
+
+
+class Converted(NamedTuple):
+    """script: the moves that were made, up to the first failure. unmade: those that the run did not
+    have. failure: what was violated, or None.
+    """
+
+    script: Script
+    unmade: list[str]
+    failure: Failure | None
+
+
+class Refusal(NamedTuple):
+    """The first move at which the correct reference does not what the one with the bug does.
+
+    number: from 1. words: the move. lines: what is different, or that there is no such move.
+    """
+
+    number: int
+    words: str
+    lines: list[str]
+
+
+def words_of(schedule: AnySchedule, made: Made) -> str:
+    """How the run calls such a move."""
+    input = made.input
+    if isinstance(schedule, PartitionSchedule):
+        if isinstance(input, Lost):
+            return schedule.losing_words(schedule._intern(input.message))
+        if isinstance(input, CLIENT_REQUESTS):
+            return f"{name_of(made.node)} {render_input(input)}"
+    return schedule.words(made.node, input)  # type: ignore[union-attr]
+
+
+def converted(
+    machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]
+) -> Converted:
+    """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
+    script = Script(machine=machine, moves=(), bug=bug, options=options)
+    schedule = begin(script)
+    kept: list[str] = []
+    unmade: list[str] = []
+    failure: Failure | None = None
+    for made in moves:
+        words = words_of(schedule, made)
+        try:
+            if _make(schedule, words):
+                kept.append(words)
+            else:
+                unmade.append(words)
+        except Failure as found:
+            kept.append(words)
+            failure = found
+            break
+    violates = failure.name if failure else ""
+    whole = msgspec.structs.replace(script, moves=tuple(kept), violates=violates)
+    return Converted(whole, unmade, failure)
+
+
+def _make(schedule: AnySchedule, words: str) -> bool:
+    """Whether there is such a move; then it was made. Raises Failure."""
+    for move in schedule.possible():
+        if move.words == words:
+            move.make()
+            return True
+    return False
+
+
+def run(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """The moves that were possible, up to the first failure, and that failure.
+
+    Nothing is demanded at the end: what a counterexample violates it violates on its way.
+    """
+    schedule = begin(script)
+    kept: list[str] = []
+    for words in moves:
+        try:
+            if _make(schedule, words):
+                kept.append(words)
+        except Failure as failure:
+            return (*kept, words), failure
+    return tuple(kept), None
+
+
+# -- The correct reference
+
+
+def refusal(script: Script) -> Refusal | None:
+    """Where the correct reference parts from the one with the script's bug; None: nowhere."""
+    with_bug = begin(script)
+    correct = begin(msgspec.structs.replace(script, bug=None))
+    for number, words in enumerate(script.moves, 1):
+        broken = False
+        try:
+            _make(with_bug, words)
+        except Failure:
+            broken = True
+        if not _make(correct, words):
+            return Refusal(number, words, ["there is no such move in the correct reference"])
+        lines = list(_differences(_rows(with_bug), _rows(correct)))
+        if lines or broken:
+            return Refusal(number, words, lines or ["the same rows, but what was sent differs"])
+    return None
+
+
+def _rows(schedule: AnySchedule) -> dict[str, Any]:
+    if isinstance(schedule, PartitionSchedule):
+        rows: dict[str, Any] = {f"broker {n}": schedule.row(n) for n in schedule.brokers}
+        return {**rows, "the controller": schedule.controller}
+    return {f"voter {n}": row for n, row in schedule.rows.items()}  # type: ignore[union-attr]
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> Iterable[str]:
+    """By node and field, what is so with the bug and otherwise without."""
+    for name, row in one.items():
+        correct = other[name]
+        for field in row.__struct_fields__:
+            buggy, right = getattr(row, field), getattr(correct, field)
+            if buggy != right:
+                yield f"{name}, {field}: {_short(buggy)} with the bug, {_short(right)} without"
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode().replace('"', "")
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,242 @@
+"""`shrink` of a counterexample of TLC, the way back from the model; and of a schedule of moves.
+
+What TLC shows is followed by the reference with the model's bug (kraftcheck/retracing), told as a
+story, minimised, and kept as a schedule of moves. Where the correct reference does something else
+is said with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.retracing.following import Followed, follow
+from kraftcheck.retracing.minimising import Minimised, minimised
+from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.screen import Screen
+from kraftcheck.specs import SPECS
+from kraftcheck.steering import load, made
+from kraftcheck.zoo import stories
+from kraftcheck.zoo.entries import entry_of
+from kraftcheck.zoo.oracles import models_of
+from reference.bugs.catalog import OutOfScope, UnknownBug
+from reference.sim.steered.scripts import Script, write
+from tla_utils import (
+    Manifest,
+    Model,
+    RunOptions,
+    TlcResult,
+    ToolError,
+    find_jar,
+    find_java,
+    read_manifest,
+)
+from tla_utils.output import parse_output
+
+FOLDER = Path("runs") / "moves"
+"""Where schedules go that nobody named a place for."""
+
+
+class Asked(NamedTuple):
+    """output: a file of TLC's, or None to have TLC search. model, bug: of which model it is; of a
+    bug its first one that a state violates.
+    """
+
+    output: Path | None
+    model: str | None
+    bug: str | None
+    out: Path | None
+    attempts: int
+    jar: str | None = None
+    java: str | None = None
+
+
+def counterexample(asked: Asked, screen: Screen) -> int:
+    """Exit code 1: the reference follows and violates something; 0: it follows and violates
+    nothing; 2: it does not follow to the end.
+
+    Raises BadInput: no such model, no counterexample, or of no protocol of ours; UnknownBug,
+    OutOfScope; ToolError: TLC's output cannot be read.
+    """
+    manifest = read_manifest(SPECS / "models.toml")
+    model = _model(manifest, asked)
+    result = _result(manifest, model, asked)
+    cfg = (manifest.root / model.config).read_text("utf-8")
+    with screen.progress("following", len(result.counterexample)) as meter:
+        followed = follow(result.counterexample, cfg, model.bug, lambda at: meter.update(at))
+    story = converted(followed.machine, followed.options, model.bug, followed.moves)
+    document = _tell(model, result, followed, story, screen)
+    if followed.missing:
+        screen.document(document)
+        return exits.UNKNOWN
+    if story.failure is None:
+        path = _keep(asked.out, f"{model.name}.moves", story.script)
+        screen.facts([("violates", "nothing in the reference"), *_next(path)])
+        screen.document({**document, "schedule": str(path)})
+        return exits.HOLDS
+    small = _minimised(story.script, asked.attempts, screen)
+    path = _keep(asked.out, f"{model.name}.moves", small.script)
+    correct = refusal(small.script) if model.bug else None
+    document |= _shown(small, len(story.script.moves), correct, path, screen)
+    screen.document(document)
+    return exits.VIOLATED
+
+
+def moves(path: Path, out: Path | None, attempts: int, screen: Screen) -> int:
+    """A schedule of moves made smaller. Raises BadInput: it is none, or violates nothing."""
+    loaded = load(path)
+    made(path, loaded, skip=False)
+    try:
+        small = _minimised(loaded.script, attempts, screen)
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+    target = _keep(out or path.with_suffix(".small.moves"), "", small.script)
+    correct = refusal(small.script) if loaded.script.bug else None
+    screen.document(_shown(small, len(loaded.script.moves), correct, target, screen))
+    return exits.VIOLATED
+
+
+def _minimised(script: Script, attempts: int, screen: Screen) -> Minimised:
+    with screen.progress("shrinking", attempts) as meter:
+        return minimised(script, attempts, lambda done: meter.update(done))
+
+
+# -- Where the counterexample comes from
+
+
+def _model(manifest: Manifest, asked: Asked) -> Model:
+    if asked.model is not None:
+        try:
+            return manifest.select([asked.model])[0]
+        except ToolError as error:
+            raise BadInput(str(error)) from None
+    if asked.bug is None:
+        raise BadInput("of which model is the counterexample? --model NAME, or --bug ID")
+    entry = entry_of(asked.bug)
+    if not entry.in_scope:
+        raise OutOfScope(f"{entry.id} cannot be replayed: it {entry.scope}")
+    of_bug = models_of(manifest, entry.id)
+    if not of_bug:
+        raise BadInput(f"no model shows {entry.id}")
+    return next((each for each in of_bug if "Liveness" not in each.module), of_bug[0])
+
+
+def _result(manifest: Manifest, model: Model, asked: Asked) -> TlcResult:
+    if asked.output is None:
+        if model.expect != "violated":
+            raise BadInput(f"model {model.name} holds: it has no counterexample")
+        options = RunOptions(jar=find_jar(asked.jar), java=find_java(asked.java))
+        result = stories.find(manifest, model, options)
+    else:
+        try:
+            text = asked.output.read_text("utf-8", errors="replace")
+        except OSError as error:
+            raise BadInput(f"{asked.output}: {error.strerror}") from None
+        try:
+            result = parse_output(text, None)
+        except (ToolError, ValueError) as error:
+            raise BadInput(f"{asked.output}: {error}") from None
+    place = asked.output or f"model {model.name}"
+    if not result.counterexample:
+        raise BadInput(f"{place}: it shows no counterexample")
+    if result.kind == "liveness":
+        raise BadInput(f"{place}: what lasts for ever violates no state, and cannot be replayed")
+    return result
+
+
+# -- What is said
+
+
+def _tell(
+    model: Model, result: TlcResult, followed: Followed, story: Converted, screen: Screen
+) -> dict[str, Any]:
+    """The story, and how far it went."""
+    before = 0
+    left = list(story.unmade)
+    screen.line(f"{model.name}: {model.claim.strip()}")
+    kept = list(story.script.moves)
+    for number, move in enumerate(followed.moves[: len(kept) + len(left)], 1):
+        if move.state != before:
+            said = "before the story" if move.state == 1 else f"to state {move.state} of TLC"
+            screen.line(f"  {said}")
+            before = move.state
+        words = kept.pop(0) if kept else "(after the violation)"
+        screen.line(f"  {number:4} {words}")
+    facts = [
+        ("model", f"{model.name} violates {result.property}"),
+        ("states", f"{followed.reached} of {followed.states} reached"),
+        ("moves", f"{len(story.script.moves)}, {len(left)} not possible when replayed"),
+    ]
+    facts += [("left out", words) for words in left]
+    facts += [("not followed", line) for line in followed.missing]
+    screen.facts(facts)
+    return {
+        "model": model.name,
+        "property": result.property,
+        "bug": model.bug,
+        "states": followed.states,
+        "reached": followed.reached,
+        "moves": list(story.script.moves),
+        "left_out": left,
+        "not_followed": followed.missing,
+    }
+
+
+def _shown(
+    small: Minimised, before: int, correct: Refusal | None, path: Path, screen: Screen
+) -> dict[str, Any]:
+    script = small.script
+    facts = [
+        ("violates", small.failure.name),
+        ("", small.failure.sentence),
+        ("shrunk", f"{before} moves, now {len(script.moves)}, after {small.attempts:,} attempts"),
+    ]
+    facts += [(f"{number:4}", words) for number, words in enumerate(script.moves, 1)]
+    document: dict[str, Any] = {
+        "violates": small.failure.name,
+        "moves_before": before,
+        "shrunk": list(script.moves),
+        "attempts": small.attempts,
+        "schedule": str(path),
+    }
+    if correct is not None:
+        kept, failure = run(_without_bug(script), script.moves)
+        facts.append(("refused", f"by the correct reference: move {correct.number}"))
+        facts += [("", line) for line in correct.lines]
+        violates = failure.name if failure else "nothing"
+        facts.append(
+            ("correct", f"makes {len(kept)} of {len(script.moves)} moves and violates {violates}")
+        )
+        document["refused"] = correct._asdict()
+        document["correct_makes"] = len(kept)
+        document["correct_violates"] = failure.name if failure else ""
+    screen.facts([*facts, *_next(path)])
+    return document
+
+
+def _without_bug(script: Script) -> Script:
+    return Script(machine=script.machine, moves=script.moves, options=script.options, violates="")
+
+
+def _next(path: Path) -> Sequence[tuple[str, str]]:
+    return [
+        ("schedule", str(path)),
+        ("next", f"kraftcheck replay {path}"),
+        ("keep it", f"cp {path} tests/corpus/"),
+    ]
+
+
+def _keep(out: Path | None, name: str, script: Script) -> Path:
+    path = out or FOLDER / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(write(script), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    return path
+
+
+__all__ = ["Asked", "UnknownBug", "counterexample", "moves"]
