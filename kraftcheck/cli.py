@@ -446,20 +446,41 @@ def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--run", "number", type=int, required=True, help="A failing run, by its number.")
+@click.argument("path", metavar="[PATH]", type=FOLDER, required=False)
+@click.option("--run", "number", type=int, help="A failing run of a campaign, by its number.")
+@click.option("--model", metavar="NAME", help="Whose counterexample; without PATH, TLC searches.")
+@click.option("--bug", metavar="ID", help="As --model, with the bug's first model.")
 @click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
 @click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
+@tools
 @shown
-def shrink(folder: Path, number: int, screen: Screen, **options: Any) -> int:
+def shrink(
+    path: Path | None, number: int | None, model: str | None, bug: str | None, **options: Any
+) -> int:
     """Make a failing run small, and keep it as a schedule.
+
+    PATH is the folder of a campaign; a file with what TLC printed of a model; or a schedule of
+    moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference
+    (docs/way-back.md).
 
     \b
     Example: kraftcheck shrink runs/Z01 --run 7
+    Example: kraftcheck shrink --bug Z34
     """
-    from kraftcheck import shrinking as work
+    jar, java = options.pop("jar"), options.pop("java")
+    if path is not None and path.is_dir():
+        if number is None:
+            raise click.UsageError("of a campaign, which run? --run NUMBER")
+        from kraftcheck import shrinking
 
-    return work.shrink(folder, number, screen=screen, **options)
+        return shrinking.shrink(path, number, **options)
+    from kraftcheck import returning, steering
+
+    if path is not None and steering.is_schedule(path):
+        return returning.moves(path, **options)
+    screen = options.pop("screen")
+    asked = returning.Asked(path, model, bug, **options, jar=jar, java=java)
+    return returning.counterexample(asked, screen)
 
 
 @cli.command()
@@ -515,6 +536,9 @@ def verify(**options: Any) -> int:
 )
 @click.option(
     "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
+)
+@click.option(
+    "--pictures", metavar="FILE", type=FOLDER, help="Only draw life cycles from graphs, as a page."
 )
 @click.option("--out", type=FOLDER, help="A folder for cover.json.")
 @SPECS_OPTION

@@ -32,6 +32,7 @@ from traces.cover.models import (
     read_covers,
     select,
 )
+from traces.cover.pictures import PICTURES, page
 from traces.cover.refusals import KINDS, Refusals, refuse
 
 __all__ = ["SPECS", "cover", "cover_graph"]
@@ -98,9 +99,12 @@ def cover(
     jar: str | None = None,
     java: str | None = None,
     out: Path | None = None,
+    pictures: Path | None = None,
     screen: Screen,
 ) -> int:
     """Cover the graphs, print a line for each, write cover.json; returns the exit code."""
+    if pictures is not None:
+        return _draw(specs, pictures, Tools(find_jar(jar), find_java(java)), screen)
     if fill and folder is None:
         raise exits.BadInput("--fill needs --campaign: what is missing is what its runs did not do")
     default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
@@ -143,6 +147,20 @@ def cover(
     screen.line(_summary(done, monotonic() - begin))
     screen.document(document)
     return code
+
+
+def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
+    """Writes the page of life cycles from the graphs that it names."""
+    if not file.parent.is_dir():
+        raise exits.BadInput(f"there is no folder {file.parent} for the page {file.name}")
+    names = sorted({name for picture in PICTURES for name in picture.graphs})
+    dumps = {}
+    for model in select(read_covers(specs), names, []):
+        found = dump_graph(model, specs, note=screen.note, jar=tools.jar, java=tools.java)
+        dumps[model.name] = found.dump
+    file.write_text(page(dumps), encoding="utf-8")
+    screen.line(f"{len(PICTURES)} pictures of {len(dumps)} graphs in {file}")
+    return exits.HOLDS
 
 
 def _with_bug(

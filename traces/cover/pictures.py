@@ -1,0 +1,164 @@
+"""State graphs as pictures: what a whole graph says of one thing, small enough to read.
+
+A picture looks at one variable of TLC's dump in one way: `Picture.view` has a word for each row.
+Its arrows are the changes of that word along the graph's edges, with the actions that make them.
+Nothing is drawn by hand, and nothing of the reference is asked.
+
+Laws of this file: same graphs, same text. A picture with too much on it to be read is a ToolError:
+its view is to be made coarser.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from tla_utils import ToolError
+from tla_utils.dump import Dump
+from traces.cover.matching import LABEL
+
+MOST_STATES: Final = 16
+MOST_ARROWS: Final = 48
+
+
+class Picture(NamedTuple):
+    """name: of the heading. sentence: what is seen. graphs: whose edges, by name. variable: of the
+    dump. view: the word for a row, as the spec's record."""
+
+    name: str
+    sentence: str
+    graphs: tuple[str, ...]
+    variable: str
+    view: Callable[[Any], str]
+
+
+@dataclass
+class Arrows:
+    """first: words in initial states. actions: (word before, word after) -> who makes it so.
+    words: all there are."""
+
+    first: set[str] = field(default_factory=set)
+    actions: defaultdict[tuple[str, str], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    words: set[str] = field(default_factory=set)
+
+
+def voter_role(row: Any) -> str:
+    return str(row.role)
+
+
+def broker_life(row: Any) -> str:
+    """Its status; while it runs also its role."""
+    return str(row.status if row.status != "Running" else row.role)
+
+
+def partition_life(row: Any) -> str:
+    """The controller's row: whether there is a leader, how large ISR and ELR are."""
+    partition = row.partition
+    led = "led" if partition.leader >= 0 else "no leader"
+    return f"{led}, ISR {len(partition.isr)}, ELR {len(partition.elr)}"
+
+
+def proposal_life(row: Any) -> str:
+    """A broker's row: whether it leads, the ISR that it knows to be committed, its proposal."""
+    if row.status == "Down" or row.role != "Leader":
+        return "no leader"
+    proposed = str(row.pending.kind).lower()
+    told = "nothing proposed" if proposed == "none" else f"proposes to {proposed}"
+    sent = ", asked" if row.alterRequest["type"] != "None" else ""
+    refused = ", refused" if row.pending.refused else ""
+    return f"ISR {len(row.isr)}, {told}{sent}{refused}"
+
+
+PICTURES: Final = (
+    Picture(
+        "Roles of a voter",
+        "Every change of a voter's role.",
+        ("quorum-few-votes", "quorum-handover", "quorum-retries", "quorum-three-restart"),
+        "rows",
+        voter_role,
+    ),
+    Picture(
+        "Life of a broker",
+        "Every change of a broker's status, and of its role while it runs.",
+        ("partition-isr", "partition-crash", "partition-elections", "partition-stop-alone"),
+        "rows",
+        broker_life,
+    ),
+    Picture(
+        "The partition at the controller",
+        "Two replicas, min ISR 2, ELR: how leader, ISR and ELR change together.",
+        ("partition-isr", "partition-crash", "partition-elections"),
+        "controller",
+        partition_life,
+    ),
+    Picture(
+        "A change of the ISR at its leader",
+        "What a leader proposes, and what comes of it: the committed ISR changes by metadata or by "
+        "the answer, whichever is first.",
+        ("partition-isr",),
+        "rows",
+        proposal_life,
+    ),
+)
+
+
+def look(dump: Dump, picture: Picture, arrows: Arrows) -> None:
+    """Adds what one graph shows of a picture."""
+    at = dump.variables.index(picture.variable)
+    words: dict[int, str] = {}
+    shown: list[tuple[str, ...]] = []
+    for state in dump.states:
+        for piece in state[at].pieces:
+            if piece not in words:
+                words[piece] = picture.view(dump.pieces[piece])
+        shown.append(tuple([words[piece] for piece in state[at].pieces]))
+    arrows.words.update(words.values())
+    arrows.first.update(word for number in dump.initial for word in shown[number])
+    for source, target, label in zip(dump.source, dump.target, dump.label, strict=True):
+        if shown[source] != shown[target]:
+            action = dump.labels[label].removeprefix(LABEL).removeprefix("Handle")
+            for before, after in zip(shown[source], shown[target], strict=True):
+                if before != after:
+                    arrows.actions[before, after].add(action)
+
+
+def draw(picture: Picture, dumps: Iterable[Dump]) -> str:
+    """The picture as a Mermaid state diagram. Raises ToolError when it is too large to be read."""
+    arrows = Arrows()
+    for dump in dumps:
+        look(dump, picture, arrows)
+    if len(arrows.words) > MOST_STATES or len(arrows.actions) > MOST_ARROWS:
+        raise ToolError(
+            f"the picture {picture.name!r} has {len(arrows.words)} states and "
+            f"{len(arrows.actions)} arrows, too many to be read"
+        )
+    number = {word: f"s{at}" for at, word in enumerate(sorted(arrows.words))}
+    lines = ["stateDiagram-v2"]
+    lines += [f'    state "{word}" as {name}' for word, name in number.items()]
+    lines += [f"    [*] --> {number[word]}" for word in sorted(arrows.first)]
+    for (before, after), actions in sorted(arrows.actions.items()):
+        lines.append(f"    {number[before]} --> {number[after]} : {', '.join(sorted(actions))}")
+    return "\n".join(lines) + "\n"
+
+
+def page(dumps: Mapping[str, Dump], pictures: Sequence[Picture] = PICTURES) -> str:
+    """All pictures on one page; dumps: the graphs by name."""
+    parts = [
+        "# Life cycles, drawn from state graphs\n\n"
+        "Written by `kraftcheck cover --pictures docs/life-cycles.md` from the graphs that TLC\n"
+        "dumps (specs/cover): each arrow is a change that some edge of these graphs makes, with\n"
+        "the actions that make it. What is beyond the bounds of the graphs is not drawn.\n"
+    ]
+    for picture in pictures:
+        edges = sum(len(dumps[name].source) for name in picture.graphs)
+        drawn = draw(picture, [dumps[name] for name in picture.graphs])
+        names = ", ".join(picture.graphs)
+        parts.append(
+            f"## {picture.name}\n\n{picture.sentence}\n{edges:,} edges: {names}.\n\n"
+            f"```mermaid\n{drawn}```\n"
+        )
+    return "\n".join(parts)
