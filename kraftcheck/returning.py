@@ -155,16 +155,15 @@ def _tell(
 ) -> dict[str, Any]:
     """The story, and how far it went."""
     before = 0
-    left = list(story.unmade)
-    screen.line(f"{model.name}: {model.claim.strip()}")
-    kept = list(story.script.moves)
-    for number, move in enumerate(followed.moves[: len(kept) + len(left)], 1):
-        if move.state != before:
-            said = "before the story" if move.state == 1 else f"to state {move.state} of TLC"
+    screen.line(f"{model.name}: {' '.join(model.claim.split())}")
+    for number, line in enumerate(story.lines, 1):
+        if line.state != before:
+            said = "before the story" if line.state == 1 else f"to state {line.state} of TLC"
             screen.line(f"  {said}")
-            before = move.state
-        words = kept.pop(0) if kept else "(after the violation)"
-        screen.line(f"  {number:4} {words}")
+            before = line.state
+        mark = "" if line.made else "  !! left out: not possible"
+        screen.line(f"  {number:4} {line.words}{mark}")
+    left = story.unmade
     facts = [
         ("model", f"{model.name} violates {result.property}"),
         ("states", f"{followed.reached} of {followed.states} reached"),

@@ -21,14 +21,26 @@ from reference.sim.steered.replaying import AnySchedule, begin
 from reference.sim.steered.scripts import Script
 
 
+class Line(NamedTuple):
+    """A move in words, to which of TLC's states it leads, and whether the run had it."""
+
+    words: str
+    state: int
+    made: bool
+
+
 class Converted(NamedTuple):
-    """script: the moves that were made, up to the first failure. unmade: those that the run did not
-    have. failure: what was violated, or None.
+    """script: the moves that were made, up to the first failure. lines: those and the ones that the
+    run did not have. failure: what was violated, or None.
     """
 
     script: Script
-    unmade: list[str]
+    lines: list[Line]
     failure: Failure | None
+
+    @property
+    def unmade(self) -> list[str]:
+        return [line.words for line in self.lines if not line.made]
 
 
 class Refusal(NamedTuple):
@@ -59,23 +71,19 @@ def converted(
     """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
     script = Script(machine=machine, moves=(), bug=bug, options=options)
     schedule = begin(script)
-    kept: list[str] = []
-    unmade: list[str] = []
+    lines: list[Line] = []
     failure: Failure | None = None
     for made in moves:
         words = words_of(schedule, made)
         try:
-            if _make(schedule, words):
-                kept.append(words)
-            else:
-                unmade.append(words)
+            lines.append(Line(words, made.state, _make(schedule, words)))
         except Failure as found:
-            kept.append(words)
+            lines.append(Line(words, made.state, True))
             failure = found
             break
+    kept = tuple([line.words for line in lines if line.made])
     violates = failure.name if failure else ""
-    whole = msgspec.structs.replace(script, moves=tuple(kept), violates=violates)
-    return Converted(whole, unmade, failure)
+    return Converted(msgspec.structs.replace(script, moves=kept, violates=violates), lines, failure)
 
 
 def _make(schedule: AnySchedule, words: str) -> bool:
