@@ -57,7 +57,9 @@ from reference.proofs.partition_symbols import count, least
 
 NOBODY: Final = -1
 NONE, LEADER, FOLLOWER = (PARTITION_ROLES.index(r) for r in ("None", "Leader", "Follower"))
-STARTING, DOWN = (STATUSES.index(status) for status in ("Starting", "Down"))
+STARTING, STOPPING, DOWN = (
+    STATUSES.index(status) for status in ("Starting", "ShuttingDown", "Down")
+)
 # Answers that name the proposal as it is not accepted, with nothing changed since.
 REVERTING: Final = (
     ANSWERS.index("INELIGIBLE_REPLICA"),
@@ -216,6 +218,8 @@ def controller_parts(s: System) -> Parts:
         "IsrAndElr": z3.And(
             *(z3.Not(z3.And(c[f"isr.{b}"], c[f"elr.{b}"])) for b in brokers),
             *(z3.Implies(count(isr) >= MIN_ISR, z3.Not(c[f"elr.{b}"])) for b in brokers),
+            # Only a leader that shrinks the ISR takes several out at once, and it stays in it.
+            z3.Implies(MIN_ISR == 1, count([c[f"elr.{b}"] for b in brokers]) <= 1),
         ),
         "LeaderUnfenced": z3.And(
             [z3.Implies(c["leader"] == b, z3.Not(c[f"fenced.{b}"])) for b in brokers]
@@ -301,6 +305,10 @@ def _lives(s: System, v: int) -> z3.BoolRef:
         z3.Implies(
             unregistered, z3.And((row["previous"] == epoch) == row["intact"], known < started)
         ),
+        # Whoever stops cleanly was fenced before, and nobody who is down asks for more.
+        z3.Implies(z3.And(mine == -1, row["intact"]), c[f"fenced.{v}"]),
+        *(row[f"remote.epoch.{b}"] <= c[f"epoch.{b}"] for b in s.brokers),
+        *(row[f"member.epoch.{b}"] <= c[f"epoch.{b}"] for b in s.brokers),
     )
 
 
@@ -664,6 +672,7 @@ def fetch_part(s: System, m: Fetch) -> z3.BoolRef:
     )
     return z3.And(
         *(m.offset >= 0, m.epoch >= 0, m.broker_epoch >= 0),
+        m.broker_epoch <= s.controller[f"epoch.{m.source}"],
         *(m.epoch <= s.controller["leader_epoch"], asked),
         z3.Implies(z3.And(watched, mine), m.offset <= row["sent"]),
         z3.Implies(
@@ -705,6 +714,7 @@ def alter_part(s: System, m: Alter, source: int) -> z3.BoolRef:
         )
         vouched = z3.Or(m.leader_epoch < WATCHED, z3.And(epoch >= 0, watched, later))
         members.append(z3.Implies(m.member[b], z3.Or(c[f"isr.{b}"], vouched)))
+        members.append(z3.Implies(m.member[b], epoch <= c[f"epoch.{b}"]))
     return z3.And(
         *(m.partition_epoch >= 0, m.partition_epoch <= c["partition_epoch"]),
         z3.Select(s.epoch_at, m.partition_epoch) == m.leader_epoch,

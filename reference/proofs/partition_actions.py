@@ -53,6 +53,7 @@ from reference.core.partition_types import BrokerRow
 from reference.proofs.electable import (
     DOWN,
     STARTING,
+    STOPPING,
     Fetch,
     Fetched,
     System,
@@ -491,24 +492,32 @@ def _decides(model: Model, row: Any, input: ControllerInput) -> Callable[[Handle
     return make
 
 
-def _controls(name: str, inputs: Callable[[int], ControllerInput], model: Model) -> Actions:
+def _times_out(model: Model) -> Actions:
     row = controller_row(model.before.controller, model.brokers)
     for b in model.brokers:
-        for case, action in _of_controller(model, name, b, _decides(model, row, inputs(b))):
-            for m in case.sent:
-                if isinstance(m, HeartbeatResponse):
-                    fenced = action.after.controller[f"fenced.{b}"]
-                    stops = truth_of(m.should_shut_down)
-                    action.said["who may stop is fenced"] = z3.Implies(stops, fenced)
+        make = _decides(model, row, SessionTimeout(b))
+        for _, action in _of_controller(model, "HandleSessionTimeout", b, make):
             yield action
 
 
-def _heartbeat(b: int) -> ControllerInput:
-    numbers: Any = {
-        name: Number(z3.Int(f"m.{name}")) for name in ("broker_epoch", "metadata_offset")
-    }
-    wants: Any = {name: Truth(z3.Bool(f"m.{name}")) for name in ("want_fence", "want_shut_down")}
-    return HeartbeatRequest(b, CONTROLLER, **numbers, **wants)
+def _beats(model: Model) -> Actions:
+    """A heartbeat, as its sender is now."""
+    row = controller_row(model.before.controller, model.brokers)
+    for b in model.brokers:
+        view = model.before.rows[b]
+        epoch: Any = Number(view["broker_epoch"])
+        offset: Any = Number(z3.Int("m.metadata_offset"))
+        starts: Any = Truth(view["status"] == STARTING)
+        stops: Any = Truth(view["status"] == STOPPING)
+        input = HeartbeatRequest(b, CONTROLLER, epoch, offset, starts, stops)
+        known = [view["status"] != DOWN, view["broker_epoch"] >= 0]
+        make = _decides(model, row, input)
+        for case, action in _of_controller(model, "HandleHeartbeatRequest", b, make, known):
+            (answer,) = (m for m in case.sent if isinstance(m, HeartbeatResponse))
+            fenced = action.after.controller[f"fenced.{b}"]
+            may = truth_of(answer.should_shut_down)
+            action.said["who may stop is fenced"] = z3.Implies(may, fenced)
+            yield action
 
 
 def _elects(model: Model) -> Actions:
@@ -631,8 +640,8 @@ ACTIONS: Final[Mapping[str, Callable[[Model], Actions]]] = {
     "HandleBrokerCrash": _crashes,
     "HandleBrokerRestart": _restarts,
     "HandleRegisterBrokerRequest": _registers,
-    "HandleHeartbeatRequest": partial(_controls, "HandleHeartbeatRequest", _heartbeat),
-    "HandleSessionTimeout": partial(_controls, "HandleSessionTimeout", SessionTimeout),
+    "HandleHeartbeatRequest": _beats,
+    "HandleSessionTimeout": _times_out,
     "HandleAlterPartitionRequest": _alters,
     "HandleElectLeaders": _elects,
     "HandleControllerFailover": _fails_over,

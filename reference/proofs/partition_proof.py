@@ -174,6 +174,10 @@ class Assuming:
         epochs += [each["leader_epoch"] for each in s.rows.values()]
         mine = [c["partition_epoch"], row["partition_epoch"], row["image.partition_epoch"]]
         changes = [*action.changes.values(), *mine, _CHANGE, *_CHANGES]
+        if s.controller is not action.after.controller:
+            # What the controller writes may be what others have not read yet.
+            fields = ("partition_epoch", "image.partition_epoch", "floor")
+            changes += [each[field] for each in s.rows.values() for field in fields]
         for alter in self.others.alters.values():
             changes.append(alter.partition_epoch)
             epochs.append(alter.leader_epoch)
