@@ -5,8 +5,8 @@
 (* reads at its own pace.  Bounds live here and nowhere else (L4); each     *)
 (* model asks one question: `Moves` names the actions that may happen.      *)
 (* "Unfence" is the heartbeats of brokers that are fenced: those of others  *)
-(* only renew a session.  "Once" is no action: what brokers ask of the      *)
-(* controller then arrives once, as on one connection, and so do answers.   *)
+(* only renew a session.  "Once" is no action: a fetch, a registration, a   *)
+(* heartbeat and their answers then arrive once at most, as on a connection.*)
 (*                                                                          *)
 (* One channel is better than the network: AlterPartition arrives once, or  *)
 (* never when its sender has given it up (AlterOnce).  Without that the     *)
@@ -87,8 +87,8 @@ AlterAnswered(n) ==
       /\ network' = IF AlterOnce THEN network \ {m} ELSE network
       /\ UNCHANGED <<controller, metadata>>
 
-(* Registrations and heartbeats.                                            *)
-ControllerAsked(Step(_, _, _), type) ==
+(* What is delivered, and is gone then if it arrives once.                  *)
+AskedOfController(Step(_, _, _), type) ==
   IF "Once" \notin Moves THEN LiftControllerMessages(Step, type)
   ELSE \E m \in Deliverable(network, Controller, type) :
          \E outcome \in Step(Controller, controller, m) :
@@ -97,19 +97,16 @@ ControllerAsked(Step(_, _, _), type) ==
            /\ network' = (network \ {m}) \cup (outcome.sent \ RecordsIn(outcome.sent))
            /\ UNCHANGED rows
 
-BrokerAnswered(Step(_, _, _), n, type) ==
+Received(Step(_, _, _), n, type) ==
   IF "Once" \notin Moves THEN LiftMessages(Step, n, type)
   ELSE \E m \in Deliverable(network, n, type) :
          \E outcome \in Step(n, rows[n], m) :
            /\ IsUp(rows[n]) /\ outcome.ignored = ""
            /\ rows' = [rows EXCEPT ![n] = outcome.row]
-           /\ network' = network \ {m}
+           /\ network' = (network \ {m}) \cup outcome.sent
            /\ UNCHANGED <<controller, metadata>>
 
-HeartbeatAnswered(n) ==
-  BrokerAnswered(Step_HandleHeartbeatResponse, n, "HeartbeatResponse")
-RegistrationAnswered(n) ==
-  BrokerAnswered(Step_HandleRegisterBrokerResponse, n, "RegisterBrokerResponse")
+Heartbeats(n) == Received(Step_HandleHeartbeatResponse, n, "HeartbeatResponse")
 
 Produce(n, value) ==
   [type |-> "ProduceRequest", source |-> Clients, destination |-> n,
@@ -118,24 +115,27 @@ Produce(n, value) ==
 
 Free(n) ==
   \/ HandleMetadataUpdate(n)
-  \/ "Fetch" \in Moves /\ (\/ HandleSendReplicaFetch(n) \/ HandleReplicaFetchRequest(n)
-                           \/ HandleReplicaFetchResponse(n))
+  \/ "Fetch" \in Moves /\ (\/ HandleSendReplicaFetch(n)
+                           \/ Received(Step_HandleReplicaFetchRequest, n, "ReplicaFetchRequest")
+                           \/ Received(Step_HandleReplicaFetchResponse, n,
+                                       "ReplicaFetchResponse"))
   \/ "Isr" \in Moves /\ (\/ \E r \in Brokers \ {n} : HandleReplicaLagTimeout(n, r)
                          \/ HandleIsrShrinkTimeout(n) \/ HandleSendAlterPartition(n)
                          \/ AlterAnswered(n))
-  \/ "Heartbeat" \in Moves /\ (HandleSendHeartbeat(n) \/ HeartbeatAnswered(n))
+  \/ "Heartbeat" \in Moves /\ (HandleSendHeartbeat(n) \/ Heartbeats(n))
   \/ "Unfence" \in Moves /\ (\/ controller.registrations[n].fenced /\ HandleSendHeartbeat(n)
-                             \/ HeartbeatAnswered(n))
+                             \/ Heartbeats(n))
   \/ "Register" \in Moves /\ (\/ HandleBrokerRestart(n) \/ HandleSendRegistration(n)
-                              \/ RegistrationAnswered(n))
+                              \/ Received(Step_HandleRegisterBrokerResponse, n,
+                                          "RegisterBrokerResponse"))
   \/ "Disk" \in Moves /\ (HandleBrokerFlush(n) \/ HandleCheckpointHighWatermark(n))
 
 FreeController ==
   \/ "Isr" \in Moves /\ AlterArrives
   \/ {"Heartbeat", "Unfence"} \cap Moves # {}
-     /\ ControllerAsked(Step_HandleHeartbeatRequest, "HeartbeatRequest")
+     /\ AskedOfController(Step_HandleHeartbeatRequest, "HeartbeatRequest")
   \/ "Register" \in Moves
-     /\ ControllerAsked(Step_HandleRegisterBrokerRequest, "RegisterBrokerRequest")
+     /\ AskedOfController(Step_HandleRegisterBrokerRequest, "RegisterBrokerRequest")
   \/ "Register" \in Moves /\ \E b \in Brokers : ~IsUp(rows[b]) /\ HandleSessionTimeout(b)
   \/ "Elect" \in Moves /\ HandleElectLeaders("PREFERRED")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.specs.cfgs import LIBRARIES
+from tests.specs.cfgs import LIBRARIES, SPECS
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 from tla_utils.values import Value
 
@@ -99,12 +99,19 @@ _REDUCED: Mapping[str, str] = {
 }
 
 
+# What the reduced models check, read from one of them.
+_MODEL = (SPECS / "models" / "partition-crash.cfg").read_text("utf-8")
+_PROPERTIES = _MODEL[_MODEL.index("INVARIANTS\n") + len("INVARIANTS\n") :]
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What both sides of a comparison share, and what only one of them knows.
 
     replicas: "Two" or "Three". any_order: any valid leader may be elected, else Kafka's order.
     common, messages, reduced: constants that differ from the defaults above.
+    bug: the module of an overlay in specs/bugs; rules: what it replaces in PartitionRules.
+    judged: search with every property of the reduced models, on past each violation.
     """
 
     replicas: str = "Two"
@@ -112,14 +119,19 @@ class Bounds:
     common: Mapping[str, str] = field(default_factory=dict)
     messages: Mapping[str, str] = field(default_factory=dict)
     reduced: Mapping[str, str] = field(default_factory=dict)
+    bug: str | None = None
+    rules: tuple[str, ...] = ()
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The projections of a complete search, and TLC's count of states."""
+    """The projections of a complete search, TLC's count of states, and which properties failed
+    (known only where Bounds.judged)."""
 
     projections: frozenset[Value]
     distinct: int
+    violated: frozenset[str] = frozenset()
 
 
 def reached_by_messages(bounds: Bounds) -> Reached:
@@ -144,21 +156,36 @@ def _reached(
     cfg = "SPECIFICATION MCSpec\nCONSTANTS\n"
     cfg += "".join(f"  {name} = {value}\n" for name, value in constants.items())
     cfg += f"  Replicas <- {bounds.replicas}\n" + (_ANY_ORDER if bounds.any_order else "")
-    cfg += more + ("VIEW AliveView\n" if more else "") + "INVARIANTS\n  Shown\n"
-    root = f"---- MODULE Projected ----\nEXTENDS {module}\n{_SEEN % outside}====\n"
+    cfg += _overrides(bounds) + more + ("VIEW AliveView\n" if more else "")
+    cfg += "INVARIANTS\n  Shown\n" + (_PROPERTIES if bounds.judged else "")
+    extended = ", ".join(filter(None, [module, bounds.bug]))
+    root = f"---- MODULE Projected ----\nEXTENDS {extended}\n{_SEEN % outside}====\n"
     result = run_tlc(
         TlcJob(
             module=ModuleText("Projected", root),
             cfg=cfg,
             libraries=LIBRARIES,
             deadlock=False,
+            go_on=bounds.judged,
             heap_mb=3072,
             timeout_s=3600,
         )
     )
-    return Reached(_complete(result), result.distinct or 0)
+    return Reached(_complete(result, bounds.judged), result.distinct or 0, _violated(result))
 
 
-def _complete(result: TlcResult) -> frozenset[Value]:
-    assert result.verdict == "holds", f"{result.verdict}: {result.reason or result.property}"
+def _overrides(bounds: Bounds) -> str:
+    """The cfg lines that put the bug in place; its operators begin with its number."""
+    return "".join(
+        f"  {rule} <- [PartitionRules] {(bounds.bug or '')[:3]}_{rule}\n" for rule in bounds.rules
+    )
+
+
+def _complete(result: TlcResult, judged: bool) -> frozenset[Value]:
+    found = f"{result.verdict}: {result.reason or result.property}"
+    assert result.complete and (judged or result.verdict == "holds"), found
     return frozenset(result.printed_values())
+
+
+def _violated(result: TlcResult) -> frozenset[str]:
+    return frozenset(violation.property or "" for violation in result.violations)

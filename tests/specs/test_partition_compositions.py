@@ -7,6 +7,7 @@ projections compared (`projections.py`): no state of the asynchronous compositio
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,7 @@ ALONE = Bounds(
     common={"MinInsyncReplicas": "1", "MaxCrashes": "1", "MaxLeaderEpoch": "3"},
     messages={"Moves": '{"Register", "Unfence", "Once", "Disk"}', "MaxPartitionEpoch": "5"},
     reduced={"KeepOld": '{"Apart"}', "Planned": "FALSE"},
+    judged=True,
 )
 TOGETHER = Bounds(
     common={"MaxCrashes": "1", "MaxRecords": "0"},
@@ -80,12 +82,21 @@ def test_a_variant_reaches_the_same_states(name: str) -> None:
     assert reached_reduced(Bounds(), **VARIANTS[name]).projections == _reduced().projections
 
 
-def test_a_crash_of_a_sole_replica_leaves_the_same_with_and_without_its_reductions() -> None:
-    """With a disk that is flushed and a high watermark that is noted now and then; and the canary:
-    where a crash loses nothing, states of the messages are missing."""
-    messages = reached_by_messages(ALONE).projections
-    assert messages == reached_reduced(ALONE).projections
-    assert messages - reached_reduced(ALONE, Lossy="FALSE").projections
+def test_a_crash_of_a_sole_replica_is_the_same_with_and_without_its_reductions() -> None:
+    """Same states, with a disk that is flushed and a high watermark that is noted now and then, and
+    same verdicts: one lossy crash is one too many for a sole replica. The canary: where a crash
+    loses nothing, states of the messages are missing."""
+    messages, reduced = reached_by_messages(ALONE), reached_reduced(ALONE)
+    assert messages.projections == reduced.projections
+    assert messages.violated == reduced.violated >= {"NoCommittedRecordLost"}
+    assert messages.projections - reached_reduced(ALONE, Lossy="FALSE").projections
+
+
+def test_a_bug_after_a_crash_breaks_the_same_with_and_without_the_reductions() -> None:
+    rules = ("LastKnownLeaderElectable",)
+    bounds = replace(ALONE, bug="Z43DeadLastLeaderElected", rules=rules)
+    found = reached_by_messages(bounds).violated
+    assert found == reached_reduced(bounds).violated >= {"FencedNeverElected"}
 
 
 def test_no_state_of_a_crash_between_two_replicas_is_lost() -> None:
