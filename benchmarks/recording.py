@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -99,9 +100,9 @@ def compared(cluster: Cluster, folder: Path) -> None:
     plain: list[Turn] = []
     ours: list[Turn] = []
     for turn in range(TURNS):
-        plain.append(timed(lambda done: send_plainly(cluster.bootstrap, done)))
+        plain.append(timed(partial(send_plainly, cluster.bootstrap)))
         path = folder / f"{turn}.jsonl"
-        ours.append(timed(lambda done, path=path: send_recorded(cluster.bootstrap, path, done)))  # type: ignore[misc]
+        ours.append(timed(partial(send_recorded, cluster.bootstrap, path)))
     for name, turns in (("plain", plain), ("recorded", ours)):
         rate = statistics.median(turn.records / turn.seconds for turn in turns)
         cost = statistics.median(1e6 * turn.cpu / turn.records for turn in turns)
