@@ -14,7 +14,7 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: lock
+.PHONY: lock detection
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -37,6 +37,9 @@ spec-medium: setup ## check the medium TLA+ models (minutes)
 
 chaos: setup ## the long form of the stateful tests: thousands of examples
 	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
+
+detection: setup ## how soon the chaos machines find each bug: docs/detection.md (hours, resumable)
+	@$(BIN)/python -m tests.stateful.measure_detection $(ARGS)
 
 bugs: setup ## have each known bug found again by each oracle, from what is stored (minutes)
 	@$(BIN)/kraftcheck bugs run --stored $(ARGS)
