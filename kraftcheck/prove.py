@@ -1,31 +1,53 @@
 """`prove`: safety beyond bounds, obligation by obligation, and reachable counterexamples of
-bugs."""
+bugs. docs/proofs.md says exactly what is proved, and under which abstraction."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import z3
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import bug
+from reference.bugs.catalog import UnknownBug, bug
+from reference.bugs.partition_catalog import partition_bug
+from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
+from reference.proofs import election, partition_proof
 from reference.proofs.bounded import find
-from reference.proofs.election import PROPERTIES, Obligation, discharge, obligations
+from reference.proofs.obligations import Obligation
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">seconds", "what fails")
 CODES = {"proved": exits.HOLDS, "failed": exits.VIOLATED, "unknown": exits.UNKNOWN}
+PROPERTIES: Final = {
+    **dict.fromkeys(election.PROPERTIES, "quorum"),
+    **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
+}
+"""Property -> whose it is."""
+
+
+class Task(NamedTuple):
+    """One obligation: of whom, its name, of how many nodes, with which rules."""
+
+    part: str
+    name: str
+    nodes: int
+    rules: Any
+    timeout_ms: int
+
+    @property
+    def told(self) -> str:
+        return f"{self.part}: {self.name}"
 
 
 def prove(
@@ -41,42 +63,41 @@ def prove(
     screen: Screen,
 ) -> int:
     """Discharge every obligation, print a line for each, write proof.json; gives the exit code."""
-    chosen = [name for name in PROPERTIES if not properties or name in properties]
-    rules = QuorumRules
-    if bug_id:
-        replaced = bug(bug_id).replacement
-        if replaced is None:
-            raise exits.BadInput(f"{bug_id} cannot be replayed: {bug(bug_id).scope}")
-        rules = replaced
+    part, rules = _rules_of(bug_id)
+    chosen = _chosen(properties, part, bug_id)
     if out is not None:
         artifacts.claim(out)
     if search is not None:
-        return _search(chosen, bug_id, rules, search, search_limit, out, screen)
-    constants = Constants(tuple(range(nodes)), 1)
-    names = obligations(chosen)
-    columns = Columns(HEADS, [[name, "unknown", "", "", ""] for name in names])
+        of_quorum = [name for name in chosen if PROPERTIES[name] == "quorum"]
+        if not of_quorum:
+            raise exits.BadInput("a search is for properties of the quorum")
+        return _search(of_quorum, bug_id, rules or QuorumRules, search, search_limit, out, screen)
+    tasks = _tasks(chosen, nodes, rules, int(timeout * 1000))
+    columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
     begin = monotonic()
     found = []
-    with screen.progress("obligations", len(names)) as meter:
-        for done in _discharged(constants, names, rules, int(timeout * 1000), jobs):
+    with screen.progress("obligations", len(tasks)) as meter:
+        for task, done in zip(tasks, _discharged(tasks, jobs), strict=True):
             found.append(done)
-            meter.update(len(found), done.name)
-            _show(done, columns, screen)
+            meter.update(len(found), task.told)
+            _show(task, done, columns, screen)
     code = exits.worst(CODES[done.status] for done in found)
     document = {
         "verdict": exits.VERDICTS[code],
         "properties": chosen,
-        "voters": nodes,
+        "nodes": nodes,
         "bug": bug_id,
         "seconds": round(monotonic() - begin, 3),
         "z3": z3.get_version_string(),
-        "obligations": [asdict(done) for done in found],
+        "obligations": [
+            {"part": task.part, **asdict(done)} for task, done in zip(tasks, found, strict=True)
+        ],
     }
     if out is not None:
         artifacts.write_json(out / PROOF, document)
     proved = sum(done.status == "proved" for done in found)
-    said = f"{proved} of {len(found)} obligations proved for {nodes} voters"
+    said = f"{proved} of {len(found)} obligations proved for {nodes} nodes"
     screen.line(f"{said}, {monotonic() - begin:.1f} s")
     if code != exits.HOLDS:
         screen.line("an obligation that fails is no counterexample: its state may be unreachable")
@@ -84,30 +105,73 @@ def prove(
     return code
 
 
-def _discharged(
-    constants: Constants,
-    names: Sequence[str],
-    rules: type[QuorumRules],
-    timeout_ms: int,
-    jobs: int | None,
-) -> Iterator[Obligation]:
+def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
+    """Whose rules a bug replaces, and by which."""
+    if bug_id is None:
+        return None, None
+    replaced: Any = None
+    part = "quorum"
+    try:
+        own: Any = bug(bug_id)
+    except UnknownBug:
+        with suppress(UnknownBug):
+            part, own = "partition", partition_bug(bug_id)
+        if part == "quorum":
+            raise
+    replaced = own.replacement
+    if replaced is None or own.scope:
+        raise exits.BadInput(f"{own.id} cannot be replayed: it {own.scope}")
+    if not issubclass(replaced, QuorumRules | PartitionRules):
+        raise exits.BadInput(f"{own.id} replaces handlers, and the proof is about rules")
+    return part, replaced
+
+
+def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> list[str]:
+    """The properties to be proved, in the order in which they are listed."""
+    for name in properties:
+        if part not in (None, PROPERTIES[name]):
+            raise exits.BadInput(f"{name} is a property of the {PROPERTIES[name]}, {bug_id} is not")
+    known = [name for name, of in PROPERTIES.items() if part in (None, of)]
+    return [name for name in known if not properties or name in properties]
+
+
+def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
+    tasks = []
+    of_quorum = [name for name in chosen if PROPERTIES[name] == "quorum"]
+    if of_quorum:
+        names = election.obligations(of_quorum)
+        given: Any = rules or QuorumRules
+        tasks += [Task("quorum", name, nodes, given, timeout_ms) for name in names]
+    of_partition = [name for name in chosen if PROPERTIES[name] == "partition"]
+    if of_partition:
+        names = partition_proof.partition_obligations(of_partition)
+        given = rules or PartitionRules
+        tasks += [Task("partition", name, nodes, given, timeout_ms) for name in names]
+    return tasks
+
+
+def _discharged(tasks: Sequence[Task], jobs: int | None) -> Iterator[Obligation]:
     """Each obligation in its order, several at a time; Z3 is not shared between processes."""
-    work = partial(_one, constants, rules, timeout_ms)
-    count = min(jobs or os.cpu_count() or 1, len(names))
+    count = min(jobs or os.cpu_count() or 1, len(tasks))
     if count == 1:
-        yield from map(work, names)
+        yield from map(_one, tasks)
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, names)
+        yield from pool.map(_one, tasks)
 
 
-def _one(constants: Constants, rules: type[QuorumRules], timeout_ms: int, name: str) -> Obligation:
-    return discharge(constants, name, rules, timeout_ms)
+def _one(task: Task) -> Obligation:
+    if task.part == "partition":
+        return partition_proof.discharge_partition(
+            task.nodes, task.name, task.rules, task.timeout_ms
+        )
+    constants = Constants(tuple(range(task.nodes)), 1)
+    return election.discharge(constants, task.name, task.rules, task.timeout_ms)
 
 
-def _show(done: Obligation, columns: Columns, screen: Screen) -> None:
+def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> None:
     said: Any = done.broken or done.reason
-    screen.line(columns.row([done.name, done.status, done.paths or "", done.seconds, said]))
+    screen.line(columns.row([task.told, done.status, done.paths or "", done.seconds, said]))
     for line in done.state:
         screen.line(f"    {line}")
 

@@ -307,6 +307,7 @@ def _lives(s: System, v: int) -> z3.BoolRef:
         ),
         # Whoever stops cleanly was fenced before, and nobody who is down asks for more.
         z3.Implies(z3.And(mine == -1, row["intact"]), c[f"fenced.{v}"]),
+        z3.Implies(_registered(s, v), c[f"fenced.{v}"]),
         *(row[f"remote.epoch.{b}"] <= c[f"epoch.{b}"] for b in s.brokers),
         *(row[f"member.epoch.{b}"] <= c[f"epoch.{b}"] for b in s.brokers),
     )
@@ -545,7 +546,7 @@ def epoch_parts(s: System, e: z3.ArithRef) -> Parts:
     """What the invariant says of one epoch."""
     led, leader = z3.Select(s.led, e), z3.Select(s.leader_of, e)
     now = s.controller["leader_epoch"]
-    stays, chosen = [], []
+    stays, chosen, starts = [], [], []
     for v, row in s.rows.items():
         acts = row["role"] != NONE
         floor = z3.Select(s.epoch_at, row["floor"])
@@ -562,6 +563,8 @@ def epoch_parts(s: System, e: z3.ArithRef) -> Parts:
         )
         ahead = z3.And(e > WATCHED, e <= now, leader == v, acts, row["leader_epoch"] < e)
         chosen.append(z3.Implies(ahead, s.holds(v)))
+        unread = z3.And(_registered(s, v), e >= floor, e <= now)
+        starts.append(z3.Implies(unread, leader != v))
     return {
         "Led": z3.Implies(led, z3.And(e >= 0, e <= now)),
         "Began with": z3.Implies(
@@ -569,6 +572,8 @@ def epoch_parts(s: System, e: z3.ArithRef) -> Parts:
         ),
         "Leads once": z3.And(stays),
         "Will begin with": z3.And(chosen),
+        # Nobody elects a broker that starts: it is fenced.
+        "Starts": z3.And(starts),
         "Form of leaders": at_most_one_way(leader, s.brokers),
     }
 
@@ -693,7 +698,7 @@ def fetched_part(s: System, m: Fetched) -> z3.BoolRef:
     return z3.And(
         *(m.high_watermark >= 0, m.records >= 0),
         z3.Implies(z3.Or(m.error == 0, m.error == 4), z3.Select(s.led, m.epoch)),
-        z3.Implies(m.from_watched, shown),
+        z3.Implies(z3.And(m.from_watched, m.error == 0), shown),
     )
 
 
