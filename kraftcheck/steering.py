@@ -117,7 +117,7 @@ def _document(document: dict[str, Any], replayed: Replayed, agrees: bool) -> dic
         **document,
         "violates": failure.name if failure else "",
         "as_said": agrees,
-        "moves_made": replayed.made,
+        "moves_made": len(replayed.made),
         "moves_left_out": [str(each) for each in replayed.skipped],
     }
 

@@ -126,7 +126,8 @@ def cuts(machine: ClusterMachine) -> Moves:
 
 
 def heals(machine: ClusterMachine) -> Moves:
-    return machine.schedule.heals()
+    schedule = machine.schedule
+    return schedule.heals() if schedule.cut or schedule.voters.cut else []
 
 
 def slownesses(machine: ClusterMachine) -> Moves:

@@ -15,13 +15,22 @@ from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from reference.sim.steered.failures import Failure, NoProgress, PromiseBroken
+from kraftcheck.retracing.minimising import minimised
+from reference.sim.steered.failures import (
+    Failure,
+    NoProgress,
+    PromiseBroken,
+    Violation,
+    script,
+)
 from reference.sim.steered.moves import Steered
-from reference.sim.steered.scripts import Script, write
+from reference.sim.steered.scripts import Script, read, write
 from tests.stateful import reached
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "runs" / "chaos"
+last: list[Path] = []
+"""The schedule that was kept last."""
 
 
 class SteeredMachine(RuleBasedStateMachine):
@@ -60,34 +69,56 @@ class SteeredMachine(RuleBasedStateMachine):
 
     def _give(self, failure: Failure, drawn: int) -> None:
         if self.keeps is not None:
-            script = Script(
+            found = Script(
                 machine=self.name,
                 bug=self.bug,
                 violates=failure.name,
                 options=self.steered().setting(),
-                moves=tuple(failure.moves[:drawn]),
+                # A replay heals in the end by itself; what fails on the way is told to its end.
+                moves=tuple(failure.moves[: None if isinstance(failure, Violation) else drawn]),
             )
-            failure.add_note(keep(script, self.keeps))
+            last[:] = [keep(found, self.keeps)]
+            failure.add_note(what_to_do(last[0]))
 
 
-def keep(script: Script, folder: Path) -> str:
-    """Writes the schedule of a failure; what to do with it, in words."""
+def keep(found: Script, folder: Path) -> Path:
+    """Writes the schedule of a failure. Returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = [script.machine, script.bug or "", re.sub(r"\W+", "-", script.violates).strip("-")]
+    words = [found.machine, found.bug or "", re.sub(r"\W+", "-", found.violates).strip("-")]
     path = folder / ("-".join(word for word in words if word)[:80] + ".moves")
-    text = write(script)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
+    beside.write_text(write(found), encoding="utf-8")
     beside.replace(path)
+    return path
+
+
+def what_to_do(path: Path) -> str:
+    """The commands that take a schedule, one a line."""
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     lines = {
-        "schedule": f"{shown} ({len(script.moves)} moves)",
+        "schedule": str(shown),
         "replay": f"kraftcheck replay {shown}",
         "steps": f"kraftcheck conform {shown}",
-        "timeline": f"kraftcheck check {shown} --html {shown.with_suffix('')}-pages",
+        "timeline": f"kraftcheck check {shown} --run 0 --html {shown.with_suffix('')}-pages",
         "keep": f"cp {shown} tests/corpus/",
     }
     return "\n".join(f"{key:<9} {value}" for key, value in lines.items())
+
+
+def shorten(failure: Failure, attempts: int = 500) -> None:
+    """Leaves moves out of the schedule that was kept last, and notes what stays of it. Hypothesis
+    shrinks draws; a calm moment is one draw and many moves.
+    """
+    if not last:
+        return
+    kept, _ = read(last[0].read_text(encoding="utf-8"))
+    try:
+        small = minimised(kept, attempts).script
+    except ValueError:
+        return  # What clients saw, or no progress, is judged at the end alone.
+    keep(small, last[0].parent)
+    words = script(list(small.moves))
+    failure.add_note(f"{len(small.moves)} of these moves are enough:\n{words}")
 
 
 def keeping(machine: type[SteeredMachine]) -> type[SteeredMachine]:

@@ -15,7 +15,8 @@ from typing import Final
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.stateful.gifts import SteeredMachine, keeping
+from reference.sim.steered.failures import Failure
+from tests.stateful.gifts import SteeredMachine, keeping, last, shorten
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for
 # a whole run: where nothing else is possible the run ends early, which costs little.
@@ -46,15 +47,25 @@ def minutes() -> float | None:
 
 def search(machine: type[SteeredMachine]) -> None:
     """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
-    kept = keeping(machine)
+    last.clear()
+    try:
+        _search(keeping(machine))
+    except Failure as failure:
+        shorten(failure)
+        raise
+
+
+def _search(machine: type[SteeredMachine]) -> None:
     profile = settings()
     budget = settings(
         profile,
         suppress_health_check=sorted({*profile.suppress_health_check, *LENIENT}, key=str),
+        # One failure is enough to tell of.
+        report_multiple_bugs=False,
     )
     bound = minutes()
     if bound is None:
-        run_state_machine_as_test(kept, settings=budget)
+        run_state_machine_as_test(machine, settings=budget)
         return
     until = monotonic() + 60 * bound / MACHINES
     forced = core.global_force_seed
@@ -63,8 +74,9 @@ def search(machine: type[SteeredMachine]) -> None:
     core.global_force_seed = None
     try:
         while monotonic() < until:
+            again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
             each = settings(budget, max_examples=BATCH)
-            run_state_machine_as_test(seed(first + batch)(keeping(machine)), settings=each)
+            run_state_machine_as_test(seed(first + batch)(again), settings=each)
             batch += 1
     except BaseException as error:
         error.add_note(f"seed      {first + batch} (batch {batch} from --hypothesis-seed={first})")

@@ -64,9 +64,8 @@ from reference.sim.steered.partition import (
     SENTENCES,
     NoChoice,
     cut_words,
-    name_of,
 )
-from reference.sim.steered.quorum import RATES, Link
+from reference.sim.steered.quorum import RATES, WELL, Link
 from reference.sim.steered.quorum import cut_words as voters_cut_words
 
 TIMEOUTS = Timeouts()
@@ -435,7 +434,10 @@ class ClusterSchedule:
         return self.move(cut_words(links), make)
 
     def heals(self) -> list[Move]:
-        return [self.move("heal all links", self._heal)] if self.cut or self.voters.cut else []
+        return [self.move("heal all links", self._heal)]
+
+    def well(self) -> Move:
+        return self.move(f"quorum: {WELL}", self.voters.end_faults)
 
     def _heal(self) -> None:
         self.cut.clear()
@@ -472,7 +474,7 @@ class ClusterSchedule:
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
         yield from (*self.asks(), *self.crashes(), *self.restarts(), *self.voter_crashes())
         yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
-        yield from (*self.clocks(), *self.stalls())
+        yield from (*self.clocks(), *self.stalls(), self.well())
 
     def setting(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self.options)
@@ -590,9 +592,9 @@ class ClusterSchedule:
         record is on every replica of each partition, or why that did not happen within a bounded
         number of moves.
         """
-        self._heal()
+        self.heals()[0].make()
+        self.well().make()
         self.slow.clear()
-        self.voters.end_faults()
         probes: dict[int, int] = {}
         why = ""
         for _ in range(MOVES_TO_PROGRESS * (1 + len(self.partitions))):
@@ -624,7 +626,8 @@ class ClusterSchedule:
             written = leader in partition.leaders() and [r.value for r in partition.row(leader).log]
             if written is not False and probes.get(partition.number, UNDEFINED) not in written:
                 produce = partial(partition.produce, leader, -1)
-                words = f"partition {partition.number}: a record for {name_of(leader)}"
+                asked = render_input(partition.produce_request(leader, -1))
+                words = f"partition {partition.number}: {asked}"
                 self.move(words, produce).make()
                 probes[partition.number] = partition.values
                 wrote = True

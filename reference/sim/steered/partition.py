@@ -170,7 +170,7 @@ class Steering(PartitionWorld):
 
     def produce(self, node: int, acks: int) -> None:
         request = self.produce_request(node, acks)
-        self._ask("append", node, request).values = list(request.values)
+        self._ask("append", node, request, values=request.values)
 
     def produce_request(self, node: int, acks: int) -> ProduceRequest:
         """The next: a batch of one record, whose value no record before it had."""
@@ -179,7 +179,7 @@ class Steering(PartitionWorld):
 
     def consume(self, node: int, offset: int) -> None:
         request = self.consume_request(node, offset)
-        self._ask("fetch", node, request).offset = offset
+        self._ask("fetch", node, request, offset=offset)
 
     def consume_request(self, node: int, offset: int) -> ConsumerFetchRequest:
         client = self.values + 1
@@ -201,13 +201,20 @@ class Steering(PartitionWorld):
     def delete_request(self, node: int, offset: int) -> DeleteRecordsRequest:
         return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
 
-    def _ask(self, op: str, node: int, request: Input) -> Operation:
+    def _ask(
+        self,
+        op: str,
+        node: int,
+        request: Input,
+        values: tuple[int, ...] = (),
+        offset: int | None = None,
+    ) -> None:
         self.values += 1
         operation = Operation(len(self.history), op, node, self.now)
+        operation.values, operation.offset = list(values), offset
         self.history.append(operation)
         self._asked[request] = operation
         self.do(node, request)
-        return operation
 
     def _answer(self, m: object) -> None:
         if isinstance(m, DeleteRecordsResponse):

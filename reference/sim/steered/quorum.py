@@ -53,6 +53,7 @@ from reference.sim.words import move_words
 TIMEOUTS = Timeouts()
 SPREAD = 70
 TRUE_RATE = 4
+WELL = "disks and clocks are well"
 RATES = {1: "runs four times too fast", 4: "runs true", 16: "runs four times too slowly"}
 MOVES_TO_PROGRESS = 200
 MOVES_TO_COPY = 6
@@ -208,6 +209,7 @@ class Schedule:
         for links in self._cuts():
             yield Move(cut_words(links), partial(self.sever, links))
         yield Move("heal all links", self.heal)
+        yield Move(WELL, self.end_faults)
 
     def _inputs(self) -> Iterator[tuple[int, Input]]:
         for again in (False, True):
@@ -297,6 +299,7 @@ class Schedule:
         """Disks and clocks are well again."""
         self.stalled.clear()
         self.rates = dict.fromkeys(self.constants.voters, TRUE_RATE)
+        self._note(WELL)
 
     def progress(self) -> str:
         """Ends every fault and lets time pass: empty once a new record is committed and all logs

@@ -39,8 +39,8 @@ class ImpossibleMove(ValueError):
 
     def __init__(self, index: int, words: str, near: list[str]) -> None:
         self.index = index
-        hint = f"the nearest one is {near[0]!r:.120}" if near else "nothing like it is"
-        super().__init__(f"{words!r:.160} is not possible here; {hint}")
+        hint = f"; the nearest that is: {near[0]!r:.120}" if near else ""
+        super().__init__(f"{words!r:.160} is not possible here{hint}")
 
 
 class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,10 +51,10 @@ class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Replayed(NamedTuple):
-    """made: how many moves were made. skipped: those that were not possible, by index."""
+    """made: the moves that were made. skipped: those that were not possible."""
 
     schedule: AnySchedule
-    made: int
+    made: tuple[str, ...]
     skipped: tuple[ImpossibleMove, ...]
     failure: Failure | None
 
@@ -88,25 +88,24 @@ def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
     schedule = begin(script)
     skipped: list[ImpossibleMove] = []
     failure: Failure | None = None
-    made = 0
+    made: list[str] = []
     try:
         for index, words in enumerate(script.moves):
             possible = {move.words: move for move in reversed(list(schedule.possible()))}
             if words not in possible:
-                impossible = ImpossibleMove(index, words, get_close_matches(words, possible, n=1))
                 if not skip:
-                    raise impossible
-                skipped.append(impossible)
+                    raise ImpossibleMove(index, words, get_close_matches(words, possible, n=1))
+                skipped.append(ImpossibleMove(index, words, []))
                 continue
+            made.append(words)
             possible[words].make()
-            made += 1
         if reason := schedule.progress():
             raise NoProgress(reason, schedule.moves)
         if reason := judge(partitions_of(schedule)):
             raise PromiseBroken(reason, schedule.moves)
     except Failure as found:
         failure = found
-    return Replayed(schedule, made, tuple(skipped), failure)
+    return Replayed(schedule, tuple(made), tuple(skipped), failure)
 
 
 def partitions_of(schedule: AnySchedule) -> list[Steering]:

@@ -1,0 +1,133 @@
+"""What a failure leaves behind works: the file, its commands, and what is refused in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from kraftcheck import exits, steering
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from reference.sim.steered.failures import Failure
+from reference.sim.steered.replaying import replay
+from reference.sim.steered.scripts import Script, read, write
+from tests.stateful import coverage, gifts, reached, searching
+from tests.stateful.machine import QuorumMachine
+from tests.stateful.test_corpus import MOVES
+from tests.stateful.test_quorum_machine import BUDGET, SEED, buggy
+from traces.jobs.steered import broken_promise
+
+CLUSTER = next(path for path in MOVES if path.name.startswith("cluster-"))
+
+
+def test_a_failure_is_kept_shortened_and_replays(tmp_path: Path) -> None:
+    attributes = {"decisions": buggy("Z16"), "bug": "Z16", "keeps": tmp_path}
+    machine = seed(SEED)(type("QuorumMachine", (QuorumMachine,), attributes))
+    with pytest.raises(Failure) as found:
+        run_state_machine_as_test(machine, settings=settings(BUDGET, phases=[Phase.generate]))
+    (path,) = tmp_path.glob("*.moves")
+    before, _ = read(path.read_text(encoding="utf-8"))
+    assert before.violates == found.value.name
+    gifts.shorten(found.value)
+    after, _ = read(path.read_text(encoding="utf-8"))
+    assert 0 < len(after.moves) < len(before.moves)
+    replayed = replay(after, broken_promise)
+    assert replayed.failure is not None
+    assert replayed.failure.name == found.value.name
+    notes = "\n".join(found.value.__notes__)
+    assert f"kraftcheck replay {path}" in notes
+    assert "of these moves are enough" in notes
+
+
+def test_what_is_written_is_read_back() -> None:
+    script = Script(machine="quorum", moves=("a", "b c"), bug="Z01", options={"voters": [1]})
+    assert read(write(script)) == (script, [7, 8])
+
+
+def head(changed: str = "", to: str = "") -> str:
+    return CLUSTER.read_text(encoding="utf-8").replace(changed, to, 1) if changed else ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "to", "said"),
+    [
+        ("kraftcheck moves 1", "kraftcheck moves 2", "line 1: version 2, this kraftcheck reads 1"),
+        ("machine   cluster", "machine   raft", "line 2: there is no machine 'raft'"),
+        ("machine   cluster", "machine   quorum", "line 5: options: a quorum has no 'data'"),
+        ("bug       Z41", "bug       Z99", "Z99"),
+        ('{"data"', '{"dada"', "line 5: options: a cluster has no 'dada'"),
+        ("options   {", "options   ", "line 5: options: "),
+        ("quorum: 0 -> 1 VoteRequest", "quorum: 0 -> 1 VoteReqest", "line 8: 'quorum: 0 -> 1 Vot"),
+    ],
+)
+def test_what_is_no_schedule_is_refused_in_one_line(
+    tmp_path: Path, changed: str, to: str, said: str
+) -> None:
+    path = tmp_path / "bad.moves"
+    path.write_text(head(changed, to), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        steering.replay(path, Screen(quiet=True))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_impossible_move_ends_the_command_with_3(tmp_path: Path) -> None:
+    path = tmp_path / "bad.moves"
+    path.write_text(head("\n\n", "\n\ncrash broker 9\n"), encoding="utf-8")
+    main = "from kraftcheck.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", main, "replay", str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == exits.BAD_INPUT
+    assert ended.stderr.count("\n") == 1
+    assert "line 7: 'crash broker 9' is not possible here" in ended.stderr
+
+
+def test_moves_that_are_left_out_are_counted_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "more.moves"
+    path.write_text(head("\n\n", "\n\ncrash broker 9\n"), encoding="utf-8")
+    assert steering.replay(path, Screen(), skip=True) == exits.VIOLATED
+    out = capsys.readouterr().out
+    assert "crash broker 9  !! left out: not possible" in out
+    assert "1 of 19 moves were not possible" in out
+
+
+def test_a_schedule_that_says_otherwise_than_it_does_is_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "other.moves"
+    path.write_text(head("violates  Leader", "violates  Follower"), encoding="utf-8")
+    assert steering.replay(path, Screen(quiet=True)) == exits.UNKNOWN
+
+
+def test_a_schedule_becomes_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steering, "TRACES", tmp_path)
+    folder = steering.trace_of(CLUSTER)
+    assert steering.trace_of(CLUSTER) == folder, "written anew"
+    inside = steering.schedule_of(folder)
+    assert inside is not None
+    assert steering.replay(inside, Screen(quiet=True)) == exits.VIOLATED
+
+
+def test_what_was_never_reached_fails_a_long_search() -> None:
+    names = reached.expected("quorum", reached.rules_of(QuorumMachine))
+    counts = {"quorum": Counter({name: 1 for name in names})}
+    counts["quorum"]["examples"] = coverage.ENOUGH
+    assert coverage.missing(counts) == []
+    del counts["quorum"]["rule crash"]
+    assert coverage.missing(counts) == ["quorum: rule crash"]
+    assert any("never reached: rule crash" in line for line in coverage.report(counts))
+    counts["quorum"]["examples"] = coverage.ENOUGH - 1
+    assert coverage.missing(counts) == []
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf"])
+def test_minutes_that_are_none_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(searching.MINUTES, text)
+    with pytest.raises(searching.BadMinutes, match=text):
+        searching.minutes()
