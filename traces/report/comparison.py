@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from traces.report.evidence import ReportError
 from traces.report.figures import quantity
 
 NONE = "–"  # noqa: RUF001
@@ -37,7 +38,17 @@ class Pair(NamedTuple):
 
 
 def compare(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Pair]:
-    """Every configuration of either campaign, in the order of the first."""
+    """Every configuration of either campaign, in the order of the first.
+
+    Raises ReportError for findings in which something is missing.
+    """
+    try:
+        return _pairs(one, other)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportError(f"the findings are not what a campaign leaves: {error!r}") from None
+
+
+def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Pair]:
     before = {each["name"]: each for each in one["configurations"]}
     after = {each["name"]: each for each in other["configurations"]}
     if len(before) == len(after) == 1:

@@ -1,0 +1,118 @@
+"""A campaign from nothing to its report: runs/s, peak memory of all processes, and a stage budget.
+
+No peer does the whole: Kafka's simulation runs 700 clusters, etcd validates 10 to 25 trace events a
+second, CCF about a dozen executions (docs/campaigns.md). So this prints where our time goes: for
+each stage the seconds on the clock; for work on ranges the processor's seconds of each question;
+TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty.
+
+    python -m benchmarks.campaign [SCENARIO] [RUNS ...]      default partition 300 1000: minutes
+
+Memory is the sum of resident memory of this process and all that it started, sampled, so pages that
+processes share count in each: an upper bound.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from traces.jobs.backends import Pool
+from traces.jobs.campaigns import TIMINGS, Options, run_campaign
+from traces.jobs.plan import Configuration, begin, plan_of
+from traces.report.campaign import write_campaign_report
+
+SIZES = (300, 1000)
+SEED = 1
+SAMPLE_S = 0.5
+
+
+class Memory(threading.Thread):
+    """The peak of the resident memory of this process and its descendants, in MiB."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0.0
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(SAMPLE_S):
+            self.peak = max(self.peak, resident_mb())
+
+    def end(self) -> float:
+        self._over.set()
+        self.join()
+        return self.peak
+
+
+def resident_mb() -> float:
+    """Of this process and its descendants; 0 where there is no /proc."""
+    parents: dict[int, int] = {}
+    pages: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            # The name in brackets may hold anything; the fields behind it are state and parent.
+            behind = (folder / "stat").read_text().rpartition(")")[2].split()
+            pages[int(folder.name)] = int((folder / "statm").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        parents[int(folder.name)] = int(behind[1])
+    own = {int(Path("/proc/self").resolve().name)} if parents else set()
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in own} - own
+        own |= more
+        grown = bool(more)
+    return sum(pages.get(pid, 0) for pid in own) * 4096 / 2**20
+
+
+def measure(folder: Path, scenario: str, runs: int) -> None:
+    memory = Memory()
+    memory.start()
+    started = time.monotonic()
+    plan = begin(folder, plan_of((Configuration(name=scenario, scenario=scenario),), runs, SEED))
+    found = run_campaign(folder, plan, Options(backend=Pool(), store=folder / ".verdicts"))
+    assert found is not None
+    page = write_campaign_report(folder)
+    seconds = time.monotonic() - started
+    timings = msgspec.json.decode((folder / TIMINGS).read_bytes())
+    on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(
+        f"{scenario}, {runs:,} runs: {found['verdict']}, {seconds:,.1f} s, "
+        f"{runs / seconds:,.1f} runs/s, peak {memory.end():,.0f} MiB in all processes, "
+        f"{on_disk / runs / 1024:,.1f} KiB/run on disk, report {page.stat().st_size >> 10:,} KiB"
+    )
+    tell(found["configurations"][0], timings, runs)
+
+
+def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
+    print("  " + ", ".join(f"{name} {spent:,.1f} s" for name, spent in timings["seconds"].items()))
+    cpu = timings["cpu_seconds_of_ranges"]
+    each = [f"{name} {1000 * spent / runs:,.2f} ms" for name, spent in cpu.items()]
+    print(f"  CPU of workers for each run: {', '.join(each)}")
+    (tlc,) = timings["tlc"]
+    distinct = found["conformance"]["distinct"]
+    print(
+        f"  {found['steps']:,} steps, {distinct['canonical']:,} distinct "
+        f"({distinct['deduplication']} for each); TLC: {tlc['jvms']} JVMs, "
+        f"{tlc['cpu_seconds']:,.1f} CPU-s, at most {tlc['peak_rss_mb']:,} MB; "
+        f"{found['operations']:,} operations of clients",
+        flush=True,
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    words = list(arguments or ())
+    scenario = words.pop(0) if words and not words[0].isdigit() else "partition"
+    for runs in [int(word) for word in words] or SIZES:
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+            measure(Path(folder) / "campaign", scenario, runs)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

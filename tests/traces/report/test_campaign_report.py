@@ -1,0 +1,237 @@
+"""The page about a campaign and its figures: self-contained, escaped, the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from traces.report.campaign import render_campaign
+from traces.report.comparison import compare
+from traces.report.evidence import ReportError
+from traces.report.figures import curves, histogram, quantity
+
+EVIL = '<script>alert("x")</script>'
+
+
+def estimate() -> dict[str, Any]:
+    return {"distinct": 9, "draws": 90, "seen_once": 3, "next_is_new": 0.0333, "hidden": None}
+
+
+def witness(**changes: Any) -> dict[str, Any]:
+    told = {"run": 4, "partition": 0, "operations": 12, "kind": "lost-write", "named": [1, 7]}
+    said = {"sentence": f"7 is lost {EVIL}", "replay": "kraftcheck replay c/a --run 4"}
+    return {**told, **said, "check": "kraftcheck check c/a --run 4", **changes}
+
+
+def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
+    """What a campaign finds of a configuration with one broken promise and one rejected step."""
+    bins = {"bins": [[1000, 2000, 3], [2000, 5000, 40]], "zero": 7, "count": 50, "sum": 99}
+    distribution = {"name": "append_stall", "words": "longest wait of an append", "unit": "us"}
+    distribution |= {**bins, "p50": 2100, "p90": 3000, "p99": 1_500_000, "most": 2_000_000}
+    distribution["worst"] = {"run": 9, "replay": "kraftcheck replay c/a --run 9"}
+    feature = {"name": "HandleFlush", "count": 5, "first_run": 0}
+    kinds = ("action", "ignored", "error", "effect")
+    rejection = {"action": "HandleAppend", "run": 3, "step": 8, "count": 2, "reason": "no"}
+    own: dict[str, Any] = {
+        "name": name,
+        "scenario": "partition",
+        "sentence": "a partition is replicated",
+        "bug": None,
+        "options": {"acks": EVIL},
+        "folder": "c/a",
+        "verdict": "violated",
+        "reasons": ["1 logs broke what was promised to their clients"],
+        "runs": 50,
+        "bad_runs": 2,
+        "violations": [
+            {"run": 4, "kind": "history", "what": EVIL, "replay": "kraftcheck replay c/a --run 4"}
+        ],
+        "steps": 9000,
+        "logs": 50,
+        "operations": 700,
+        "unknown_logs": 0,
+        "unpromised_logs": 3,
+        "histories": {
+            "counts": {"holds": 49, "violated": 1, "unknown": 0},
+            "smallest": [witness()],
+        },
+        "levels": [
+            {
+                "promised": "linearizable",
+                "held": "divergent",
+                "exact": True,
+                "verdict": "violated",
+                "logs": 1,
+            },
+            {
+                "promised": "nothing",
+                "held": "linearizable",
+                "exact": True,
+                "verdict": "holds",
+                "logs": 49,
+            },
+        ],
+        "anomalies": [
+            {
+                "name": "lost-write",
+                "meaning": "a record was lost",
+                "jepsen": True,
+                "logs": 1,
+                "forbidden": 1,
+                "count": 2,
+                "smallest": witness(),
+            }
+        ],
+        "distributions": [distribution],
+        "conformance": {
+            "verdict": "violated",
+            "distinct": {"canonical": 1234, "deduplication": 7.3, "curve": [[1, 90], [50, 1234]]},
+            "unseen": estimate(),
+            "rejected": 1,
+            "unknown": 0,
+            "runs_with_rejected": 1,
+            "rejections": [{**rejection, "differences": [EVIL], "replay": "kraftcheck replay r"}],
+            "checks": {"Chained": 0},
+            "invariants": {"VoteOnce": 1},
+            "batches": [{"frame": "StepPartition", "constants": 4, "steps": 9, "accepted": 8}],
+        },
+        "coverage": {
+            "met": {kind: [feature] for kind in kinds},
+            "never": ["HandleResign"],
+            "growth": [{"runs": runs, **dict.fromkeys(kinds, runs)} for runs in (1, 7, 50)],
+            "unseen": {kind: estimate() for kind in kinds},
+        },
+        "progress": {"unprogressed": 0},
+        "faults": {"leader_changes": {"total": 5, "runs": 2}},
+    }
+    return {**own, **changes}
+
+
+def findings(*configurations: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "findings_version": 1,
+        "verdict": "violated",
+        "reasons": [EVIL],
+        "seed": 7,
+        "runs": 50,
+        "steps": 9000,
+        "logs": 50,
+        "operations": 700,
+        "unknown_logs": 0,
+        "unpromised_logs": 3,
+        "configurations": list(configurations) or [configuration()],
+        "versions": {"kraftcheck": "0.1.0"},
+        "reproduce": ["kraftcheck campaign run --scenario partition --runs 50 --seed 7 --out DIR"],
+    }
+
+
+class Balanced(HTMLParser):
+    """Complains of elements that are not closed, and collects addresses and scripts."""
+
+    VOID = ("meta", "br", "rect", "line", "polyline")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.outside += [v or "" for n, v in attrs if n in ("src", "href") and v and v[0] != "#"]
+        if tag == "script":
+            self.outside.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag, self.getpos()
+
+
+def test_the_page_is_whole_and_stands_alone() -> None:
+    page = render_campaign(findings(configuration(), configuration("b", bug="Z46")))
+    assert page == render_campaign(findings(configuration(), configuration("b", bug="Z46")))
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == [] and parser.outside == []
+    assert EVIL not in page and page.count("&lt;script&gt;") > 5
+    assert "Side by side" in page and 'href="#c2"' in page
+
+
+def test_nothing_that_counts_against_a_campaign_is_left_out() -> None:
+    page = render_campaign(findings())
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "Side by side" not in page
+    for said in (
+        "VIOLATED",
+        "1 logs broke what was promised",
+        "7 is lost",
+        "HandleAppend in run 3, step 8; taken 2 times",
+        "invariant VoteOnce 1",
+        "Never taken: HandleResign",
+        "kraftcheck check c/a --run 4",
+        "99 % up to 1.5 s, at most 2 s (run 9)",
+        "linearizable 1 1 0 1 ·",
+        "The next step is a new one with a chance of 3.33 %",
+    ):
+        assert said in text, said
+
+
+@pytest.mark.parametrize("missing", ["levels", "coverage", "conformance", "histories"])
+def test_findings_in_which_something_is_missing_are_refused(missing: str) -> None:
+    own = configuration()
+    del own[missing]
+    with pytest.raises(ReportError, match="not what a campaign leaves"):
+        render_campaign(findings(own))
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "said"),
+    [
+        (999, "us", "999 us"),
+        (1500, "us", "1.5 ms"),
+        (12_345_678, "us", "12.3 s"),
+        (1234, "records", "1,234"),
+    ],
+)
+def test_quantities_are_said_as_people_do(number: int, unit: str, said: str) -> None:
+    assert quantity(number, unit) == said
+
+
+def test_figures_of_little() -> None:
+    nothing = {"bins": [], "zero": 3}
+    assert histogram(nothing, "us").count("<rect") == 1
+    assert curves({}) == "" and curves({"one": [(1, 0)]}).count("<polyline") == 1
+
+
+def test_a_change_for_the_worse_is_marked() -> None:
+    conformance = {**configuration()["conformance"], "rejected": 0, "invariants": {}}
+    histories = {"counts": {"holds": 50, "violated": 0, "unknown": 0}, "smallest": []}
+    good = configuration(
+        verdict="holds", conformance=conformance, histories=histories, anomalies=[]
+    )
+    (pair,) = compare(findings(good), findings(configuration("other")))
+    assert (pair.name, pair.before, pair.after) == ("a / other", "holds", "violated")
+    assert {change.what for change in pair.changes if change.worse} == {
+        "rejected steps",
+        "logs broken",
+        "invariant VoteOnce",
+        "anomaly lost-write, not allowed",
+    }
+    (back,) = compare(findings(configuration()), findings(good))
+    assert back.changes and not any(change.worse for change in back.changes)
+
+
+def test_configurations_of_one_campaign_only_are_named() -> None:
+    both = findings(configuration("a"), configuration("b"))
+    pairs = compare(both, findings(configuration("b"), configuration("c")))
+    assert [(pair.name, pair.before == "violated", pair.after == "violated") for pair in pairs] == [
+        ("a", True, False),
+        ("b", True, True),
+        ("c", False, True),
+    ]
