@@ -26,15 +26,63 @@ def witness(**changes: Any) -> dict[str, Any]:
     return {**told, **said, "check": "kraftcheck check c/a --run 4", **changes}
 
 
+DISTRIBUTION: dict[str, Any] = {
+    "name": "append_stall",
+    "words": "longest wait of an append",
+    "unit": "us",
+    "bins": [[1000, 2000, 3], [2000, 5000, 40]],
+    "zero": 7,
+    "count": 50,
+    "sum": 99,
+    "p50": 2100,
+    "p90": 3000,
+    "p99": 1_500_000,
+    "most": 2_000_000,
+    "worst": {"run": 9, "replay": "kraftcheck replay c/a --run 9"},
+}
+LEVEL: dict[str, Any] = {"exact": True, "promised": "linearizable", "held": "divergent"}
+LEVELS = [
+    {**LEVEL, "verdict": "violated", "logs": 1},
+    {**LEVEL, "promised": "nothing", "held": "linearizable", "verdict": "holds", "logs": 49},
+]
+KINDS = ("action", "ignored", "error", "effect")
+
+
+def conformance(**changes: Any) -> dict[str, Any]:
+    rejection = {"action": "HandleAppend", "run": 3, "step": 8, "count": 2, "reason": "no"}
+    own: dict[str, Any] = {
+        "verdict": "violated",
+        "distinct": {"canonical": 1234, "deduplication": 7.3, "curve": [[1, 90], [50, 1234]]},
+        "unseen": estimate(),
+        "rejected": 1,
+        "unknown": 0,
+        "runs_with_rejected": 1,
+        "rejections": [{**rejection, "differences": [EVIL], "replay": "kraftcheck replay r"}],
+        "checks": {"Chained": 0},
+        "invariants": {"VoteOnce": 1},
+        "batches": [{"frame": "StepPartition", "constants": 4, "steps": 9, "accepted": 8}],
+    }
+    return {**own, **changes}
+
+
+def anomaly() -> dict[str, Any]:
+    own = {"name": "lost-write", "meaning": "a record was lost", "jepsen": True}
+    return {**own, "logs": 1, "forbidden": 1, "count": 2, "smallest": witness()}
+
+
+def coverage() -> dict[str, Any]:
+    feature = {"name": "HandleFlush", "count": 5, "first_run": 0}
+    return {
+        "met": {kind: [feature] for kind in KINDS},
+        "never": ["HandleResign"],
+        "growth": [{"runs": runs, **dict.fromkeys(KINDS, runs)} for runs in (1, 7, 50)],
+        "unseen": {kind: estimate() for kind in KINDS},
+    }
+
+
 def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
     """What a campaign finds of a configuration with one broken promise and one rejected step."""
-    bins = {"bins": [[1000, 2000, 3], [2000, 5000, 40]], "zero": 7, "count": 50, "sum": 99}
-    distribution = {"name": "append_stall", "words": "longest wait of an append", "unit": "us"}
-    distribution |= {**bins, "p50": 2100, "p90": 3000, "p99": 1_500_000, "most": 2_000_000}
-    distribution["worst"] = {"run": 9, "replay": "kraftcheck replay c/a --run 9"}
-    feature = {"name": "HandleFlush", "count": 5, "first_run": 0}
-    kinds = ("action", "ignored", "error", "effect")
-    rejection = {"action": "HandleAppend", "run": 3, "step": 8, "count": 2, "reason": "no"}
+    violation = {"run": 4, "kind": "history", "what": EVIL, "replay": "kraftcheck replay r"}
     own: dict[str, Any] = {
         "name": name,
         "scenario": "partition",
@@ -46,9 +94,7 @@ def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
         "reasons": ["1 logs broke what was promised to their clients"],
         "runs": 50,
         "bad_runs": 2,
-        "violations": [
-            {"run": 4, "kind": "history", "what": EVIL, "replay": "kraftcheck replay c/a --run 4"}
-        ],
+        "violations": [violation],
         "steps": 9000,
         "logs": 50,
         "operations": 700,
@@ -58,52 +104,11 @@ def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
             "counts": {"holds": 49, "violated": 1, "unknown": 0},
             "smallest": [witness()],
         },
-        "levels": [
-            {
-                "promised": "linearizable",
-                "held": "divergent",
-                "exact": True,
-                "verdict": "violated",
-                "logs": 1,
-            },
-            {
-                "promised": "nothing",
-                "held": "linearizable",
-                "exact": True,
-                "verdict": "holds",
-                "logs": 49,
-            },
-        ],
-        "anomalies": [
-            {
-                "name": "lost-write",
-                "meaning": "a record was lost",
-                "jepsen": True,
-                "logs": 1,
-                "forbidden": 1,
-                "count": 2,
-                "smallest": witness(),
-            }
-        ],
-        "distributions": [distribution],
-        "conformance": {
-            "verdict": "violated",
-            "distinct": {"canonical": 1234, "deduplication": 7.3, "curve": [[1, 90], [50, 1234]]},
-            "unseen": estimate(),
-            "rejected": 1,
-            "unknown": 0,
-            "runs_with_rejected": 1,
-            "rejections": [{**rejection, "differences": [EVIL], "replay": "kraftcheck replay r"}],
-            "checks": {"Chained": 0},
-            "invariants": {"VoteOnce": 1},
-            "batches": [{"frame": "StepPartition", "constants": 4, "steps": 9, "accepted": 8}],
-        },
-        "coverage": {
-            "met": {kind: [feature] for kind in kinds},
-            "never": ["HandleResign"],
-            "growth": [{"runs": runs, **dict.fromkeys(kinds, runs)} for runs in (1, 7, 50)],
-            "unseen": {kind: estimate() for kind in kinds},
-        },
+        "levels": LEVELS,
+        "anomalies": [anomaly()],
+        "distributions": [DISTRIBUTION],
+        "conformance": conformance(),
+        "coverage": coverage(),
         "progress": {"unprogressed": 0},
         "faults": {"leader_changes": {"total": 5, "runs": 2}},
     }
@@ -210,10 +215,12 @@ def test_figures_of_little() -> None:
 
 
 def test_a_change_for_the_worse_is_marked() -> None:
-    conformance = {**configuration()["conformance"], "rejected": 0, "invariants": {}}
     histories = {"counts": {"holds": 50, "violated": 0, "unknown": 0}, "smallest": []}
     good = configuration(
-        verdict="holds", conformance=conformance, histories=histories, anomalies=[]
+        verdict="holds",
+        conformance=conformance(rejected=0, invariants={}),
+        histories=histories,
+        anomalies=[],
     )
     (pair,) = compare(findings(good), findings(configuration("other")))
     assert (pair.name, pair.before, pair.after) == ("a / other", "holds", "violated")
