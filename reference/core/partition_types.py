@@ -11,6 +11,7 @@ to the same bytes.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -98,6 +99,12 @@ PartitionRole: TypeAlias = Literal["None", "Leader", "Follower"]
 Kind: TypeAlias = Literal["None", "Expand", "Shrink"]
 
 
+@lru_cache(maxsize=256)
+def _sorted(brokers: tuple[int, ...]) -> tuple[int, ...]:
+    """Asked for at every step."""
+    return tuple(sorted(brokers))
+
+
 class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field="protocol"):
     """The constants of specs/PartitionRules.tla. Not decisions that a bug may replace: properties
     use them.
@@ -124,7 +131,7 @@ class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field
     @property
     def brokers(self) -> tuple[int, ...]:
         """Sorted: what tuples by broker are aligned with."""
-        return tuple(sorted(self.replicas))
+        return _sorted(self.replicas)
 
     @property
     def effective_min_isr(self) -> int:

@@ -42,6 +42,7 @@ _OF_DATA = {
     "replicas": ((28, 3), (1, 2)),
     "shutdowns": ((1, 0),),
     "failovers": ((1, 0),),
+    "aim": ((1, ""),),
     "partitions": ((1, 1), (1, 3)),
     "crashes": ((1, 2), (1, 4)),
     "calm_ms": ((2, 1600), (1, 1100)),

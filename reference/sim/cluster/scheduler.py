@@ -195,7 +195,9 @@ class ClusterSimulation:
         self.brokers.start()
         self.clients.start()
         self._trouble.start()
-        faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
+        faulty = self._options.data.faulty_ms
+        if not faulty:
+            faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty, self._heal, 0)
         lanes, events = self._lanes, 0
         while not self.over:

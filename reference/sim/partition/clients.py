@@ -223,7 +223,7 @@ class _Producing:
         self._clients = clients
         self._load = load
         self._batch = options.batch_records
-        self.left = load.appends
+        self.left = options.appends
         self._producer = Producer(
             ProducerConfig(
                 client=client,

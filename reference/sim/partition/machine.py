@@ -14,6 +14,7 @@ import msgspec
 from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_invariants import is_harmless
+from reference.core.partition_log import GONE, RecordLog
 from reference.core.partition_messages import (
     CLIENTS,
     CONTROLLER,
@@ -46,7 +47,9 @@ from reference.core.partition_types import (
 from reference.sim.interning import Interner, KnownInput, KnownRow
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
-LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS = (1 << bit for bit in range(7))
+LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED = (
+    1 << bit for bit in range(9)
+)
 
 
 class Step(msgspec.Struct, eq=False, gc=False):
@@ -218,14 +221,24 @@ def _may_fetch(row: BrokerRow) -> bool:
     return follows and not any(m.destination == row.leader for m in row.fetching)
 
 
+def _cuts(before: RecordLog, after: RecordLog) -> bool:
+    """Whether a record is gone that nobody deleted: that is at the end."""
+    return len(after) < len(before) or any(
+        new not in (old, GONE) for old, new in zip(before, after, strict=False)
+    )
+
+
 def notable(before: BrokerRow, after: BrokerRow, sent: Any) -> int:
     """What happened in a broker's step that somebody may have to look at."""
     found = 0
     if after.log is not before.log:
         found |= LOG
-        kept = len(before.log)
-        if is_up(before) and is_up(after) and after.log[:kept] != before.log:
+        if is_up(before) and is_up(after) and _cuts(before.log, after.log):
             found |= TRUNCATED
+        if after.role == "Leader" and len(after.log) > len(before.log):
+            found |= APPENDED
+    if after.pending is not before.pending and after.pending.kind != "None":
+        found |= PROPOSED
     if after.high_watermark != before.high_watermark or after.log_start != before.log_start:
         found |= WATERMARK
     if after.role != before.role or after.leader_epoch != before.leader_epoch:

@@ -77,6 +77,10 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     reckless: bool = False
     """More may be lost than the promise allows for: nothing is promised then, and the run is
     counted apart."""
+    alter_ms: int = 4
+    """From a proposal of the leader to its request, and to the next one after a failure."""
+    aim: Literal["", "append", "proposal"] = ""
+    """Trouble waits until the leader has just done this."""
     flush_ms: int = 0
     """The log reaches the disk within so long; 0: only when a broker stops cleanly, as in Kafka."""
     calm_ms: int = 1200
@@ -84,6 +88,10 @@ class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):
     watched: bool = True
     """A violated invariant ends the run. Off, nobody looks at invariants and the run goes on, so
     that what its clients see judges alone."""
+    appends: int = 4
+    """How many values each producer sends."""
+    faulty_ms: int = 0
+    """How long trouble may go on; 0: as long as the scenario says."""
 
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -112,6 +120,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "silence": ("silent",),
     "controller failover": ("failovers",),
     "recklessness": ("reckless",),
+    "slow proposals": ("alter_ms",),
     "flush": ("flush_ms",),
 }
 """The kinds of fault, or of lesser configurations, that a run has or has not."""
@@ -152,7 +161,7 @@ OPTIONS = _PartitionOptions(
     KINDS,
     positive=(
         *("replicas", "min_insync_replicas", "fetch_max_records", "batch_records"),
-        *("hold_ms", "latency_ms", "slow_node", "metadata_ms"),
+        *("hold_ms", "latency_ms", "slow_node", "metadata_ms", "alter_ms"),
     ),
     shares=(
         *("folding", "loss", "duplication", "reordering", "answers_lost", "one_way"),
@@ -249,7 +258,7 @@ class Failover(NamedTuple):
 Episode: TypeAlias = Partition | Outage | Shutdown | Standstill | Election | Failover
 
 # Longer than a session, so that the broker is fenced; longer than a replica may lag; and short.
-PARTITION_MS = (2500, 1500, 900, 300)
+PARTITION_MS = (3200, 2600, 900)
 OUTAGE_MS = (600, 2000, 100, 3500)
 STANDSTILL_MS = (1300, 2200, 700)
 

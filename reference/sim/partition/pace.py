@@ -55,7 +55,7 @@ class Pace:
         self._plain = {
             "SendRegistration": paces.registration,
             "ControllerRequestTimeout": paces.controller_request,
-            "SendAlterPartition": paces.alter_partition,
+            "SendAlterPartition": options.alter_ms,
             "ReplicaFetchTimeout": paces.fetch_timeout,
             "ReplicaLagTimeout": paces.lag,
             "CheckpointHighWatermark": paces.checkpoint,
@@ -65,7 +65,7 @@ class Pace:
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
         due, wants = self._due[node], self.wants(node, state)
-        if len(due) > len(wants) or any(want not in due for want in wants):
+        if due.keys() != set(wants):
             for gone in [want for want in due if want not in wants]:
                 del due[gone]
             for want in wants:

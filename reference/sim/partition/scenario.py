@@ -21,16 +21,14 @@ from reference.sim.options import Palette
 class Paces(msgspec.Struct, frozen=True, kw_only=True):
     """How often brokers and the controller act by themselves, milliseconds of virtual time."""
 
-    heartbeat: int = 1500
+    heartbeat: int = 1100
     heartbeat_starting: int = 60
     """While a broker starts or stops, it does not wait for the next turn."""
-    session: int = 3600
+    session: int = 2400
     """broker.session.timeout.ms."""
     registration: int = 700
     controller_request: int = 700
     """A request to the controller is given up."""
-    alter_partition: int = 4
-    """From a proposal to its request, and to the next one after a failure."""
     fetch: int = 2
     """From an answer to the next fetch, if there is something to fetch."""
     fetch_max_wait: int = 2500
@@ -51,9 +49,7 @@ class PartitionLoad(msgspec.Struct, frozen=True, kw_only=True):
 
     producers: int = 2
     consumers: int = 2
-    appends: int = 4
-    """How many values each producer sends."""
-    think_ms: tuple[int, ...] = (200, 700)
+    think_ms: tuple[int, ...] = (500, 1000)
     read_ms: tuple[int, ...] = (900, 2500)
     linger_ms: int = 5
     request_ms: int = 1600
@@ -104,7 +100,7 @@ PARTITION = PartitionScenario(
         "slow_node": ((1, 10),),
         "metadata_ms": ((1, 200),),
         "partitions": ((1, 2), (1, 4)),
-        "crashes": ((1, 3), (1, 5)),
+        "crashes": ((1, 4), (1, 6)),
         "racks": ((1, 0), (1, 1)),
         "shutdowns": ((1, 2),),
         "elections": ((1, 3), (1, 5)),
@@ -113,9 +109,11 @@ PARTITION = PartitionScenario(
         "silent": ((1, 2),),
         "failovers": ((1, 1),),
         "one_way": ((1, 0), (1, 500)),
-        "lossy": ((1, 1000), (1, 500)),
+        "lossy": ((1, 1000), (2, 300)),
         "corrupt": ((1, 0), (1, 500)),
         "reckless": ((3, False), (1, True)),
+        "alter_ms": ((1, 300),),
+        "aim": ((5, "append"), (1, "proposal")),
         "flush_ms": ((1, 200),),
         "calm_ms": ((2, 1300), (1, 800)),
     },

@@ -68,7 +68,9 @@ class PartitionSimulation(PartitionWorld):
             self._hear(node)
         self.clients.start()
         self._trouble.start()
-        faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
+        faulty = self._options.faulty_ms
+        if not faulty:
+            faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
         self.call(1000 * faulty, self._heal, 0)
         events = 0
         while not self.over:
@@ -83,6 +85,8 @@ class PartitionSimulation(PartitionWorld):
         self.clients.receive(0, message)
 
     def stepped(self, step: Step) -> None:
+        if step.notable & self._trouble.moment:
+            self._trouble.leader_stepped(step.before.node)
         if self._progress is not None and self._progress.is_complete():
             self.end(self._progress.verdict())
 

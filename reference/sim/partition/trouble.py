@@ -26,8 +26,10 @@ from reference.sim.choices import Stream, chance, pick
 from reference.sim.faults import Partition
 from reference.sim.network import Network
 from reference.sim.partition.losses import Losses
+from reference.sim.partition.machine import APPENDED, PROPOSED
 from reference.sim.partition.options import (
     Election,
+    Episode,
     Failover,
     Outage,
     PartitionOptions,
@@ -38,8 +40,12 @@ from reference.sim.partition.options import (
     draw_episode,
 )
 
-FIRST_CALM_MS = 700
+FIRST_CALM_MS = 400
 RESTART_MS = 40
+PATIENCE_MS = 1500
+"""So long trouble waits for its moment."""
+MOMENTS = {"": 0, "append": APPENDED, "proposal": PROPOSED}
+"""After which steps of the leader trouble begins, for each value of `PartitionOptions.aim`."""
 
 
 class World(Protocol):
@@ -72,6 +78,10 @@ class Trouble:
         self._world = world
         self._network = network
         self._over = False
+        self._held: Episode | None = None
+        """What waits for its moment."""
+        self.moment = 0
+        """Steps of a leader that are notable in this way are one."""
         self.crashes = self.lossy_crashes = self.partitions = self.shutdowns = 0
 
     def start(self) -> None:
@@ -88,6 +98,29 @@ class Trouble:
         partition = world.controller.partition
         leader = partition.leader if partition.leader >= 0 else None
         episode = draw_episode(self._stream, self._options, world.brokers, leader, partition.isr)
+        if episode is not None and self._options.aim and strikes(episode, leader):
+            self._held = episode
+            self.moment = MOMENTS[self._options.aim]
+            world.call(1000 * PATIENCE_MS, lambda _: self._strike(episode), 0)
+            return
+        self._begin(episode)
+        self._calm(0)
+
+    def leader_stepped(self, node: int) -> None:
+        """A leader has done what trouble waits for."""
+        held = self._held
+        if held is not None and strikes(held, node):
+            self._world.call(0, lambda _: self._strike(held), 0)
+
+    def _strike(self, episode: Episode) -> None:
+        if self._over or self._held is not episode:
+            return
+        self._held, self.moment = None, 0
+        self._begin(episode)
+        self._calm(0)
+
+    def _begin(self, episode: Episode | None) -> None:
+        world = self._world
         match episode:
             case Partition():
                 self.partitions += 1
@@ -107,7 +140,6 @@ class Trouble:
                 world.give(CONTROLLER, ElectLeaders(episode.election))
             case Failover():
                 world.give(CONTROLLER, ControllerFailover())
-        self._calm(0)
 
     def _mend(self, partition: Partition) -> None:
         if not self._over:
@@ -147,6 +179,18 @@ class Trouble:
         if self._world.row(node).status == "ShuttingDown":
             self._world.call(1000 * RESTART_MS, self._revive, node)
         self._restart(node)
+
+
+def strikes(episode: Episode, node: int | None) -> bool:
+    """Whether an episode is about this broker, or takes leadership from whoever has it."""
+    match episode:
+        case Partition():
+            return node in episode.sources
+        case Outage():
+            return node in episode.nodes
+        case Shutdown() | Standstill():
+            return node == episode.node
+    return isinstance(episode, Election)
 
 
 def draw_damage(
