@@ -82,27 +82,37 @@ class StepBench:
     )
 
     def __init__(self, module: str) -> None:
+        parts = [battery.parts() for battery in attempts.batteries(module)]
+        self._batteries = [*(few for few, _ in parts), *(many for _, many in parts)]
+        self._sound: set[int] = set()
+        self._uses = {few.frame.module: uses(few.frame, module) for few, _ in parts}
         self.left_out = 0
-        """Attempts on which the reference and the correct spec differ."""
-        small, rest = [], []
-        for battery in attempts.batteries(module):
-            strange = set(battery.refused(battery.frame, replace(self.options, extra_runs=24)))
-            if any(number < battery.recorded for number in strange):
-                raise ToolError(f"a recorded step of {module} is refused by the correct spec")
-            self.left_out += len(strange)
-            sound = battery.only(n for n in range(len(battery.steps)) if n not in strange)
-            few, many = sound.parts()
-            small.append(few)
-            rest.append(many)
-        self._batteries = (*small, *rest)
-        self._uses = {each.frame.module: uses(each.frame, module) for each in small}
+        """Attempts on which the reference and the correct spec differ, as far as was judged."""
+
+    def _battery(self, at: int) -> attempts.Battery:
+        battery = self._batteries[at]
+        if at in self._sound:
+            return battery
+        strange = set(battery.refused(battery.frame, replace(self.options, extra_runs=24)))
+        if any(number < battery.recorded for number in strange):
+            raise ToolError(f"{battery.frame.module}: the correct spec refuses a recorded step")
+        self.left_out += len(strange)
+        self._batteries[at] = battery.only(
+            number for number in range(len(battery.steps)) if number not in strange
+        )
+        self._sound.add(at)
+        return self._batteries[at]
 
     def judge(self, mutant: Mutant) -> BySteps:
-        """Raises ToolError: TLC cannot use the mutant at all."""
+        """By a small part of each battery, then by the rest, until some step is refused.
+
+        Raises ToolError: TLC cannot use the mutant at all.
+        """
         of = 0
-        for battery in self._batteries:
-            if mutant.operator not in self._uses[battery.frame.module]:
+        for at in range(len(self._batteries)):
+            if mutant.operator not in self._uses[self._batteries[at].frame.module]:
                 continue
+            battery = self._battery(at)
             of += len(battery.steps)
             frame = replace(
                 battery.frame,

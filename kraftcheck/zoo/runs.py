@@ -10,6 +10,7 @@ byte for byte.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from reference.core.types import Constants
 from reference.sim.run import Run, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.simulate import simulate
-from traces.schema import Campaign, begin_trace, read_manifest, write_part
+from traces.schema import Campaign, begin_trace, write_part
 
 WATCHED, UNWATCHED = "watched", "unwatched"
 
@@ -77,18 +78,18 @@ def record_batch(folder: Path, hunt: Hunt, kind: str, first: int, runs: int) -> 
 
 
 def record_numbers(folder: Path, hunt: Hunt, kind: str, numbers: Iterable[int]) -> Path:
-    """These runs of the hunt alone, each as a part of a trace below `folder`."""
+    """These runs of the hunt alone, each as a part of a new trace below `folder`.
+
+    What was there of an earlier one is removed: it may be of another simulator, or other options.
+    """
     wanted = sorted(set(numbers))
     campaign = hunt.campaign(kind, wanted[-1] + 1)
     place = artifacts.claim(artifacts.claim(folder) / kind)
+    shutil.rmtree(place)
     begin_trace(place, campaign)
-    there = {part.first_run for part in read_manifest(place).parts}
     for number in wanted:
-        if number not in there:
-            part = simulate_part(
-                hunt.scenario, hunt.seed, number, 1, hunt.bug, dict(campaign.options)
-            )
-            write_part(place, part)
+        part = simulate_part(hunt.scenario, hunt.seed, number, 1, hunt.bug, dict(campaign.options))
+        write_part(place, part)
     return place
 
 

@@ -72,8 +72,11 @@ def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
 
 
 def store(witnesses: Mapping[str, Mapping[str, Witness]], path: Path = STORED) -> None:
-    """Write the file, one bug a line, in order."""
+    """Write the file, one run a line, in order."""
     text = msgspec.json.Encoder(order="sorted").encode
-    lines = [f'  "{bug}": {text(found).decode()}' for bug, found in sorted(witnesses.items())]
-    body = ",\n".join(lines)
+    bugs = []
+    for bug, found in sorted(witnesses.items()):
+        runs = [f'    "{oracle}": {text(one).decode()}' for oracle, one in sorted(found.items())]
+        bugs.append(f'  "{bug}": {{\n' + ",\n".join(runs) + "\n  }")
+    body = ",\n".join(bugs)
     path.write_text(f'{{"witnesses": {{\n{body}\n}}}}\n', encoding="utf-8")

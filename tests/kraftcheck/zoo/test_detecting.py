@@ -51,6 +51,15 @@ def test_a_bug_that_was_there_and_was_not_seen_is_missed(tmp_path: Path) -> None
     assert (found.verdict, found.code) == ("missed", exits.VIOLATED)
 
 
+def test_what_an_earlier_recording_left_is_not_believed(tmp_path: Path) -> None:
+    quiet = {"loss": 0, "crashes": 0, "partitions": 0, "reordering": 0, "duplication": 0}
+    verdicts = []
+    for witness in (Witness(seed=1, run=4), Witness(seed=1, run=4, options=quiet)):
+        (found,) = detections(tmp_path, "Z06", "invariants", at={"Z06": {"invariants": witness}})
+        verdicts.append(found.verdict)
+    assert verdicts[0] == "found" != verdicts[1]
+
+
 def test_a_bug_that_never_answered_otherwise_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
