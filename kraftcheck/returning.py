@@ -142,6 +142,8 @@ def _result(manifest: Manifest, model: Model, asked: Asked) -> TlcResult:
     place = asked.output or f"model {model.name}"
     if not result.counterexample:
         raise BadInput(f"{place}: it shows no counterexample")
+    if model.property and result.property not in (None, model.property):
+        raise BadInput(f"{place}: it violates {result.property}, which model {model.name} does not")
     if result.kind == "liveness":
         raise BadInput(f"{place}: what lasts for ever violates no state, and cannot be replayed")
     return result

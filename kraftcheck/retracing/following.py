@@ -56,15 +56,20 @@ class _Beginning(NamedTuple):
 
 
 def follow(
-    states: Sequence[State], cfg: str, bug: str | None, told: Callable[[int], None] | None = None
+    states: Sequence[State],
+    cfg: str,
+    bug: str | None,
+    told: Callable[[int], None] | None = None,
+    patience: Sequence[Limits] = (),
 ) -> Followed:
     """The moves of the reference, with this bug, that make the states of a counterexample.
 
     cfg: the text of the model's cfg, for its constants. told: hears of each state reached.
+    patience: limits to be tried one after the other; PATIENCE unless given.
     Raises BadInput: the states are of no protocol of ours; UnknownBug, OutOfScope.
     """
     begin = _beginning(states, cfg, bug)
-    for limits in PATIENCE:
+    for limits in patience or PATIENCE:
         followed = _follow(begin, states, limits, told)
         if not followed.missing:
             break
