@@ -14,7 +14,7 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: lock detection
+.PHONY: lock detection bench-campaign
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -53,6 +53,9 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 
 bench: setup ## run every benchmark (ARGS="name ..." for some)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-campaign: setup ## what a campaign costs: runs/s, memory, stages (ARGS="partition 1000")
+	@$(BIN)/python -m benchmarks.campaign $(ARGS)
 
 lint: setup ## ruff (rules and format) and mypy in strict mode
 	@$(BIN)/ruff check $(CODE)

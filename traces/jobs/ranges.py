@@ -29,7 +29,6 @@ from typing import Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-import reference
 from reference.sim.choices import run_seed
 from reference.sim.run import simulate_part
 from tla_utils.errors import ToolError
@@ -55,6 +54,7 @@ JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
+_ROOT: Final = Path(__file__).resolve().parents[2]
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
 
@@ -130,7 +130,7 @@ class Work(NamedTuple):
 @cache
 def reference_digest() -> str:
     """sha256 over the source of everything that takes part in a run."""
-    root = Path(reference.__file__).parent
+    root = _ROOT / "reference"
     digest = sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
@@ -144,7 +144,7 @@ def code_digest(specs: Path) -> str:
 
 @cache
 def _digest(specs: Path) -> str:
-    root = Path(reference.__file__).parents[1]
+    root = _ROOT
     digest = sha256()
     for top in ("reference", "tla_utils", "traces/checkers", "traces/jobs"):
         for path in sorted((root / top).rglob("*.py")):

@@ -77,7 +77,7 @@ def render_campaign(found: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["count"] = lambda number: "–" if number is None else f"{number:,}"  # noqa: RUF001
+    environment.filters["count"] = _count
     environment.filters["quantity"] = figures.quantity
     environment.filters["share"] = _share
     # The style sheet and the figures are our own, and the only texts that are not escaped.
@@ -96,6 +96,10 @@ def render_campaign(found: Mapping[str, Any]) -> str:
         )
     except (KeyError, TypeError, ValueError, TemplateError) as error:
         raise ReportError(f"the findings are not what a campaign leaves: {error!r}") from None
+
+
+def _count(number: float | None) -> str:
+    return "–" if number is None else f"{number:,}"  # noqa: RUF001
 
 
 def _share(number: float | None) -> str:
