@@ -555,16 +555,23 @@ def cover(specs: Path | None, **options: Any) -> int:
     return work.cover(specs or work.SPECS, **options)
 
 
+PROVED = (
+    *("ElectionSafety", "VoteOnce"),
+    *("LeaderCandidateCompleteness", "PartitionLeaderCompleteness"),
+)
+"""What can be proved; docs/proofs.md says under which abstraction."""
+
+
 @cli.command()
 @click.option(
     "--property",
     "properties",
     multiple=True,
-    type=click.Choice(["ElectionSafety", "VoteOnce"]),
+    type=click.Choice(PROVED),
     help="A property; may be repeated; default: all.",
 )
 @click.option(
-    "--nodes", type=click.Choice([3, 5]), default=3, show_default=True, help="How many voters."
+    "--nodes", type=click.Choice([3, 5]), default=3, show_default=True, help="How many nodes."
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
 @click.option(
@@ -591,7 +598,10 @@ def cover(specs: Path | None, **options: Any) -> int:
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")
 @shown
 def prove(**options: Any) -> int:
-    """Prove safety of elections for any number of epochs, records and messages.
+    """Prove safety for any number of epochs, records and messages.
+
+    Of elections in the quorum; of the high watermark in a partition. docs/proofs.md says exactly
+    what is proved.
 
     \b
     Example: kraftcheck prove --property ElectionSafety --nodes 3
