@@ -20,7 +20,10 @@ from tests.stateful.gifts import SteeredMachine, keeping, last, shorten
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for
 # a whole run: where nothing else is possible the run ends early, which costs little.
-LENIENT: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+LENIENT: Final = [
+    *(HealthCheck.too_slow, HealthCheck.filter_too_much),
+    *(HealthCheck.data_too_large, HealthCheck.large_base_example),
+]
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
 BATCH: Final = 50
