@@ -8,6 +8,8 @@ so the coverage of any number of runs, and how it grew, is a sum and a minimum.
     error    a message and the error code in it, where there is one
     effect   an action and the kinds of messages that the step sent
 
+Decisions of the protocol are a fifth kind, found in another way (rules_met.py).
+
 Beside it stands the estimate of what is still unseen (`unseen`), from how often things were seen.
 """
 

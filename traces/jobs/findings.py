@@ -33,6 +33,7 @@ from traces.jobs.histories import ANOMALIES, VERDICTS
 from traces.jobs.measures import MEASURES
 from traces.jobs.plan import Configuration, Plan
 from traces.jobs.ranges import Receipt
+from traces.jobs.rules_met import RULE, WATCHED_RUNS, rules_of
 from traces.jobs.smallest import certificate_in
 from traces.jobs.summary import replay_command
 from traces.schema import ACTIONS, PARTITION_ACTIONS, Manifest, TraceError
@@ -369,6 +370,28 @@ class _Findings:
                 )
                 for kind in coverage.KINDS
             },
+            "rules": self._rules([row for row in rows if row["kind"] == RULE]),
+        }
+
+    def _rules(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Which decisions the first runs came to. one_way: those that were always answered alike,
+        of those that are answered with yes or no."""
+        answers: dict[str, set[str]] = {}
+        for row in rows:
+            name, _, answer = row["name"].partition(": ")
+            answers.setdefault(name, set()).add(answer)
+        known = rules_of(self.outcome.configuration.scenario)
+        return {
+            "runs": min(WATCHED_RUNS, self.outcome.summary["runs"]),
+            "known": len(known),
+            "met": list(rows),
+            "never": [name for name in known if name not in answers],
+            "one_way": [
+                f"{name}: {only}"
+                for name, given in sorted(answers.items())
+                if len(given) == 1
+                for only in given & {"yes", "no"}
+            ],
         }
 
     def _actions(self) -> Sequence[str]:

@@ -37,6 +37,7 @@ from traces.jobs.coverage import features
 from traces.jobs.distinct import Facts, PartFiles, examine
 from traces.jobs.histories import judge_histories
 from traces.jobs.measures import measure
+from traces.jobs.rules_met import rules_met
 from traces.jobs.simulate import Range, missing_ranges
 from traces.schema import (
     Campaign,
@@ -307,7 +308,7 @@ def _judged(
         "verdicts": histories.verdicts,
         "anomalies": histories.anomalies,
         "measures": measure(tables.tables),
-        "features": features(tables.tables),
+        "features": pa.concat_tables([features(tables.tables), _rules(work, entry)]),
     }
     lengths = {
         path.name.removeprefix(f"{entry.stem}."): path.stat().st_size
@@ -335,6 +336,10 @@ def _judged(
         replace_file(work.alarm, msgspec.json.encode(alarm))
     lap("measures")
     return receipt
+
+
+def _rules(work: Work, entry: PartEntry) -> pa.Table:
+    return rules_met(work.campaign, entry.first_run, entry.runs)
 
 
 def violations_of(facts: Facts, verdicts: pa.Table) -> list[Violation]:

@@ -131,6 +131,11 @@ def _coverage(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Chan
             yield Change(f"{kind} {name}", "met", "never")
         for name in sorted(now - was):
             yield Change(f"{kind} {name}", "never", "met")
+    before, after = (set(each["coverage"]["rules"]["never"]) for each in (one, other))
+    for name in sorted(after - before):
+        yield Change(f"rule {name}", "met", "never")
+    for name in sorted(before - after):
+        yield Change(f"rule {name}", "never", "met")
 
 
 def _distributions(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Change]:

@@ -77,6 +77,13 @@ def coverage() -> dict[str, Any]:
         "never": ["HandleResign"],
         "growth": [{"runs": runs, **dict.fromkeys(KINDS, runs)} for runs in (1, 7, 50)],
         "unseen": {kind: estimate() for kind in KINDS},
+        "rules": {
+            "runs": 50,
+            "known": 9,
+            "met": [{**feature, "kind": "rule", "name": "quorum.log_ok: yes"}],
+            "never": ["quorum.is_stale"],
+            "one_way": ["quorum.log_ok: yes"],
+        },
     }
 
 
@@ -179,6 +186,7 @@ def test_nothing_that_counts_against_a_campaign_is_left_out() -> None:
         "HandleAppend in run 3, step 8; taken 2 times",
         "invariant VoteOnce 1",
         "Never taken: HandleResign",
+        "8 of 9 were taken. Never: quorum.is_stale.",
         "kraftcheck check c/a --run 4",
         "99 % up to 1.5 s, at most 2 s (run 9)",
         "linearizable 1 1 0 1 ·",
