@@ -19,14 +19,15 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
-from hypothesis.internal.conjecture import engine
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from kraftcheck.retracing.minimising import minimised
 from reference.bugs.catalog import CATALOG, rules_for
 from reference.bugs.partition_catalog import PARTITION_CATALOG
 from reference.core.types import Constants
 from reference.sim.run import forget, simulate_run
 from reference.sim.shrink import failure_of
+from reference.sim.steered.scripts import Script
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.schedule import Violation
@@ -45,13 +46,13 @@ bugs: a machine that found one would be wrong."""
 
 Phases = tuple[Phase, ...]
 GENERATE: Final[Phases] = (Phase.generate,)
-SHRINK: Final[Phases] = (Phase.generate, Phase.shrink)
 
 
 class Searched(NamedTuple):
     """What came of a search. examples: None if nothing failed within the limit. moves: of all
     examples up to then. seconds: CPU time up to then. how: the violated property, or the kind of
-    failure. length: moves of the last failing example, which is the shrunk one after shrinking.
+    failure. length: moves of the example that failed, or of what is left of it after shrinking.
+    script: its moves.
     """
 
     examples: int | None
@@ -60,6 +61,7 @@ class Searched(NamedTuple):
     seconds: float
     how: str
     length: int
+    script: Script | None = None
 
 
 class _Tally:
@@ -67,13 +69,15 @@ class _Tally:
 
     def __init__(self) -> None:
         self.begin = process_time()
-        self.examples = self.moves = self.length = 0
+        self.examples = self.moves = 0
         self.found: tuple[int, int, float] | None = None
+        self.script: Script | None = None
 
-    def failed(self, length: int) -> None:
-        self.length = length
+    def failed(self, script: Script) -> None:
+        """The first time counts: Hypothesis makes the example once more, to be sure."""
         if self.found is None:
             self.found = self.examples, self.moves, process_time() - self.begin
+            self.script = script
 
 
 def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
@@ -84,7 +88,7 @@ def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
     return type("QuorumMachine", (QuorumMachine,), {"decisions": rules})
 
 
-def _counted(machine: type[Any], tally: _Tally) -> type[Any]:
+def _counted(machine: type[Any], tally: _Tally, bug: str | None) -> type[Any]:
     """The machine, with its examples, moves and first failure told to the tally."""
 
     class Counted(machine):  # type: ignore[misc]
@@ -93,7 +97,7 @@ def _counted(machine: type[Any], tally: _Tally) -> type[Any]:
             tally.examples += tally.found is None
 
         def teardown(self) -> None:
-            schedule = self.schedule
+            schedule = self.steered()
             try:
                 super().teardown()
             except AssertionError:
@@ -102,7 +106,8 @@ def _counted(machine: type[Any], tally: _Tally) -> type[Any]:
             finally:
                 tally.moves += len(schedule.moves)
                 if not schedule.sound:
-                    tally.failed(len(schedule.moves))
+                    options, moves = schedule.setting(), tuple(schedule.moves)
+                    tally.failed(Script(machine=self.name, bug=bug, options=options, moves=moves))
 
     Counted.__name__ = machine.__name__
     return Counted
@@ -127,7 +132,7 @@ def budget(examples: int, phases: Phases = GENERATE, steps: int = STEPS) -> sett
 def search(name: str, bug: str | None, number: int, limits: settings) -> Searched:
     """One search with the machine of this name; `number` is its seed, from 1."""
     tally = _Tally()
-    machine = seed(number)(_counted(machine_of(name, bug), tally))
+    machine = seed(number)(_counted(machine_of(name, bug), tally, bug))
     how = ""
     try:
         run_state_machine_as_test(machine, settings=limits)
@@ -137,7 +142,9 @@ def search(name: str, bug: str | None, number: int, limits: settings) -> Searche
         seconds = process_time() - tally.begin
         return Searched(None, tally.examples, tally.moves, seconds, how, 0)
     examples, moves, seconds = tally.found
-    return Searched(examples, examples, moves, seconds, how, tally.length)
+    assert tally.script is not None
+    length = len(tally.script.moves)
+    return Searched(examples, examples, moves, seconds, how, length, tally.script)
 
 
 def _words(name: str) -> str:
@@ -145,17 +152,19 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
-def shrunk(name: str, bug: str, number: int, examples: int, seconds: int) -> Searched:
-    """A search that goes on to shrink what it finds, for so many seconds at most.
+def shrunk(found: Searched, attempts: int) -> int | None:
+    """How many moves are left of what a search found, after so many attempts to leave some out; as
+    `kraftcheck shrink` does with a schedule of moves. Unlike the shrinking of Hypothesis, which is
+    given so much time, it is the same on every machine.
 
-    seconds: Hypothesis gives up shrinking after five minutes; here after so many.
+    None: nothing was found, or not by an invariant, so that no move is the last.
     """
-    limit = engine.MAX_SHRINKING_SECONDS
-    engine.MAX_SHRINKING_SECONDS = seconds
+    if found.script is None:
+        return None
     try:
-        return search(name, bug, number, budget(examples, SHRINK))
-    finally:
-        engine.MAX_SHRINKING_SECONDS = limit
+        return len(minimised(found.script, attempts).script.moves)
+    except ValueError:
+        return None
 
 
 def campaign(

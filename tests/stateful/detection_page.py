@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.stateful.detecting import BUGS, MACHINES, STEPS
-from tests.stateful.detection_store import Correct, Detection, Sample, Samples, version_of
+from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.quantiles import interval, quantile
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "detection.md"
@@ -32,14 +32,14 @@ brackets that holds it with at least 95 percent: two order statistics, by the bi
 distribution, without any assumption on how the figures are distributed. A seed that found nothing
 counts as larger than all others, and a rank among those is written `>` and the limit. `?` is a side
 that so few seeds do not bound: the upper side of p90 needs more than 20. *Shrunk* is the number of
-moves of the smallest example, the calm ones at the beginning included, for each of the first seeds.
+moves that `kraftcheck shrink` leaves of the example that failed, for each of the first seeds; `-`
+where nothing was found, or no invariant names the last move.
 """
 
 NOTES: Final = """\
 
-`*` fewer than {seeds} seeds were measured. `+` measured with an earlier version of the machine
-(`make detection ARGS=--again` measures anew). Repeat one: `make detection ARGS="Z41 --again"` after
-its line was taken out of the JSON file.
+`*` fewer than {seeds} seeds were measured. Whether a machine has changed since, and which bugs are
+to be measured anew, is said by `make detection ARGS=--table`; `ARGS=--again` measures them.
 """
 
 
@@ -106,7 +106,10 @@ def _correct(correct: dict[str, Correct]) -> Iterator[str]:
 
 
 def _table(machine: str, detection: Detection) -> Iterator[str]:
+    versions = sorted({of.version for of in detection.samples.get(machine, {}).values()})
     yield f"\n## {machine.capitalize()}\n"
+    if versions:
+        yield f"Version of the machine: {', '.join(versions)}.\n"
     yield (
         "| bug | found | examples: median | p90 | CPU s: median | campaign found | runs: median "
         "| CPU s: median | violates | shrunk |"
@@ -118,16 +121,16 @@ def _table(machine: str, detection: Detection) -> Iterator[str]:
         if of is None or not of.search:
             yield f"| {bug} |" + " not measured |" * 9
         else:
-            yield _row(machine, bug, of, detection)
+            yield _row(bug, of, detection)
 
 
-def _row(machine: str, bug: str, of: Samples, detection: Detection) -> str:
+def _row(bug: str, of: Samples, detection: Detection) -> str:
     limit, seconds = detection.examples, detection.campaign_seconds
-    mark = "*" * (len(of.search) < SEEDS) + "+" * (of.version != version_of(machine))
+    mark = "\\*" * (len(of.search) < SEEDS)
     examples = [each.examples for each in of.search]
     spent = [each.seconds if each.examples else None for each in of.search]
     cells = [
-        bug + mark.replace("*", "\\*"),
+        bug + mark,
         _share(of.search),
         _figure(examples, 0.5, f"{limit:,}"),
         _figure(examples, 0.9, f"{limit:,}"),

@@ -50,9 +50,9 @@ EXAMPLES: Final = 400
 CAMPAIGN_SECONDS: Final = 8.0
 """About what a search of EXAMPLES takes that finds nothing."""
 SEEDS: Final = 20
-SHRINKS: Final = 1
-"""Shrinking takes long, so only what the first seeds find is shrunk, for so long at most:"""
-SHRINK_SECONDS: Final = 20
+SHRINKS: Final = 3
+"""Only what the first seeds find is shrunk, with so many attempts at most:"""
+ATTEMPTS: Final = 1000
 BATCH: Final = 1000
 """Examples of the correct reference at once."""
 DONE, FOUND, UNFINISHED, BAD_INPUT = 0, 1, 2, 3
@@ -89,7 +89,7 @@ def pieces(seeds: int, bugs: Sequence[str]) -> Iterator[Piece]:
 
 
 def _sample(found: Searched) -> Sample:
-    return Sample(*found._replace(seconds=round(found.seconds, 3)))
+    return Sample(*found._replace(seconds=round(found.seconds, 3))[:6])
 
 
 def measure(piece: Piece, found: Sample | None) -> Sample:
@@ -101,7 +101,11 @@ def measure(piece: Piece, found: Sample | None) -> Sample:
         return _sample(campaign(machine, bug, number, CAMPAIGN_SECONDS))
     if found is None or found.examples is None:
         return Sample(None, 0, 0, 0.0, "", 0)
-    return _sample(shrunk(machine, bug, number, EXAMPLES, SHRINK_SECONDS))
+    again = search(machine, bug, number, budget(EXAMPLES))
+    left = shrunk(again, ATTEMPTS)
+    if left is None:
+        return Sample(None, again.tried, again.moves, 0.0, again.how, 0)
+    return _sample(again._replace(length=left))
 
 
 def samples_of(detection: Detection, piece: Piece, again: bool) -> Samples:
@@ -164,7 +168,8 @@ def _unfinished(detection: Detection, examples: int, again: bool) -> list[tuple[
         have = detection.correct.get(machine)
         if have is None or (again and have.version != version):
             have = detection.correct[machine] = Correct(version=version)
-        if have.version == version and have.examples < examples / len(MACHINES):
+        done = have.examples >= examples / len(MACHINES) or have.found
+        if have.version == version and not done:
             waiting.append((machine, have))
     return waiting
 
@@ -230,6 +235,9 @@ def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> 
         end = monotonic() + (float("inf") if asked.minutes is None else 60 * asked.minutes)
         complete = run_correct(detection, asked, end, path)
         complete &= run_pieces(detection, asked.seeds, asked.bugs, asked.again, end, path)
+    for machine, of in detection.samples.items():
+        if old := sorted(bug for bug, each in of.items() if each.version != version_of(machine)):
+            told(f"the {machine} machine has changed since these were measured: {', '.join(old)}")
     target.write_text(page(detection), encoding="utf-8")
     if any(each.found for each in detection.correct.values()):
         return FOUND

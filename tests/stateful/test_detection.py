@@ -1,0 +1,197 @@
+"""The machines are held to account: what they find, how soon, how small; and how that is measured.
+
+A sample that is quick. The figures for all bugs are in docs/detection.md, made by `make detection`.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+
+from tests.stateful import measure_detection
+from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
+from tests.stateful.detection_page import PAGE, page
+from tests.stateful.detection_store import (
+    STORED,
+    Correct,
+    DamagedStore,
+    Detection,
+    Sample,
+    Samples,
+    load,
+    store,
+    version_of,
+)
+from tests.stateful.measure_detection import main
+from tests.stateful.quantiles import interval, quantile
+
+CANARY = "Z16"
+"""A leader that is announced too early: the smallest bug of all, which nobody may miss."""
+
+
+def settings_of(profile: str) -> settings:
+    """Those of a profile, but that nothing is shrunk, remembered or different from run to run."""
+    return settings(
+        settings.get_profile(profile),
+        derandomize=False,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=budget(1).suppress_health_check,
+        report_multiple_bugs=False,
+    )
+
+
+# --- What is found
+
+
+@pytest.mark.parametrize("profile", ["dev", "ci", "chaos"])
+def test_the_canary_is_found_by_every_profile(profile: str) -> None:
+    found = search("quorum", CANARY, 1, settings_of(profile))
+    assert found.examples is not None and found.examples <= 5
+    assert found.how == "AnnouncedLeaderIsCaughtUp"
+
+
+@pytest.mark.parametrize(
+    ("machine", "bug", "examples", "moves"),
+    [
+        ("quorum", "Z15", 60, 20),
+        ("quorum", CANARY, 20, 8),
+        ("partition", "Z34", 60, 20),
+        ("partition", "Z43", 60, 30),
+    ],
+)
+def test_a_bug_is_found_within_a_budget_and_shrunk(
+    machine: str, bug: str, examples: int, moves: int
+) -> None:
+    found = search(machine, bug, 1, budget(examples))
+    assert found.examples is not None, f"not found within {examples} examples"
+    left = shrunk(found, 300)
+    assert left is not None and left <= moves < found.length
+
+
+def test_a_search_is_the_same_each_time() -> None:
+    one, other = (search("quorum", "Z03", 2, budget(20)) for _ in range(2))
+    assert one.script is not None
+    assert one._replace(seconds=0.0) == other._replace(seconds=0.0)
+
+
+def test_nothing_is_found_where_there_is_nothing() -> None:
+    """The twin of the tests above: what finds a bug in everything would pass them."""
+    found = search("partition", None, 1, budget(5))
+    assert found.examples is None and found.how == "" and found.tried >= 5
+
+
+def test_a_campaign_ends_with_its_time() -> None:
+    ticks = iter(range(100))
+    ended = campaign("quorum", "Z12", 1, 3, clock=lambda: float(next(ticks)))
+    assert ended.examples is None and ended.tried == 3
+    found = campaign("quorum", CANARY, 1, 60)
+    assert found.examples is not None and found.how == "AnnouncedLeaderIsCaughtUp"
+
+
+# --- Quantiles
+
+
+def test_quantiles_count_what_was_not_found_as_larger() -> None:
+    assert quantile([3, None, 1], 0.5) == 3
+    assert quantile([3, None, None], 0.5) == inf
+    assert quantile([*range(1, 11)], 0.9) == 9
+
+
+def test_intervals_are_those_of_the_binomial_distribution() -> None:
+    twenty = [*range(1, 21)]
+    # The chance of fewer than 6 heads of 20 coins is 0.0207, of fewer than 7 it is 0.0577.
+    assert interval(twenty, 0.5) == (6, 15)
+    # 0.9 ** 20 = 0.12: the largest of twenty is too often below the 90th percentile.
+    assert interval(twenty, 0.9) == (15, inf)
+    assert interval([*range(1, 41)], 0.9)[1] < inf
+    assert interval([1, 2, 3], 0.5) == (0, inf)
+
+
+# --- The file, the page, the command
+
+
+def stored(tmp_path: Path) -> tuple[Detection, Path]:
+    samples = Samples(
+        version=version_of("quorum"),
+        search=[Sample(n, n, 100 * n, 0.5, "VoteOnce", 40) for n in range(1, 20)]
+        + [Sample(None, 9, 900, 6.0, "", 0)],
+        campaign=[Sample(7, 7, 70, 0.1, "VoteOnce", 9)],
+    )
+    correct = {"quorum": Correct(version="old", batches=1, examples=1000, tried=1200, moves=5)}
+    found = Detection(
+        examples=9, campaign_seconds=2.0, samples={"quorum": {"Z01": samples}}, correct=correct
+    )
+    path = tmp_path / "detection.json"
+    store(found, path)
+    return found, path
+
+
+def test_what_is_stored_is_read_back(tmp_path: Path) -> None:
+    found, path = stored(tmp_path)
+    assert load(path) == found
+    path.write_text("{}")
+    with pytest.raises(DamagedStore):
+        load(path)
+    assert main(["--table"], path, tmp_path / "page.md") == measure_detection.BAD_INPUT
+    assert load(tmp_path / "none.json") is None
+
+
+def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
+    found, _ = stored(tmp_path)
+    lines = page(found).splitlines()
+    row = next(line for line in lines if line.startswith("| Z01"))
+    assert row.startswith("| Z01 | 19 of 20 | 10 (6 to 15) | 18 (15 to >9) | 0.50 (")
+    assert "| 1 of 1 | 7 (? to ?) |" in row and "| VoteOnce (19) | not measured |" in row
+    assert next(line for line in lines if line.startswith("| Z02")).count("not measured") == 9
+    assert "Not measured: the other 99,000 of 100,000." in lines
+    found.samples["quorum"]["Z01"].search.pop()
+    assert "| Z01\\* | 19 of 19 |" in page(found)
+
+
+def test_the_page_is_that_of_the_stored_figures() -> None:
+    found = load(STORED)
+    assert found is not None and page(found) == PAGE.read_text("utf-8"), (
+        "run `make detection ARGS=--table`"
+    )
+    assert {bug for of in found.samples.values() for bug in of} <= {
+        *BUGS["quorum"],
+        *BUGS["partition"],
+    }
+
+
+def test_a_measurement_is_taken_up_where_it_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = tmp_path / "a.json", tmp_path / "a.md"
+    monkeypatch.setattr(measure_detection, "CAMPAIGN_SECONDS", 0.5)
+    assert main([CANARY, "--seeds", "1", "--minutes", "0"], path, target) == 2
+    assert main([CANARY, "--seeds", "1"], path, target) == 0
+    first = load(path)
+    monkeypatch.setattr(measure_detection, "measure", None)
+    assert main([CANARY, "--seeds", "1"], path, target) == 0
+    assert first is not None and load(path) == first
+    assert len(first.samples["quorum"][CANARY].search) == 1
+    assert f"| {CANARY}\\* | 1 of 1 |" in target.read_text()
+
+
+def test_a_find_with_the_correct_rules_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a bug where there should be none."""
+
+    def planted(machine: str, bug: str | None, number: int, limits: settings) -> object:
+        return search("quorum", CANARY, number, budget(5))
+
+    monkeypatch.setattr(measure_detection, "search", planted)
+    path, target = tmp_path / "a.json", tmp_path / "a.md"
+    assert main(["--correct", "1", "--seeds", "0"], path, target) == 1
+    assert "found 2: quorum, seed 1: AnnouncedLeaderIsCaughtUp" in target.read_text()
+
+
+def test_an_unknown_bug_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["Z999"], tmp_path / "a.json", tmp_path / "a.md") == 3
+    assert capsys.readouterr().err.startswith("Z999 is no bug that a machine can have")
