@@ -39,7 +39,7 @@ LISTS = ("steps", "times", "components")
 @pytest.fixture(scope="module")
 def recorded() -> PartTables:
     options = {"brokers": 3, "topic_partitions": 2, "quorum_voters": 3, "crashes": 3}
-    return simulate_part("cluster", 1, 3, 1, options=options)
+    return simulate_part("cluster", 1, 1, 1, options=options)
 
 
 def test_a_good_recording_has_no_findings(recorded: PartTables) -> None:

@@ -34,6 +34,9 @@ from traces.schema import Campaign, PartTables, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("partition-faults")
 
+FIRST = 3
+"""Two runs from this one on have what the faults need."""
+
 Tables = dict[str, pa.Table]
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -41,7 +44,7 @@ _encode = msgspec.msgpack.Encoder().encode
 @pytest.fixture(scope="module")
 def recorded() -> PartTables:
     options = {"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False}
-    return simulate_part("partition", 1, 0, 2, options=options)
+    return simulate_part("partition", 1, FIRST, 2, options=options)
 
 
 def test_a_good_recording_has_no_findings(recorded: PartTables) -> None:
@@ -153,7 +156,7 @@ def judged(recorded: PartTables, tmp_path_factory: pytest.TempPathFactory) -> Co
 def test_an_altered_high_watermark_is_rejected_and_explained(judged: Conformance) -> None:
     summary = judged.summary
     assert judged.verdict == "violated"
-    assert {rejection["run"] for rejection in summary["rejections"]} == {1}
+    assert {rejection["run"] for rejection in summary["rejections"]} == {FIRST + 1}
     lines = [line for rejection in summary["rejections"] for line in rejection["differences"]]
     assert any(line.startswith("after.highWatermark: recorded") for line in lines)
 

@@ -26,21 +26,19 @@ def test_a_run_is_judged_alike_whatever_stands_beside_it(scenario: str) -> None:
     assert set(whole.verdicts["partition"].to_pylist()) == set(range(partitions))
 
 
-def _strictly_promised(runs: pa.Table) -> int:
-    promises = promises_of("partition", runs)
-    return next(at for at, each in enumerate(promises) if each.level >= 2)
-
-
 def test_a_lost_record_breaks_a_promise() -> None:
     """The planted fault: consumers read on beyond an acknowledged record without seeing it."""
     runs = part("partition").tables["runs"]
-    at = _strictly_promised(runs)
+    promises = promises_of("partition", runs)
     histories: list[list[dict[str, Any]]] = runs["history"].to_pylist()
-    read = {v for o in histories[at] if o["op"] == "fetch" for v in o["values"][:-1]}
-    victim = next(
-        o
-        for o in histories[at]
-        if o["op"] == "append" and o["outcome"] == "ok" and o["values"][0] in read
+    at, victim = next(
+        (at, operation)
+        for at, history in enumerate(histories)
+        if promises[at].level >= 2
+        for read in [{v for o in history if o["op"] == "fetch" for v in o["values"][:-1]}]
+        for operation in history
+        if operation["op"] == "append" and operation["outcome"] == "ok"
+        if operation["values"][0] in read
     )
     for operation in histories[at]:
         if operation["op"] == "fetch":
