@@ -101,7 +101,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for line in coverage.report(reached.counts):
         terminalreporter.line(line)
     for line in coverage.missing(reached.counts):
-        terminalreporter.line(f"FAILED never reached: {line}", red=True)
+        terminalreporter.line(f"FAILED: {line}", red=True)
 
 
 @pytest.hookimpl(tryfirst=True)

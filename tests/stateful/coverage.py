@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from tests.stateful import reached
 from tests.stateful.cluster_machine import ClusterMachine
@@ -16,13 +16,16 @@ from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
 
+Counts: TypeAlias = Mapping[str, Counter[str]]
 MACHINES: Final[tuple[type[SteeredMachine], ...]] = (
     QuorumMachine,
     PartitionMachine,
     ClusterMachine,
 )
 ENOUGH: Final = 1000
-"""Examples after which a machine must have reached all that it can reach."""
+"""Examples after which a machine must have carried out all its rules; and when all machines have
+tried so many, they must have reached together all that can be reached.
+"""
 
 
 def told() -> str:
@@ -36,33 +39,45 @@ def heard(text: str) -> None:
         reached.of(machine).update(each)
 
 
-def missing(counts: Mapping[str, Counter[str]], enough: int = ENOUGH) -> list[str]:
-    """What was never reached by a machine that has searched enough."""
+def absent(counts: Counts) -> list[str]:
+    """What was not reached so far."""
     found = []
     for machine in MACHINES:
-        each = counts.get(machine.name, Counter())
-        if each["examples"] >= enough:
-            names = reached.expected(machine.name, reached.rules_of(machine))
-            found += [f"{machine.name}: {name}" for name in names if not each[name]]
+        own = counts.get(machine.name, Counter())
+        rules = [f"rule {name}" for name in reached.rules_of(machine)]
+        found += [f"{machine.name}: {rule}" for rule in rules if own["examples"] and not own[rule]]
+    return found + [name for name in reached.expected() if not _together(counts)[name]]
+
+
+def missing(counts: Counts, enough: int = ENOUGH) -> list[str]:
+    """What is wrong after a search that was long enough: what was never reached, and what was
+    reached although it is said that it cannot be.
+    """
+    seen = _together(counts)
+    lies = [name for name in reached.UNREACHABLE if seen[name]]
+    found = [f"{name} cannot be reached, it is said, and was" for name in sorted(lies)]
+    tried = {m.name: counts.get(m.name, Counter())["examples"] >= enough for m in MACHINES}
+    for name in absent(counts):
+        machine, _, rule = name.partition(": rule ")
+        if tried[machine] if rule else all(tried.values()):
+            found.append(f"{name} was never reached")
     return found
 
 
-def report(counts: Mapping[str, Counter[str]]) -> Iterator[str]:
+def _together(counts: Counts) -> Counter[str]:
+    return sum(counts.values(), Counter())
+
+
+def report(counts: Counts) -> Iterator[str]:
     """The statistics, line by line."""
     for machine in MACHINES:
-        each = counts.get(machine.name)
-        if not each or not each["examples"]:
-            continue
-        yield f"{machine.name}: {each['examples']:,} examples, {each['moves']:,} moves"
-        for kind in ("rule", "action", "role", "error", "decision"):
-            names = sorted(name for name in each if name.startswith(f"{kind} "))
-            yield f"  {kind}: " + ", ".join(
-                f"{name.removeprefix(kind).strip()} {each[name]:,}" for name in names
-            )
-        names = reached.expected(machine.name, reached.rules_of(machine))
-        absent = [name for name in names if not each[name]]
-        if absent:
-            few = "" if each["examples"] >= ENOUGH else f" (of less than {ENOUGH:,} examples)"
-            yield f"  never reached{few}: " + ", ".join(absent)
-        for name, why in sorted(reached.UNREACHABLE[machine.name].items()):
-            yield f"  cannot be reached: {name}: {why}"
+        each = counts.get(machine.name, Counter())
+        if each["examples"]:
+            yield f"{machine.name}: {each['examples']:,} examples, {each['moves']:,} moves"
+            for kind in ("rule", "action", "role", "error", "decision"):
+                names = sorted(name for name in each if name.startswith(f"{kind} "))
+                listed = [f"{name.removeprefix(kind).strip()} {each[name]:,}" for name in names]
+                yield f"  {kind}: {', '.join(listed) or 'none'}"
+    yield f"not reached: {', '.join(absent(counts)) or 'nothing'}"
+    for name, why in sorted(reached.UNREACHABLE.items()):
+        yield f"cannot be reached: {name}: {why}"

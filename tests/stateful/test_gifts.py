@@ -14,6 +14,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from kraftcheck import exits, steering
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
+from reference.core.partition_rules import PartitionRules
+from reference.core.rules import QuorumRules
 from reference.sim.steered.failures import Failure
 from reference.sim.steered.replaying import replay
 from reference.sim.steered.scripts import Script, read, write
@@ -114,16 +116,55 @@ def test_a_schedule_becomes_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert steering.replay(inside, Screen(quiet=True)) == exits.VIOLATED
 
 
-def test_what_was_never_reached_fails_a_long_search() -> None:
-    names = reached.expected("quorum", reached.rules_of(QuorumMachine))
-    counts = {"quorum": Counter({name: 1 for name in names})}
-    counts["quorum"]["examples"] = coverage.ENOUGH
+def everything() -> dict[str, Counter[str]]:
+    """As if three long searches had reached all that there is."""
+    counts = {}
+    for machine in coverage.MACHINES:
+        rules = [f"rule {name}" for name in reached.rules_of(machine)]
+        counts[machine.name] = Counter([*rules, *reached.expected()])
+        counts[machine.name]["examples"] = coverage.ENOUGH
+    return counts
+
+
+def test_a_rule_that_was_never_carried_out_fails_a_long_search() -> None:
+    counts = everything()
     assert coverage.missing(counts) == []
-    del counts["quorum"]["rule crash"]
-    assert coverage.missing(counts) == ["quorum: rule crash"]
-    assert any("never reached: rule crash" in line for line in coverage.report(counts))
-    counts["quorum"]["examples"] = coverage.ENOUGH - 1
+    del counts["cluster"]["rule crash"]
+    assert coverage.missing(counts) == ["cluster: rule crash was never reached"]
+    assert "not reached: cluster: rule crash" in list(coverage.report(counts))
+    counts["cluster"]["examples"] -= 1
     assert coverage.missing(counts) == []
+
+
+def test_what_no_machine_reached_fails_a_long_search() -> None:
+    counts = everything()
+    for name in ("quorum", "partition"):
+        del counts[name]["error FENCED_LEADER_EPOCH"]
+    assert coverage.missing(counts) == []
+    del counts["cluster"]["error FENCED_LEADER_EPOCH"]
+    assert coverage.missing(counts) == ["error FENCED_LEADER_EPOCH was never reached"]
+
+
+def test_what_cannot_be_reached_must_not_be() -> None:
+    counts = everything()
+    counts["quorum"]["role Halted"] += 1
+    assert coverage.missing(counts) == ["role Halted cannot be reached, it is said, and was"]
+
+
+def test_what_is_expected_or_excused_is_known() -> None:
+    """A name that is mistyped would excuse nothing, or never be reached."""
+    excused = set(reached.UNREACHABLE)
+    known = {name.partition(" ")[0] for name in (*reached.expected(), *excused)}
+    assert known == {"action", "decision", "error", "role"}
+    decisions = {name for name in excused if name.startswith("decision")}
+    everyone = {*reached._outcomes(QuorumRules), *reached._outcomes(PartitionRules)}
+    assert decisions <= everyone
+
+
+def test_another_process_tells_what_it_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reached, "counts", {"quorum": Counter({"rule crash": 2})})
+    coverage.heard(coverage.told())
+    assert reached.of("quorum")["rule crash"] == 4
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf"])
