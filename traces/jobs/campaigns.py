@@ -262,10 +262,7 @@ class _Run:
             slim = backend.session.read.parquet(*map(str, (p.absolute() for p in paths)))
             merged = backend.collect(merge_with_spark(slim), len(paths), SLIM)
             return merged.sort_by("key").combine_chunks()
-        merged = SLIM.empty_table()
-        for at in range(0, len(paths), FOLD):
-            merged = merge(pa.concat_tables([merged, *map(_slim, paths[at : at + FOLD])]))
-        return merged.combine_chunks()
+        return merge_files(paths)
 
     def _judge(
         self, configuration: Configuration, merged: pa.Table, files: Sequence[Any]
@@ -412,6 +409,20 @@ def _as_verb(summary: dict[str, Any]) -> dict[str, Any]:
     versions = {name: text for name, text in summary["versions"].items() if name != "backend"}
     own = {"tlc": spent, "versions": versions, "seconds": {}}
     return {**summary, **own, "parts": {"conform": {**part, "seconds": None, "stages": {}}}}
+
+
+def merge_files(paths: Sequence[Path]) -> pa.Table:
+    """The distinct steps of all ranges, by key. Raises TraceError: a file cannot be read.
+
+    Tables of like size are merged, so that each row is looked at a logarithmic number of times.
+    """
+    merged: list[pa.Table] = []
+    for at in range(0, len(paths), FOLD):
+        own = merge(pa.concat_tables([_slim(path) for path in paths[at : at + FOLD]]))
+        while merged and len(merged[-1]) <= 2 * len(own):
+            own = merge(pa.concat_tables([merged.pop(), own]))
+        merged.append(own)
+    return merge(pa.concat_tables([SLIM.empty_table(), *merged])).combine_chunks()
 
 
 def _slim(path: Path) -> pa.Table:

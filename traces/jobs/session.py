@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = "local[2]"
+LOOPBACK = "spark://127.0.0.1:"
+"""A standalone cluster on this machine (kraftcheck/standalone.py) needs no network either."""
 
 
 def spark_session(
@@ -37,7 +39,8 @@ def spark_session(
         )
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     local = master.startswith("local")
-    if local:
+    here = local or master.startswith(LOOPBACK)
+    if here:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Late: importing Spark takes a second, which the pool need not spend.
     from pyspark.sql import SparkSession
@@ -50,8 +53,9 @@ def spark_session(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
-    if local:
+    if here:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    if local:
         settings |= {"spark.sql.shuffle.partitions": "8"}
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():

@@ -14,6 +14,8 @@ from typing import Any
 from unittest import mock
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from reference.sim import run as sim
@@ -27,9 +29,10 @@ from tests.traces.jobs.small_campaigns import (
     extended,
 )
 from tla_utils.errors import ToolError
-from traces.jobs import ranges
+from traces.jobs import campaigns, ranges
 from traces.jobs.backends import Pool
 from traces.jobs.campaigns import Announced, Options, Told, run_campaign
+from traces.jobs.distinct import SLIM, merge
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from traces.schema import TraceError, read_manifest
 
@@ -133,6 +136,19 @@ def test_a_missing_part_is_named_and_simulated_again_with_consent(
     again = {path.name.split(".")[0] for path in after if before.get(path) != after[path]}
     assert again == {victim.name.split(".")[0], damaged.name.split(".")[0]}
     assert contents(own) == contents(finished / HERE)
+
+
+@pytest.mark.parametrize("fold", [1, 3, 100])
+def test_however_ranges_are_merged_it_is_the_same(
+    own: Path, fold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = sorted(own.glob("quorum/judged/*.slim.parquet"))
+    monkeypatch.setattr(campaigns, "FOLD", fold)
+    at_once = merge(pa.concat_tables([pq.read_table(path, schema=SLIM) for path in paths]))
+    assert campaigns.merge_files(paths[::-1]) == at_once.combine_chunks()
+    paths[0].write_bytes(b"PAR1")
+    with pytest.raises(TraceError, match="remove it, and its range is judged again"):
+        campaigns.merge_files(paths)
 
 
 def test_other_code_judges_again(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
