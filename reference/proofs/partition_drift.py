@@ -1,0 +1,395 @@
+"""The partition's relation against local steps that TLC's graph has, in both directions.
+
+A local step (node, row, input, what came of it) is an edge in a surrounding that the step does not
+see. It is compared in every field that the relation does not abstract from: some way through the
+handler makes what the model makes, and once all that the model makes is blocked, no way makes
+anything else.
+
+What the relation leaves open has the value here that the core's own functions give it: where an
+epoch ends in the leader's or the follower's log, how many records a batch has. What is foretold (how
+much logs share) is any value. Not compared, as no view has it: the epoch cache, producer state,
+what is parked, the fetches in flight, and of a broker's metadata its offset, the ELR and the last
+known leader.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import z3
+from msgspec.structs import replace
+
+from reference.core.broker import BROKER_HANDLERS
+from reference.core.controller import CONTROLLER_HANDLERS
+from reference.core.partition_log import UNDEFINED, EpochEnd, end_offset_for
+from reference.core.partition_messages import (
+    CLIENTS,
+    CONTROLLER,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerCrash,
+    BrokerFlush,
+    BrokerRecord,
+    BrokerRestart,
+    BrokerState,
+    CheckpointHighWatermark,
+    ControlledShutdown,
+    ControllerFailover,
+    ElectLeaders,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    IsrShrinkTimeout,
+    MetadataUpdate,
+    PartitionRecord,
+    ProduceRequest,
+    RegisterBrokerRequest,
+    RegisterBrokerResponse,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+    SendReplicaFetch,
+    SessionTimeout,
+)
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow, ControllerRow, PartitionConstants
+from reference.proofs.partition_relation import (
+    ANSWERS,
+    MIN_ISR,
+    Case,
+    Handlers,
+    Made,
+    PartitionCases,
+    Unread,
+    any_controller,
+    any_view,
+    asked_request,
+    broker_row,
+    controller_row,
+    fetch_symbol,
+    fetched_symbol,
+    partition_symbol,
+)
+from reference.proofs.partition_symbols import (
+    BrokerSet,
+    MemberSet,
+    PrefixLog,
+    Records,
+    broker_bits,
+    members_of,
+)
+from reference.proofs.symbolic import Choice, NodeSet, Number, Truth, choice_of, term_of, truth_of
+
+OPEN: Final = {
+    "BrokerRow": ("epoch_cache", "producers", "parked", "fetching", "controller_request"),
+    "Image": ("offset",),
+    # Of the controller's own record, which is of another type, everything is compared.
+    "Partition": ("elr", "last_known_leader", "recovering"),
+}
+"""Type -> the fields that no view has."""
+KINDS: Final = {action: kind for kind, action in {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}.items()}
+REGISTERED: Final = ("NONE", "DUPLICATE_BROKER_REGISTRATION")
+HEARD: Final = ("NONE", "STALE_BROKER_EPOCH")
+
+
+class LocalStep(NamedTuple):
+    """What a node, its row and an input make: a row and messages."""
+
+    action: str
+    node: int
+    before: Any
+    input: Any
+    after: Any
+    sent: tuple[Any, ...]
+
+
+class Shape(NamedTuple):
+    """A row and an input on symbols."""
+
+    row: Any
+    input: Any
+
+
+def same(symbol: Any, value: Any) -> z3.BoolRef:
+    """That what is on symbols is this, in all fields but those that are open."""
+    if isinstance(symbol, Number):
+        return symbol.term == term_of(value)
+    if isinstance(symbol, Truth):
+        return symbol.term == truth_of(value)
+    if isinstance(symbol, Choice):
+        return symbol.term == choice_of(value, symbol.words)
+    if isinstance(symbol, NodeSet):
+        bits = broker_bits(value, list(symbol.bits))
+        return z3.And([bit == bits[b] for b, bit in symbol.bits.items()])
+    if isinstance(symbol, MemberSet):
+        members, epochs = members_of(value, list(symbol.bits))
+        told = [z3.Implies(bit, symbol.epochs[b] == epochs[b]) for b, bit in symbol.bits.items()]
+        return z3.And(*told, *(bit == members[b] for b, bit in symbol.bits.items()))
+    if isinstance(symbol, PrefixLog):
+        return symbol.length == len(value)
+    if isinstance(symbol, Records):
+        return symbol.number == len(value)
+    if isinstance(symbol, Unread):
+        return z3.BoolVal(True)
+    if isinstance(symbol, tuple):
+        if len(symbol) != len(value):
+            return z3.BoolVal(False)
+        return z3.And([same(s, v) for s, v in zip(symbol, value, strict=True)])
+    if hasattr(symbol, "__struct_fields__"):
+        return _same_fields(symbol, value)
+    return z3.BoolVal(bool(symbol == value))
+
+
+def _same_fields(symbol: Any, value: Any) -> z3.BoolRef:
+    if not isinstance(symbol, type(value)):
+        return z3.BoolVal(False)
+    skipped = OPEN.get(type(symbol).__name__, ())
+    names = [name for name in symbol.__struct_fields__ if name not in skipped]
+    return z3.And([same(getattr(symbol, name), getattr(value, name)) for name in names])
+
+
+class PartitionRelation:
+    """All ways of the handlers, by action, node and who else has a part in it."""
+
+    def __init__(
+        self, constants: PartitionConstants, rules: type[PartitionRules] = PartitionRules
+    ) -> None:
+        self.constants = constants
+        self.brokers = constants.brokers
+        self._cases = PartitionCases(len(self.brokers), rules)
+        self._known: dict[tuple[str, int, int | None, str], list[tuple[Shape, list[Case]]]] = {}
+
+    def ways(self, step: LocalStep) -> list[tuple[Shape, list[Case]]]:
+        """The ways that may make this step, by the shape of the row and the input."""
+        peer = _peer(step)
+        election = getattr(step.input, "election", "")
+        key = (step.action, step.node, peer, election)
+        if key not in self._known:
+            shapes = self._shapes(step.action, step.node, peer, election)
+            self._known[key] = [(shape, list(self._through(step, shape))) for shape in shapes]
+        return self._known[key]
+
+    def _through(self, step: LocalStep, shape: Shape) -> Iterator[Case]:
+        def make(handlers: Handlers) -> Made | None:
+            outcome: Any
+            if step.node == CONTROLLER:
+                outcome = handlers.controller.step(shape.row, shape.input)
+                return None if outcome is None else Made(None, outcome.row, outcome.sent)
+            outcome = handlers.broker.step(step.node, shape.row, shape.input)
+            return None if outcome is None else Made(outcome.row, None, outcome.sent)
+
+        yield from self._cases.ways(step.action, step.node, make, [])
+
+    def _shapes(self, action: str, n: int, peer: int | None, election: str) -> Iterator[Shape]:
+        if n == CONTROLLER:
+            row = controller_row(any_controller("controller", self.brokers), self.brokers)
+            yield Shape(row, self._decided(KINDS[action], peer, election))
+            return
+        view = any_view("row", self.brokers)
+        kind = KINDS[action]
+        looks = kind in (SendAlterPartition, AlterPartitionResponse)
+        for asked in (False, True) if looks else (None,):
+            yield self._heard(kind, broker_row(view, n, self.brokers, asked), n, peer)
+
+    def _decided(self, kind: type, peer: int | None, election: str) -> Any:
+        """An input of the controller on symbols."""
+        if kind in (ElectLeaders, ControllerFailover):
+            return ElectLeaders(election) if kind is ElectLeaders else ControllerFailover()  # type: ignore[arg-type]
+        assert peer is not None, "somebody asks"
+        if kind is SessionTimeout:
+            return SessionTimeout(peer)
+        if kind is AlterPartitionRequest:
+            return asked_request(any_view("m", self.brokers), peer, self.brokers)
+        if kind is RegisterBrokerRequest:
+            return RegisterBrokerRequest(peer, CONTROLLER, *_numbers("incarnation", "previous"))
+        numbers = _numbers("broker_epoch", "offset")
+        return HeartbeatRequest(peer, CONTROLLER, *numbers, *_truths("fence", "stop"))
+
+    def _heard(self, kind: type, row: BrokerRow, n: int, peer: int | None) -> Shape:
+        """A row and an input of a broker on symbols."""
+        plain = (IsrShrinkTimeout, SendAlterPartition, SendReplicaFetch, BrokerFlush)
+        if kind in (*plain, CheckpointHighWatermark, ControlledShutdown, BrokerRestart):
+            return Shape(row, kind())
+        if kind is BrokerCrash:
+            return Shape(row, BrokerCrash(*_numbers("keep"), UNDEFINED))
+        if kind is MetadataUpdate:
+            return Shape(row, self._update(row, with_partition=peer is not None))
+        if kind is ProduceRequest:
+            rest = _numbers("acks", "producer", "producer_epoch", "sequence")
+            return Shape(row, ProduceRequest(CLIENTS, n, 0, rest[0], (1,), *rest[1:]))
+        if kind is AlterPartitionResponse:
+            isr: Any = BrokerSet({b: z3.Bool(f"m.isr.{b}") for b in self.brokers})
+            error: Any = Choice(z3.Int("m.error"), ANSWERS)
+            numbers = _numbers("leader", "leader_epoch", "partition_epoch")
+            given = asked_request(any_view("m", self.brokers), n, self.brokers)
+            return Shape(row, AlterPartitionResponse(CONTROLLER, n, given, error, *numbers, isr))
+        return self._answered(kind, row, n, peer)
+
+    def _answered(self, kind: type, row: BrokerRow, n: int, peer: int | None) -> Shape:
+        if kind in (HeartbeatResponse, RegisterBrokerResponse):
+            words = REGISTERED if kind is RegisterBrokerResponse else HEARD
+            error: Any = Choice(z3.Int("m.error"), words)
+            if kind is RegisterBrokerResponse:
+                asked: Any = RegisterBrokerRequest(n, CONTROLLER, *_numbers("incarnation", "was"))
+                told: Any = RegisterBrokerResponse(CONTROLLER, n, asked, error, *_numbers("epoch"))
+            else:
+                rest = (*_numbers("broker_epoch", "offset"), *_truths("fence", "stop"))
+                asked = HeartbeatRequest(n, CONTROLLER, *rest)
+                said = _truths("caught_up", "is_fenced", "may_stop")
+                told = HeartbeatResponse(CONTROLLER, n, asked, error, *said)
+            return Shape(replace(row, controller_request=asked), told)
+        assert peer is not None, f"no symbol for {kind.__name__}"
+        if kind is ReplicaLagTimeout:
+            return Shape(row, ReplicaLagTimeout(peer))
+        if kind is ReplicaFetchRequest:
+            return Shape(row, fetch_symbol("m", peer, n))
+        assert kind is ReplicaFetchResponse, f"no symbol for {kind.__name__}"
+        request = fetch_symbol("q", n, peer)
+        return Shape(replace(row, fetching=(request,)), fetched_symbol("m", request))
+
+    def _update(self, row: BrokerRow, *, with_partition: bool) -> MetadataUpdate:
+        states: list[Any] = []
+        for b in self.brokers:
+            epoch = _numbers(f"epoch.{b}")
+            told = _truths(f"fenced.{b}", f"stopping.{b}")
+            states.append(BrokerRecord(b, BrokerState(*epoch, *told)))
+        if with_partition:
+            states.append(PartitionRecord(partition_symbol("p", self.brokers)[0]))
+        return MetadataUpdate(row.image.offset, tuple(states))
+
+
+def _numbers(*names: str) -> list[Any]:
+    return [Number(z3.Int(f"m.{name}")) for name in names]
+
+
+def _truths(*names: str) -> list[Any]:
+    return [Truth(z3.Bool(f"m.{name}")) for name in names]
+
+
+def _peer(step: LocalStep) -> int | None:
+    """Who else has a part in a step. Of metadata: anybody, if the partition changes."""
+    m = step.input
+    if isinstance(m, MetadataUpdate):
+        return 0 if any(isinstance(r, PartitionRecord) for r in m.records) else None
+    if isinstance(m, ReplicaLagTimeout):
+        return m.replica
+    if isinstance(m, SessionTimeout):
+        return m.broker
+    source: int | None = getattr(m, "source", None)
+    return source if source is not None and source >= 0 else None
+
+
+def folded_input(step: LocalStep, brokers: Sequence[int]) -> Any:
+    """The input; metadata as what became of each broker, and of the partition in the end."""
+    m = step.input
+    if not isinstance(m, MetadataUpdate):
+        return m
+    states = dict(zip(brokers, step.before.image.brokers, strict=True))
+    states |= {r.broker: r.registration for r in m.records if isinstance(r, BrokerRecord)}
+    records: list[Any] = [BrokerRecord(b, state) for b, state in states.items()]
+    records += [r for r in m.records if isinstance(r, PartitionRecord)][-1:]
+    return MetadataUpdate(m.offset, tuple(records))
+
+
+def values_of_open(step: LocalStep, constants: PartitionConstants) -> dict[str, int]:
+    """What the core's functions give for what the relation leaves open, by the symbol's name."""
+    row, m = step.before, step.input
+    found = {"open": UNDEFINED, "sequence": 0, "end": 1, "produced": 1}
+    if isinstance(row, ControllerRow):
+        return found
+    end = len(row.log)
+    asked: EpochEnd | None = None
+    if isinstance(m, ReplicaFetchRequest):
+        asked = end_offset_for(row.epoch_cache, end, m.last_fetched_epoch)
+        found["records"] = max(0, min(constants.fetch_max_records, end - m.fetch_offset))
+    if isinstance(m, ReplicaFetchResponse) and m.diverging.epoch != UNDEFINED:
+        asked = end_offset_for(row.epoch_cache, end, m.diverging.epoch)
+    if asked is not None:
+        found |= {"asked.epoch": asked.epoch, "asked.end": asked.end_offset}
+    return found
+
+
+def _open_symbols(terms: Iterable[z3.ExprRef]) -> dict[str, z3.ExprRef]:
+    """The symbols in these terms that stand for what the relation leaves open."""
+    names: dict[str, z3.ExprRef] = {}
+    waiting, seen = list(terms), set[int]()
+    while waiting:
+        at = waiting.pop()
+        if at.get_id() in seen:
+            continue
+        seen.add(at.get_id())
+        name = at.decl().name()
+        if z3.is_const(at) and ("!" in name or name.startswith("asked.e")):
+            names[name] = at
+        waiting += at.children()
+    return names
+
+
+def _made(case: Case, step: LocalStep) -> z3.BoolRef:
+    """That this way makes what the step makes."""
+    made = case.controller if step.node == CONTROLLER else case.row
+    sent = sorted(case.sent, key=lambda m: type(m).__name__)
+    wanted = sorted(step.sent, key=lambda m: type(m).__name__)
+    # What a follower says that it fetched last comes from its epoch cache.
+    after: Any = step.after
+    if isinstance(made, BrokerRow):
+        after = replace(after, last_fetched_epoch=made.last_fetched_epoch)
+    return z3.And(same(made, after), same(tuple(sent), tuple(wanted)))
+
+
+def differences(
+    constants: PartitionConstants,
+    steps: Iterable[LocalStep],
+    rules: type[PartitionRules] = PartitionRules,
+) -> tuple[int, int, list[str]]:
+    """(local steps compared, solutions found, differences).
+
+    A solution is counted when it is found; those that the model has are blocked, and any other is a
+    difference.
+    """
+    relation = PartitionRelation(constants, rules)
+    groups: dict[tuple[Any, ...], list[LocalStep]] = defaultdict(list)
+    for step in steps:
+        groups[step.action, step.node, step.before, step.input].append(step)
+    compared = solved = 0
+    told: list[str] = []
+    for same_input in groups.values():
+        one = same_input[0]
+        wanted = {(step.after, step.sent): step for step in same_input}.values()
+        compared += len(wanted)
+        found, other = _solutions(relation, one, list(wanted))
+        solved += found
+        if found != len(wanted) or other:
+            told.append(f"{one.action} of {one.node} in {one.before} at {one.input}")
+    return compared, solved, told
+
+
+def _solutions(
+    relation: PartitionRelation, one: LocalStep, wanted: Sequence[LocalStep]
+) -> tuple[int, bool]:
+    """How many of these outcomes some way makes, and whether one makes any other."""
+    values = values_of_open(one, relation.constants)
+    input = folded_input(one, relation.brokers)
+    made: set[int] = set()
+    other = False
+    for shape, cases in relation.ways(one):
+        solver = z3.SimpleSolver()
+        solver.add(MIN_ISR == relation.constants.effective_min_isr)
+        solver.add(same(shape.row, one.before), same(shape.input, input))
+        if solver.check() != z3.sat:
+            continue
+        for case in cases:
+            solver.push()
+            solver.add(*case.condition)
+            if solver.check() == z3.sat:
+                outcomes = [_made(case, step) for step in wanted]
+                for name, term in _open_symbols([*case.condition, *outcomes]).items():
+                    if (known := name.split("!")[0]) in values:
+                        solver.add(term == values[known])
+                if solver.check() == z3.sat:
+                    made |= {n for n, out in enumerate(outcomes) if solver.check(out) == z3.sat}
+                    other = other or solver.check(z3.Not(z3.Or(outcomes))) != z3.unsat
+            solver.pop()
+    return len(made), other
