@@ -18,7 +18,7 @@ from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, fin
 from reference.bugs.catalog import rules_for
 from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
 from reference.core.controller import PartitionControllerHandlers
-from reference.core.partition_messages import MetadataUpdate
+from reference.core.partition_messages import CONTROLLER, MetadataUpdate
 from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants
@@ -44,15 +44,24 @@ class Followed(NamedTuple):
 
 
 class _Beginning(NamedTuple):
-    """way: to where the story begins. wanted: what a world must show where TLC printed a state.
-    parts: names of the parts of an essence, the counts last.
+    """way: to where the story begins. wanted: what a world must show where TLC printed a state, and
+    which one before it.
+    parts: names of the parts of an essence, the counts last. brokers: by position, of a partition.
     """
 
     machine: str
     options: dict[str, Any]
     way: Way
-    wanted: Callable[[Mapping[str, Any]], Essence]
+    wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
     parts: tuple[str, ...]
+    brokers: tuple[int, ...] = ()
+
+    def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
+        """Whose moves may do when these parts change; None where others must answer."""
+        if not self.brokers:
+            return None
+        changed = {node for at, node in enumerate(self.brokers) if at in parts}
+        return frozenset({*changed, CONTROLLER})
 
 
 def follow(
@@ -83,15 +92,19 @@ def _follow(
     told: Callable[[int], None] | None,
 ) -> Followed:
     ways = [begin.way]
-    before = begin.wanted(states[0].values)
+    before = begin.wanted(states[0].values, states[0].values)
     missing = _differences(begin, begin.way.world.essence(), before)
     reached = 0 if missing else 1
     for old, new in pairwise(states):
         if missing:
             break
-        wanted = begin.wanted(new.values)
+        wanted = begin.wanted(new.values, old.values)
         allowed = _allowed(old, new, before, wanted)
-        found = find(ways, wanted, allowed, limits)
+        # Mostly those move who change; then others need not be looked at.
+        movers = begin.movers(allowed.parts)
+        found = find(ways, wanted, allowed._replace(movers=movers), limits)
+        if not found.ways and movers is not None:
+            found = find(ways, wanted, allowed, limits)
         if not found.ways:
             missing = _differences(begin, found.nearest.world.essence(), wanted)
             missing += [f"{found.looked_at:,} states of the reference were looked at"]
@@ -105,6 +118,8 @@ def _follow(
 
 def _allowed(old: State, new: State, before: Essence, wanted: Essence) -> Allowed:
     """What the step of TLC changes and spends."""
+    # The last parts are no rows: of a partition what is under way, and the counts.
+    free = range(len(wanted) - (2 if "controller" in new.values else 1), len(wanted))
     was: Any = old.values["spent"]
     now: Any = new.values["spent"]
     spends = frozenset(name for name in now if was[name] != now[name])
@@ -117,7 +132,7 @@ def _allowed(old: State, new: State, before: Essence, wanted: Essence) -> Allowe
         changed = set(range(len(wanted)))
     return Allowed(
         state=new.number,
-        parts=frozenset({*changed, len(wanted) - 1}),
+        parts=frozenset({*changed, *free}),
         crash="crashes" in spends,
         value=now["records"] if "records" in spends else None,
         others=spends,
@@ -172,7 +187,7 @@ def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None)
         "quorum",
         {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
         Way(quorum.first_world(handlers), ()),
-        lambda state: quorum.wanted_of(state, nodes),
+        lambda state, _: quorum.wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
     )
 
@@ -211,12 +226,14 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
         "partition",
         _options(constants, acks_all),
         Way(way.world, (*reads, *way.moves)),
-        lambda state: partition.wanted_of(state, names),
+        lambda state, old: partition.wanted_of(state, old, names),
         (
             *(f"broker {n}" for n in constants.brokers),
             "the controller",
+            "proposals under way",
             f"counts of {', '.join(COUNTED)}",
         ),
+        constants.brokers,
     )
 
 

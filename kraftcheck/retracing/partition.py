@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.retracing.search import ANY, Allowed, Essence, Made, Way
+from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Essence, Made, Way
 from reference.core.broker import BrokerHandlers
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
+    AlterPartitionRequest,
     BrokerCrash,
     BrokerFlush,
     BrokerRestart,
@@ -137,7 +138,8 @@ class PartitionWorld:
     def essence(self) -> Essence:
         if self._essence is None:
             shown = map(essence_of, self.rows)
-            self._essence = (*shown, essence_of_controller(self.controller), self.spent)
+            asked = frozenset(m.source for m in self.waiting if type(m) is AlterPartitionRequest)
+            self._essence = (*shown, essence_of_controller(self.controller), asked, self.spent)
         return self._essence
 
     # --- Moves
@@ -443,8 +445,10 @@ def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
     )
 
 
-def wanted_of(values: Mapping[str, Any], names: Naming) -> Essence:
-    """What a world must show where TLC printed these values of the variables."""
+def wanted_of(values: Mapping[str, Any], old: Mapping[str, Any], names: Naming) -> Essence:
+    """What a world must show where TLC printed these values of the variables, and before them the
+    old ones.
+    """
     controller, spent = values["controller"], values["spent"]
     partition = controller["partition"]
     known = [(r["fenced"], r["stopping"]) for r in names.by_node(controller["registrations"])]
@@ -459,5 +463,16 @@ def wanted_of(values: Mapping[str, Any], names: Naming) -> Essence:
             partition["recovering"],
             tuple(known),
         ),
+        _asked(values["network"], old["network"], names),
         tuple([spent.get(name, ANY) for name in COUNTED]),
     )
+
+
+def _asked(network: Any, old: Any, names: Naming) -> object:
+    """Whose proposals must be under way now: those that the reduced models keep from this step on,
+    in which their leaders changed their minds. The asynchronous ones keep every message.
+    """
+    if any(m["type"] == "RegisterBrokerResponse" for m in network):
+        return ANY
+    kept = (m for m in network - old if m["type"] == "AlterPartitionRequest")
+    return AtLeast(names.node(m["source"]) for m in kept)

@@ -35,6 +35,20 @@ class _Any:
 ANY: Final = _Any()
 
 
+class AtLeast(frozenset[Hashable]):
+    """A set that equals every set that holds it: more may be there than TLC shows."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, frozenset) and self <= other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = frozenset.__hash__
+
+
 class Made(NamedTuple):
     """A move: an input of a node. state: the number of TLC's state to which it is on the way; 1 is
     the one that TLC begins with.
@@ -50,7 +64,7 @@ class Allowed(NamedTuple):
     the search make them.
 
     state: the number of the state that it leads to. parts: of the essence, by position. value: of a
-    record that a client appends, or None.
+    record that a client appends, or None. movers: the nodes that may move; None: all.
     """
 
     state: int
@@ -59,6 +73,7 @@ class Allowed(NamedTuple):
     value: int | None = None
     others: frozenset[str] = frozenset()
     """What else is counted, by the name of its budget."""
+    movers: frozenset[int] | None = None
 
 
 class World(Protocol):
@@ -125,7 +140,7 @@ def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limit
         if depth == limits.depth or len(seen) > limits.worlds:
             continue
         for made, world in way.world.moves(allowed):
-            if world in seen:
+            if world in seen or not (allowed.movers is None or made.node in allowed.movers):
                 continue
             after = world.essence()
             if not _is_beside(after, wanted, fixed):
