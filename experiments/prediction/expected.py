@@ -3,7 +3,7 @@
 The partition, its controller and its clients are those of scenario `partition`; only the trouble is
 another: one fault of the broker that leads, at a moment and for a time that are drawn, and then all
 is healed. What is drawn besides is what a real cluster has of its own: how soon brokers read
-metadata, all at once or batch by batch, and how long messages take.
+metadata, all at once or batch by batch, how long messages take, how busy clients are.
 
 No invariant ends a run, and more may be lost than promises allow for: this is about what happens.
 """
@@ -50,11 +50,17 @@ SCENARIO: Final = PartitionScenario(
     sentence="one fault of the broker that leads",
     palettes={},
     paces=PACES,
-    load=PartitionLoad(producers=1, consumers=2, think_ms=(40, 200, 400), read_ms=(40, 100, 300)),
+    load=PartitionLoad(),
     faulty_ms=(11_000, 13_000),
     healed_ms=PARTITION.healed_ms,
     max_events=40_000,
 )
+THINK_MS: Final = ((40, 200, 400), (40, 200, 400), (300, 600, 900))
+"""From one append to the next, as a run draws it."""
+READ_MS: Final = ((40, 100, 300), (40, 100, 300), (400, 900, 1600))
+"""The same of reads; one in seven asks where the log ends."""
+NETWORKS: Final = ((1, 1), (7, 10), (30, 10), (60, 1))
+"""How long a message takes in ms, and how many times as long to and from the slowest broker."""
 APPENDS: Final = 200
 """More than the producer can send until all is healed, when it stops."""
 BEGINS_MS: Final = 1500
@@ -76,6 +82,7 @@ MEMO_STEPS: Final = 400_000
 def options_of(setup: Setup, stream: Stream) -> PartitionOptions:
     """As the setup says; the rest is drawn."""
     election = ELECTIONS[setup.election]
+    latency, slow = pick(stream, NETWORKS)
     return PartitionOptions(
         min_insync_replicas=election.min_insync_replicas,
         unclean=election.unclean,
@@ -83,11 +90,19 @@ def options_of(setup: Setup, stream: Stream) -> PartitionOptions:
         idempotence=setup.idempotent,
         folding=pick(stream, (1000, 500)),
         metadata_ms=pick(stream, (3, 60, 400)),
-        latency_ms=pick(stream, (1, 7, 30)),
-        slow_node=pick(stream, (1, 10)),
+        latency_ms=latency,
+        slow_node=slow,
         reckless=True,
         watched=False,
     )
+
+
+def _scenario(stream: Stream) -> PartitionScenario:
+    """With clients that are as busy as is drawn."""
+    load = PartitionLoad(
+        producers=1, consumers=2, think_ms=pick(stream, THINK_MS), read_ms=pick(stream, READ_MS)
+    )
+    return msgspec.structs.replace(SCENARIO, load=load)
 
 
 class Script(Trouble):
@@ -107,9 +122,9 @@ class Script(Trouble):
 
     def start(self) -> None:
         if self._kind != "none":
-            self._world.call(1000 * (BEGINS_MS + self._stream.below(WITHIN_MS)), self._begin, 0)
+            self._world.call(1000 * (BEGINS_MS + self._stream.below(WITHIN_MS)), self._do_it, 0)
 
-    def _begin(self, _: int) -> None:
+    def _do_it(self, _: int) -> None:
         leader = self._world.controller.partition.leader
         victim = leader if leader >= 0 else self._world.brokers[0]
         others = tuple(b for b in self._world.brokers if b != victim)
@@ -170,8 +185,8 @@ class Scripted(PartitionSimulation):
     def __init__(
         self, kind: str, options: PartitionOptions, chooser: Chooser, memo: PartitionMemo
     ) -> None:
-        super().__init__(SCENARIO, options, chooser, memo, Recorder(0))
         self._refreshes = chooser.stream("workload")
+        super().__init__(_scenario(self._refreshes), options, chooser, memo, Recorder(0))
         self._trouble = Script(kind, options, chooser.stream("faults"), self, self.network)
         for producing in self.clients.producers.values():
             producing.left = APPENDS
