@@ -74,6 +74,10 @@ def late(machine: ClusterMachine) -> Moves:
     return machine.schedule.wants(*LATE)
 
 
+def lags(machine: ClusterMachine) -> Moves:
+    return machine.schedule.wants("ReplicaLagTimeout")
+
+
 def failed(machine: ClusterMachine) -> Moves:
     return machine.schedule.wants(*FAILED)
 
@@ -227,6 +231,15 @@ class ClusterMachine(SteeredMachine):
     @possible(late)
     def lose_patience(self, move: Move) -> None:
         move.make()
+
+    @rule(move=moves(lags))
+    @possible(lags)
+    def drop_from_isr(self, move: Move) -> None:
+        """A replica lags for too long, and its leader asks at once to go on without it."""
+        move.make()
+        for kind in ("IsrShrinkTimeout", "SendAlterPartition"):
+            for follows in self.schedule.wants(kind)[:1]:
+                follows.make()
 
     @rule(move=moves(failed))
     @possible(failed, "give-up")
