@@ -538,6 +538,14 @@ def verify(**options: Any) -> int:
     "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
 )
 @click.option(
+    "--max-memory",
+    "memory_mb",
+    type=RUNS,
+    default=8192,
+    show_default=True,
+    help="Process size in MB.",
+)
+@click.option(
     "--pictures", metavar="FILE", type=FOLDER, help="Only draw life cycles from graphs, as a page."
 )
 @click.option("--out", type=FOLDER, help="A folder for cover.json.")

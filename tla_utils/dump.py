@@ -27,6 +27,8 @@ last says how far it came, and what to lower.
 from __future__ import annotations
 
 import re
+import resource
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +43,11 @@ _EDGE = re.compile(r'(-?\d+) -> (-?\d+)(?: \[label="((?:[^"\\]|\\.)*)")?')
 _VARIABLE = re.compile(r"(?:^|\n)/\\ (\w+) = ")
 # What opens, what closes, and strings, in which neither counts.
 _BRACKET = re.compile(r'(<<|[\[{(])|(>>|[\]})])|"(?:[^"\\]|\\.)*"')
+
+LOOK_EVERY = 1000
+"""States between two looks at the memory."""
+PEAK_PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+"""Units of `ru_maxrss` in a MiB."""
 
 Kind = Literal["whole", "set", "sequence", "function"]
 
@@ -97,10 +104,12 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read. lower: what to lower when it is not enough, as the message says it."""
+    """How much is read. memory_mb: how large this process may become, in MiB. lower: what to lower
+    when it is not enough, as the message says it."""
 
     states: int = 1_000_000
     edges: int = 10_000_000
+    memory_mb: int = 1 << 20
     lower: str = "the bounds of the model"
 
 
@@ -177,7 +186,18 @@ class _Reader:
             self._described.append(None)
             if number >= self.limits.states:
                 self._too_large()
+            if number % LOOK_EVERY == 0:
+                self._look_at_memory()
         return number
+
+    def _look_at_memory(self) -> None:
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
+        if peak_mb > self.limits.memory_mb:
+            raise ToolError(
+                f"the state graph {self.path.name} takes more than {self.limits.memory_mb} MB, "
+                f"with {len(self._described)} states and {len(self.dump.source)} edges read: "
+                f"lower {self.limits.lower}"
+            )
 
     def _too_large(self) -> None:
         raise ToolError(

@@ -126,12 +126,14 @@ def dump_graph(
     *,
     replacement: type | None = None,
     max_edges: int = 5_000_000,
+    memory_mb: int = 8192,
     jar: Jar | None = None,
     java: Java | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Dumped:
     """Lets TLC dump the graph and reads it. replacement: rules or handlers of a bug that the
-    reference is to have while it is covered, of the graph's protocol.
+    reference is to have while it is covered, of the graph's protocol. memory_mb: how large this
+    process may become, in MiB.
 
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows, or the cfg bends the graph.
@@ -140,7 +142,7 @@ def dump_graph(
     if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
         raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
     composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
-    lower = f"the budgets in {model.config}, or allow more with --max-edges"
+    lower = f"the budgets in {model.config}, or allow more with --max-edges and --max-memory"
     if model.edges > max_edges:
         raise ToolError(
             f"the graph {model.name} has {model.edges} edges, more than {max_edges}: lower {lower}"
@@ -162,10 +164,15 @@ def dump_graph(
         )
         result = run_tlc(job)
         if not result.complete or result.verdict != "holds" or result.generated is None:
-            raise ToolError(f"TLC did not finish the graph {model.name}: {result.reason}")
+            raise ToolError(
+                f"TLC did not finish the graph {model.name} ({result.reason}) after "
+                f"{result.distinct or 0} states: lower the budgets in {model.config}"
+            )
         begin = monotonic()
         note(f"{model.name}: reading {path.stat().st_size >> 20} MB")
-        dump = read_dump(path, Limits(edges=max_edges, lower=lower), result.generated - 1)
+        dump = read_dump(
+            path, Limits(edges=max_edges, memory_mb=memory_mb, lower=lower), result.generated - 1
+        )
     found = (len(dump.states), len(dump.source))
     if found != (model.states, model.edges):
         raise ToolError(

@@ -91,14 +91,14 @@ PICTURES: Final = (
     Picture(
         "The partition at the controller",
         "Two replicas, min ISR 2, ELR: how leader, ISR and ELR change together.",
-        ("partition-isr", "partition-crash", "partition-elections"),
+        ("partition-isr", "partition-crash", "partition-elections", "partition-stop"),
         "controller",
         partition_life,
     ),
     Picture(
         "A change of the ISR at its leader",
-        "What a leader proposes, and what comes of it: the committed ISR changes by metadata or by "
-        "the answer, whichever is first.",
+        "What a leader proposes, and what comes of it. The committed ISR changes by metadata or\n"
+        "by the answer, whichever is first.",
         ("partition-isr",),
         "rows",
         proposal_life,
@@ -145,6 +145,13 @@ def draw(picture: Picture, dumps: Iterable[Dump]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def heading(picture: Picture, edges: Mapping[str, int]) -> str:
+    """What stands above a picture; edges: how many each graph has. A graph is known by its counts,
+    so a page with another heading is stale."""
+    listed = "\n".join(f"- {name}: {edges[name]:,} edges" for name in picture.graphs)
+    return f"## {picture.name}\n\n{picture.sentence}\n\n{listed}\n"
+
+
 def page(dumps: Mapping[str, Dump], pictures: Sequence[Picture] = PICTURES) -> str:
     """All pictures on one page; dumps: the graphs by name."""
     parts = [
@@ -154,11 +161,7 @@ def page(dumps: Mapping[str, Dump], pictures: Sequence[Picture] = PICTURES) -> s
         "the actions that make it. What is beyond the bounds of the graphs is not drawn.\n"
     ]
     for picture in pictures:
-        edges = sum(len(dumps[name].source) for name in picture.graphs)
         drawn = draw(picture, [dumps[name] for name in picture.graphs])
-        names = ", ".join(picture.graphs)
-        parts.append(
-            f"## {picture.name}\n\n{picture.sentence}\n{edges:,} edges: {names}.\n\n"
-            f"```mermaid\n{drawn}```\n"
-        )
+        counts = {name: len(dump.source) for name, dump in dumps.items()}
+        parts.append(f"{heading(picture, counts)}\n```mermaid\n{drawn}```\n")
     return "\n".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,18 @@ def test_a_graph_with_other_counts_is_refused(specs: Path) -> None:
     edit(specs / "cover" / "covers.toml", "edges = 1104", "edges = 1103")
     with pytest.raises(ToolError, match="131 states and 1104 edges, not 131 and 1103"):
         dump_graph(read_covers(specs)["quorum-handover"], specs)
+
+
+@pytest.mark.tlc
+def test_a_graph_that_takes_too_much_memory_stops_with_how_far_it_came(specs: Path) -> None:
+    model = read_covers(specs)["quorum-handover"]
+    said = r"takes more than 1 MB, with 1 states and 0 edges read: lower the budgets in quorum-hand"
+    with pytest.raises(ToolError, match=said):
+        dump_graph(model, specs, memory_mb=1)
+
+
+@pytest.mark.tlc
+def test_a_graph_that_tlc_cannot_finish_names_what_to_lower(specs: Path) -> None:
+    model = replace(read_covers(specs)["quorum-handover"], timeout_s=0)
+    with pytest.raises(ToolError, match=r"did not finish .* lower the budgets in quorum-handover"):
+        dump_graph(model, specs)
