@@ -14,7 +14,7 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: lock detection bench-campaign
+.PHONY: lock detection bench-campaign cluster
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -53,6 +53,9 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 
 bench: setup ## run every benchmark (ARGS="name ..." for some)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+cluster: setup ## a Spark cluster on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
+	@$(BIN)/python -m kraftcheck.standalone
 
 bench-campaign: setup ## what a campaign costs: runs/s, memory, stages (ARGS="partition 1000")
 	@$(BIN)/python -m benchmarks.campaign $(ARGS)
