@@ -176,14 +176,9 @@ class ClusterSimulation:
         self._trouble = Trouble(
             data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
         )
-        self.clients = Clients(
-            load,
-            data,
-            chooser.stream("workload"),
-            self.partitions,
-            options.shape.topics,
-            topics_written(options),
-        )
+        topics, written = options.shape.topics, topics_written(options)
+        workload = chooser.stream("workload")
+        self.clients = Clients(load, data, workload, self.partitions, topics, written)
         self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
         self._progress: list[Progress] = []
 

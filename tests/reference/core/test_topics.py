@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reference.core.topics import NewTopic, TopicError, Topics
 
 
-def topic(**asked: object) -> NewTopic:
-    return NewTopic(**{"name": "new", "partitions": 1, "replication_factor": 1, **asked})  # type: ignore[arg-type]
+def topic(**asked: Any) -> NewTopic:
+    return NewTopic(**{"name": "new", "partitions": 1, "replication_factor": 1, **asked})
 
 
 def manual(*assignments: tuple[int, ...]) -> NewTopic:
