@@ -6,8 +6,8 @@ handler makes what the model makes, and once all that the model makes is blocked
 anything else.
 
 What the relation leaves open has the value here that the core's own functions give it: where an
-epoch ends in the leader's or the follower's log, how many records a batch has. What is foretold (how
-much logs share) is any value. Not compared, as no view has it: the epoch cache, producer state,
+epoch ends in the leader's or the follower's log, how many records a batch has. What is foretold,
+how much logs share, is any value. Not compared, as no view has it: the epoch cache, producer state,
 what is parked, the fetches in flight, and of a broker's metadata its offset, the ELR and the last
 known leader.
 """
@@ -27,6 +27,7 @@ from reference.core.partition_log import UNDEFINED, EpochEnd, end_offset_for
 from reference.core.partition_messages import (
     CLIENTS,
     CONTROLLER,
+    NO_REQUEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerCrash,
@@ -91,6 +92,8 @@ OPEN: Final = {
 """Type -> the fields that no view has."""
 KINDS: Final = {action: kind for kind, action in {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}.items()}
 REGISTERED: Final = ("NONE", "DUPLICATE_BROKER_REGISTRATION")
+_TOLD: Final = (HeartbeatResponse, RegisterBrokerResponse)
+"""Kinds of input for which it matters what was asked of the controller."""
 HEARD: Final = ("NONE", "STALE_BROKER_EPOCH")
 
 
@@ -189,11 +192,14 @@ class PartitionRelation:
             return
         view = any_view("row", self.brokers)
         kind = KINDS[action]
+        if kind in _TOLD:
+            yield from self._told(kind, broker_row(view, n, self.brokers, None), n)
+            return
         looks = kind in (SendAlterPartition, AlterPartitionResponse)
         for asked in (False, True) if looks else (None,):
             yield self._heard(kind, broker_row(view, n, self.brokers, asked), n, peer)
 
-    def _decided(self, kind: type, peer: int | None, election: str) -> Any:
+    def _decided(self, kind: type, peer: int | None, election: str, name: str = "m") -> Any:
         """An input of the controller on symbols."""
         if kind in (ElectLeaders, ControllerFailover):
             return ElectLeaders(election) if kind is ElectLeaders else ControllerFailover()  # type: ignore[arg-type]
@@ -203,9 +209,9 @@ class PartitionRelation:
         if kind is AlterPartitionRequest:
             return asked_request(any_view("m", self.brokers), peer, self.brokers)
         if kind is RegisterBrokerRequest:
-            return RegisterBrokerRequest(peer, CONTROLLER, *_numbers("incarnation", "previous"))
-        numbers = _numbers("broker_epoch", "offset")
-        return HeartbeatRequest(peer, CONTROLLER, *numbers, *_truths("fence", "stop"))
+            return RegisterBrokerRequest(peer, CONTROLLER, *_numbers("incarnation", "was", of=name))
+        numbers = _numbers("broker_epoch", "offset", of=name)
+        return HeartbeatRequest(peer, CONTROLLER, *numbers, *_truths("fence", "stop", of=name))
 
     def _heard(self, kind: type, row: BrokerRow, n: int, peer: int | None) -> Shape:
         """A row and an input of a broker on symbols."""
@@ -213,7 +219,8 @@ class PartitionRelation:
         if kind in (*plain, CheckpointHighWatermark, ControlledShutdown, BrokerRestart):
             return Shape(row, kind())
         if kind is BrokerCrash:
-            return Shape(row, BrokerCrash(*_numbers("keep"), UNDEFINED))
+            (keep,) = _numbers("keep")
+            return Shape(row, BrokerCrash(keep, UNDEFINED))
         if kind is MetadataUpdate:
             return Shape(row, self._update(row, with_partition=peer is not None))
         if kind is ProduceRequest:
@@ -222,24 +229,27 @@ class PartitionRelation:
         if kind is AlterPartitionResponse:
             isr: Any = BrokerSet({b: z3.Bool(f"m.isr.{b}") for b in self.brokers})
             error: Any = Choice(z3.Int("m.error"), ANSWERS)
-            numbers = _numbers("leader", "leader_epoch", "partition_epoch")
+            told: list[Any] = [error, *_numbers("leader", "leader_epoch", "partition_epoch"), isr]
             given = asked_request(any_view("m", self.brokers), n, self.brokers)
-            return Shape(row, AlterPartitionResponse(CONTROLLER, n, given, error, *numbers, isr))
+            return Shape(row, AlterPartitionResponse(CONTROLLER, n, given, *told))
         return self._answered(kind, row, n, peer)
 
+    def _told(self, kind: type, row: BrokerRow, n: int) -> Iterator[Shape]:
+        """An answer of the controller, to what was asked last or to something else."""
+        if kind is RegisterBrokerResponse:
+            words, asked = REGISTERED, self._decided(RegisterBrokerRequest, n, "", "row.asked")
+            first = self._decided(RegisterBrokerRequest, n, "")
+            rest = _numbers("answer.epoch")
+        else:
+            words, asked = HEARD, self._decided(HeartbeatRequest, n, "", "row.asked")
+            first = self._decided(HeartbeatRequest, n, "")
+            rest = _truths("caught_up", "is_fenced", "may_stop")
+        error = Choice(z3.Int("m.error"), words)
+        answer = kind(CONTROLLER, n, first, error, *rest)
+        for waiting in (asked, NO_REQUEST):
+            yield Shape(replace(row, controller_request=waiting), answer)
+
     def _answered(self, kind: type, row: BrokerRow, n: int, peer: int | None) -> Shape:
-        if kind in (HeartbeatResponse, RegisterBrokerResponse):
-            words = REGISTERED if kind is RegisterBrokerResponse else HEARD
-            error: Any = Choice(z3.Int("m.error"), words)
-            if kind is RegisterBrokerResponse:
-                asked: Any = RegisterBrokerRequest(n, CONTROLLER, *_numbers("incarnation", "was"))
-                told: Any = RegisterBrokerResponse(CONTROLLER, n, asked, error, *_numbers("epoch"))
-            else:
-                rest = (*_numbers("broker_epoch", "offset"), *_truths("fence", "stop"))
-                asked = HeartbeatRequest(n, CONTROLLER, *rest)
-                said = _truths("caught_up", "is_fenced", "may_stop")
-                told = HeartbeatResponse(CONTROLLER, n, asked, error, *said)
-            return Shape(replace(row, controller_request=asked), told)
         assert peer is not None, f"no symbol for {kind.__name__}"
         if kind is ReplicaLagTimeout:
             return Shape(row, ReplicaLagTimeout(peer))
@@ -260,12 +270,12 @@ class PartitionRelation:
         return MetadataUpdate(row.image.offset, tuple(states))
 
 
-def _numbers(*names: str) -> list[Any]:
-    return [Number(z3.Int(f"m.{name}")) for name in names]
+def _numbers(*names: str, of: str = "m") -> list[Any]:
+    return [Number(z3.Int(f"{of}.{name}")) for name in names]
 
 
-def _truths(*names: str) -> list[Any]:
-    return [Truth(z3.Bool(f"m.{name}")) for name in names]
+def _truths(*names: str, of: str = "m") -> list[Any]:
+    return [Truth(z3.Bool(f"{of}.{name}")) for name in names]
 
 
 def _peer(step: LocalStep) -> int | None:
@@ -336,7 +346,11 @@ def _made(case: Case, step: LocalStep) -> z3.BoolRef:
     after: Any = step.after
     if isinstance(made, BrokerRow):
         after = replace(after, last_fetched_epoch=made.last_fetched_epoch)
-    return z3.And(same(made, after), same(tuple(sent), tuple(wanted)))
+    told = [same(made, after), same(tuple(sent), tuple(wanted))]
+    if isinstance(step.input, _TOLD) and made is not None:
+        left: Any = made
+        told.append(same(left.controller_request, step.after.controller_request))
+    return z3.And(told)
 
 
 def differences(
@@ -376,8 +390,10 @@ def _solutions(
     other = False
     for shape, cases in relation.ways(one):
         solver = z3.SimpleSolver()
-        solver.add(MIN_ISR == relation.constants.effective_min_isr)
+        solver.add(relation.constants.effective_min_isr == MIN_ISR)
         solver.add(same(shape.row, one.before), same(shape.input, input))
+        if isinstance(input, _TOLD):
+            solver.add(same(shape.row.controller_request, one.before.controller_request))
         if solver.check() != z3.sat:
             continue
         for case in cases:
