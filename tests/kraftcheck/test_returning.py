@@ -17,7 +17,7 @@ from kraftcheck.cli import cli
 from kraftcheck.retracing import following
 from kraftcheck.retracing.following import follow
 from kraftcheck.retracing.moves import converted, run
-from kraftcheck.retracing.search import Limits, Made
+from kraftcheck.retracing.search import ANY, AtLeast, Limits, Made
 from kraftcheck.specs import SPECS
 from reference.core.messages import Crash, ElectionTimeout, Resign
 from reference.sim.steered.scripts import read
@@ -115,6 +115,11 @@ def test_a_reference_without_the_bug_does_not_follow() -> None:
     assert follow(states, cfg, "Z34").missing == []
     correct = follow(states, cfg, None, patience=[QUICK])
     assert (correct.reached, correct.states) == (2, 3) and correct.missing
+
+
+def test_what_tlc_does_not_show_may_be_anything() -> None:
+    assert (1, (2, -1)) == (1, (ANY, -1)) and (1, (2, -1)) != (2, (ANY, -1))
+    assert (frozenset({1, 2}),) == (AtLeast({1}),) and frozenset({2}) != AtLeast({1})
 
 
 def test_moves_that_a_run_does_not_have_are_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.stateful.quantiles import interval, quantile
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "detection.md"
 SEEDS: Final = 20
+WIDTH: Final = 100
 
 HEAD: Final = """\
 # How soon the chaos machines find a bug
@@ -44,7 +46,14 @@ to be measured anew, is said by `make detection ARGS=--table`; `ARGS=--again` me
 
 
 def page(detection: Detection) -> str:
-    return "\n".join(_lines(detection)) + "\n"
+    lines = "\n".join(_lines(detection)).splitlines()
+    return "\n".join(part for line in lines for part in _folded(line)) + "\n"
+
+
+def _folded(line: str) -> list[str]:
+    """No line of text is wider than the others of the repository; rows of tables may be."""
+    wide = len(line) > WIDTH and not line.startswith("|")
+    return textwrap.wrap(line, WIDTH, break_on_hyphens=False) if wide else [line]
 
 
 def _lines(detection: Detection) -> Iterator[str]:
