@@ -9,6 +9,7 @@ import pytest
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from traces.cover.campaigns import Seen, fill, keys_of, read_seen, share_of
+from traces.cover.models import of_scenario, read_covers
 from traces.jobs.simulate import Range, simulate_range
 from traces.schema import Campaign, begin_trace
 
@@ -31,6 +32,22 @@ def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None
     assert driven.mismatches == [] and driven.moves == cover.moves
     taken = {matched(GRAPH).moves.step[move] for walk in cover.walks for move in walk}
     assert set(share.missing) <= taken
+
+
+def test_runs_of_a_partition_see_a_part_of_its_graph(tmp_path: Path) -> None:
+    name = "partition-isr"
+    options = {"replicas": 2, "min_insync_replicas": 2, "fetch_max_records": 1}
+    campaign = Campaign(scenario="partition", seed=1, runs=12, options=options)
+    begin_trace(tmp_path, campaign)
+    simulate_range(tmp_path, campaign, [Range(0, 12)], True, 0)
+    seen = read_seen(tmp_path)
+    share = share_of(matched(name), seen)
+    assert 0 < share.seen < share.total and 0 < share.edges[0] < share.edges[1]
+    cover, driven = fill(matched(name), share, dumped(name).dump.initial[0])
+    assert driven.mismatches == [] and driven.moves == cover.moves
+    models = list(read_covers().values())
+    assert {m.protocol for m in of_scenario(models, seen.scenario)} == {"partition"}
+    assert of_scenario(models, "cluster") == models
 
 
 def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> None:
