@@ -34,7 +34,7 @@ from traces.jobs.measures import MEASURES
 from traces.jobs.plan import Configuration, Plan
 from traces.jobs.ranges import Receipt
 from traces.jobs.rules_met import RULE, WATCHED_RUNS, rules_of
-from traces.jobs.smallest import certificate_in
+from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
 from traces.schema import ACTIONS, PARTITION_ACTIONS, Manifest, TraceError
 
@@ -208,18 +208,23 @@ class _Findings:
             "smallest": [self._witness(row, None) for row in bad.slice(0, 3).to_pylist()],
         }
 
-    def _witness(self, row: Mapping[str, Any], anomaly: str | None) -> dict[str, Any]:
-        """A log with its certificate: the sentence that refuses it, and how to see it."""
+    def _witness(
+        self, row: Mapping[str, Any], anomaly: str | None, drawn: bool = True
+    ) -> dict[str, Any]:
+        """A log with its certificate: the sentence that refuses it, and how to see it. drawn: with
+        the history, so that the report can draw it."""
         run, partition = row["run"], row["partition"]
-        told = certificate_in(self.trace, self.outcome.manifest, run, partition, anomaly)
+        told = shown(self.trace, self.outcome.manifest, run, partition, anomaly)
         folder = shlex.quote(str(self.trace))
         return {
             "run": run,
             "partition": partition,
             "operations": row["operations"],
-            "kind": told.kind if told else None,
-            "sentence": told.sentence if told else None,
-            "named": list(told.operations) if told else [],
+            "kind": told.certificate.kind if told else None,
+            "sentence": told.certificate.sentence if told else None,
+            "named": list(told.certificate.operations) if told else [],
+            "key": told.certificate.key if told else None,
+            "history": msgspec.to_builtins(told.history) if told and drawn else None,
             "replay": replay_command(self.trace, run),
             "check": f"kraftcheck check {folder} --run {run}",
         }
@@ -278,7 +283,7 @@ class _Findings:
             self.verdicts.select([*columns, "operations"]), columns, join_type="inner"
         )
         first = joined.sort_by([(each, "ascending") for each in ("operations", *columns)])
-        return self._witness(first.slice(0, 1).to_pylist()[0], name)
+        return self._witness(first.slice(0, 1).to_pylist()[0], name, drawn=forbidden)
 
     # -- What runs broke, and how they went
 

@@ -5,19 +5,31 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
+import numpy as np
 import pyarrow.compute as pc
 
 from traces.checkers.assessment import EXAMPLES_MAX, assess
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import Certificate
+from traces.formats.trace import PARTITIONS, history_of
+from traces.history import History
 from traces.jobs.promised import has_control_records, promises_of
 from traces.schema import Manifest, read_table
 
 
-def certificate_in(
+class Shown(NamedTuple):
+    """The evidence, and the whole history of its run; both name operations alike."""
+
+    certificate: Certificate
+    history: History
+
+
+def shown(
     trace: Path, manifest: Manifest, run: int, partition: int, anomaly: str | None
-) -> Certificate | None:
+) -> Shown | None:
     """The smallest evidence of an anomaly by its name, or, without one, of what breaks the promise;
     None where nothing does. Raises TraceError: the part cannot be read.
     """
@@ -26,11 +38,23 @@ def certificate_in(
     runs = read_table(trace, entry, "runs")
     own = runs.filter(pc.equal(runs["run"], run))
     scenario = manifest.campaign.scenario
-    history = list(partitions(own["history"]))[partition]
-    found = assess(
-        from_arrow(history), promises_of(scenario, own), gaps=has_control_records(scenario)
+    recorded = own["history"][0].as_py()
+    batch = from_arrow(list(partitions(own["history"]))[partition])
+    # Counted there are the operations on this partition alone.
+    place = np.array([at for at, each in enumerate(recorded) if each["partition"] == partition])
+    batch = batch._replace(
+        appends=batch.appends._replace(operation=place[batch.appends.operation]),
+        reads=batch.reads._replace(operation=place[batch.reads.operation]),
     )
+    found = assess(batch, promises_of(scenario, own), gaps=has_control_records(scenario))
     if anomaly is None:
-        return found.certificate(0)
-    examples = islice(found.anomalies.certificates(anomaly, 0), EXAMPLES_MAX)
-    return min(examples, key=lambda each: len(each.operations), default=None)
+        certificate = found.certificate(0)
+    else:
+        examples = islice(found.anomalies.certificates(anomaly, 0), EXAMPLES_MAX)
+        certificate = min(examples, key=lambda each: len(each.operations), default=None)
+    if certificate is None:
+        return None
+    whole = history_of(trace, run, recorded, PARTITIONS.get(scenario, scenario))
+    named = certificate.operations
+    key = whole.operations[named[-1]].key if named else None
+    return Shown(msgspec.structs.replace(certificate, key=key), whole)

@@ -16,14 +16,19 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
+from traces.history import History
 from traces.report import figures
 from traces.report.evidence import ReportError
+from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
 
 FINDINGS: Final = "findings.json"
 FINDINGS_VERSION: Final = 1
 REPORT: Final = "report.html"
 TEMPLATE: Final = "campaign.html.j2"
 STYLE: Final = "history.css"
+
+MISSING: Final = (KeyError, TypeError, ValueError, msgspec.ValidationError)
+"""What is raised where findings lack something."""
 
 LEVELS: Final = (
     *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
@@ -91,10 +96,12 @@ def render_campaign(found: Mapping[str, Any]) -> str:
             matrix=_matrix,
             beside=_beside(found["configurations"]),
             histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
+            timelines=_timelines,
+            size={"width": WIDTH, "row": ROW, "bar": BAR},
             steps_curve=lambda each: Markup(_steps_curve(each)),
             coverage_curve=lambda each: Markup(_coverage_curve(each)),
         )
-    except (KeyError, TypeError, ValueError, TemplateError) as error:
+    except (*MISSING, TemplateError) as error:
         raise ReportError(f"the findings are not what a campaign leaves: {error!r}") from None
 
 
@@ -163,6 +170,21 @@ def _quantiles(name: str, each: Mapping[str, Any]) -> str:
     if own is None:
         return "0"
     return ", ".join(figures.quantity(own[at], own["unit"]) for at in ("p50", "p99", "most"))
+
+
+def _timelines(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each log that breaks its promise and is shown, once for the same operations."""
+    witnesses = list(configuration["histories"]["smallest"])
+    witnesses += [each["smallest"] for each in configuration["anomalies"] if each["forbidden"]]
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for each in witnesses:
+        name = (each["run"], each["partition"], *each["named"])
+        if each["history"] is None or name in found:
+            continue
+        history = msgspec.convert(each["history"], History)
+        drawn = timeline(history, each["named"], each["key"])
+        found[name] = {**each, "timeline": drawn}
+    return list(found.values())
 
 
 def _steps_curve(configuration: Mapping[str, Any]) -> str:

@@ -20,8 +20,20 @@ def estimate() -> dict[str, Any]:
     return {"distinct": 9, "draws": 90, "seen_once": 3, "next_is_new": 0.0333, "hidden": None}
 
 
+def history() -> dict[str, Any]:
+    """An append, and a fetch that missed it."""
+    both = {"key": "t-0", "outcome": "ok", "invoked": 10, "completed": 20}
+    append = {**both, "index": 0, "group": 0, "process": 0, "f": "append", "argument": 7}
+    fetch = {**both, "index": 1, "group": 1, "process": 1, "f": "fetch", "argument": 0}
+    fetch |= {"invoked": 30, "completed": 44, "result": [[0, EVIL]], "end": 1}
+    operations = [{**append, "result": 0}, fetch]
+    own = {"source": "c/a#4", "format": "trace", "time_unit": "us", "model": "partition-log"}
+    return {**own, "operations": operations}
+
+
 def witness(**changes: Any) -> dict[str, Any]:
-    told = {"run": 4, "partition": 0, "operations": 12, "kind": "lost-write", "named": [1, 7]}
+    told = {"run": 4, "partition": 0, "operations": 12, "kind": "lost-write", "named": [0, 1]}
+    told |= {"key": "t-0", "history": history()}
     said = {"sentence": f"7 is lost {EVIL}", "replay": "kraftcheck replay c/a --run 4"}
     return {**told, **said, "check": "kraftcheck check c/a --run 4", **changes}
 
@@ -143,7 +155,7 @@ def findings(*configurations: dict[str, Any]) -> dict[str, Any]:
 class Balanced(HTMLParser):
     """Complains of elements that are not closed, and collects addresses and scripts."""
 
-    VOID = ("meta", "br", "rect", "line", "polyline")
+    VOID = ("meta", "br", "rect", "line", "polyline", "polygon", "circle")
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,6 +185,16 @@ def test_the_page_is_whole_and_stands_alone() -> None:
     assert parser.open == [] and parser.outside == []
     assert EVIL not in page and page.count("&lt;script&gt;") > 5
     assert "Side by side" in page and 'href="#c2"' in page
+
+
+def test_the_evidence_is_drawn_once() -> None:
+    page = render_campaign(findings())
+    assert page.count("Timelines of the evidence") == 1
+    assert page.count('<g class="bar ok accused"') == 2 and "process 1" in page
+    hidden = [{**anomaly(), "smallest": witness(history=None)}]
+    histories = {"counts": {"holds": 50, "violated": 0, "unknown": 0}, "smallest": []}
+    page = render_campaign(findings(configuration(anomalies=hidden, histories=histories)))
+    assert "Timelines of the evidence" not in page
 
 
 def test_nothing_that_counts_against_a_campaign_is_left_out() -> None:

@@ -1,0 +1,53 @@
+"""The evidence of one log of one run: it names the operations of the run's own history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.traces.jobs.recorded import RUNS, part, with_histories
+from traces.jobs.histories import judge_histories
+from traces.jobs.smallest import shown
+from traces.schema import Campaign, Manifest, PartTables, begin_trace, read_manifest, write_part
+
+
+def recorded(directory: Path, scenario: str, tables: PartTables) -> Manifest:
+    begin_trace(directory, Campaign(scenario=scenario, seed=11, runs=RUNS[scenario]))
+    write_part(directory, tables)
+    return read_manifest(directory)
+
+
+def test_operations_are_named_as_in_the_whole_run(tmp_path: Path) -> None:
+    """A run of a cluster has several logs, and one history."""
+    manifest = recorded(tmp_path, "cluster", part("cluster"))
+    runs = part("cluster").tables["runs"]
+    judged = judge_histories("cluster", runs)
+    others = [row for row in judged.anomalies.to_pylist() if row["partition"] == 1]
+    assert others
+    for row in others:
+        found = shown(tmp_path, manifest, row["run"], 1, row["name"])
+        assert found is not None and found.certificate.kind == row["name"]
+        operations = runs["history"][row["run"]].as_py()
+        assert len(found.history.operations) == len(operations)
+        for index in found.certificate.operations:
+            assert operations[index]["partition"] == 1
+            assert found.history.operations[index].key == found.certificate.key
+
+
+def test_what_breaks_a_promise_is_shown_and_nothing_else(tmp_path: Path) -> None:
+    runs = part("quorum").tables["runs"]
+    histories = runs["history"].to_pylist()
+    run, fetch = next(
+        (run, o)
+        for run, history in enumerate(histories)
+        for o in history
+        if o["op"] == "fetch" and any(o["values"])
+    )
+    fetch["values"] = [777 if value else 0 for value in fetch["values"]]
+    tables = {**part("quorum").tables, "runs": with_histories(runs, histories)}
+    manifest = recorded(tmp_path, "quorum", PartTables(0, RUNS["quorum"], tables))
+    found = shown(tmp_path, manifest, run, 0, None)
+    assert found is not None and "777" in found.certificate.sentence
+    assert histories[run].index(fetch) in found.certificate.operations
+    other = (run + 1) % RUNS["quorum"]
+    assert shown(tmp_path, manifest, other, 0, None) is None
+    assert shown(tmp_path, manifest, other, 0, "duplicate") is None
