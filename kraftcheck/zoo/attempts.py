@@ -8,6 +8,9 @@ gives it an input
 * one that differs from such an input in one field: the value is one that another input of the same
   type had there, or it is one more, one less, or the other truth value.
 
+Where such an input is no message (a crash, a timer), what becomes of the row is given one more that
+is none: so every row is crashed and started again.
+
 What the reference makes of it, a refusal, an error, nothing at all, is the step. A spec whose guard
 is dropped must then refuse some step that the reference took, or allow what the reference refused.
 
@@ -44,6 +47,8 @@ INPUTS: Final = 3
 """So many inputs of each type each of these rows is given."""
 CHANGES: Final = 4
 """In so many ways the input of each recorded step is changed."""
+AFTERWARDS: Final = 4
+"""So many times as many rows are given a second input that is no message."""
 SMALL: Final = 8
 """One step in so many is judged first."""
 MOST: Final = 3000
@@ -178,12 +183,19 @@ def _attempts(constants: Any, recorded: Sequence[Step], rows: int, changes: int)
     _note({step.input for step in recorded}, known)
     for node in sorted({step.node for step in recorded}):
         own = [step for step in recorded if step.node == node]
+        made: list[Step] = []
         for row, input in (*_elsewhere(own, known, rows), *_nearby(own, known, changes)):
             if (node, row, input) not in tried:
                 tried.add((node, row, input))
                 step = taking.step(node, row, input)
                 if step is not None:
+                    made.append(step)
                     yield step
+        for row, input in _afterwards(own, [*own, *made], rows):
+            step = taking.step(node, row, input)
+            if step is not None and (node, row, input) not in tried:
+                tried.add((node, row, input))
+                yield step
 
 
 Known = Mapping[tuple[type, str], set[Any]]
@@ -211,6 +223,21 @@ def _nearby(own: Sequence[Step], known: Known, changes: int) -> Iterator[tuple[A
         stride = max(1, len(changed) // changes)
         for input in changed[at % stride :: stride][:changes]:
             yield step.before, input
+
+
+def _afterwards(own: Sequence[Step], taken: Sequence[Step], rows: int) -> Iterator[tuple[Any, Any]]:
+    """The rows that inputs which are no messages have made, with one of each type of these."""
+    of_type = {type(step.input): step.input for step in own if not _is_message(step.input)}
+    changed = [
+        step.after for step in taken if not _is_message(step.input) and step.after != step.before
+    ]
+    for row in _thinned(list(dict.fromkeys(changed)), rows * AFTERWARDS):
+        for input in of_type.values():
+            yield row, input
+
+
+def _is_message(input: Any) -> bool:
+    return hasattr(input, "destination")
 
 
 def _note(values: Iterable[Any], known: dict[tuple[type, str], set[Any]]) -> None:

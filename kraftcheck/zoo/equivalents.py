@@ -10,5 +10,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType({})
+EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
+    {
+        (
+            "QuorumRules.StartupRole",
+            "arm",
+            "quorumState.epoch < lastEpoch",
+        ): "a voter writes its epoch down before it appends records of it, and a crash loses no "
+        "epoch, so that no log is ahead of it",
+        (
+            "QuorumRules.IsStaleResponse",
+            "disjunct",
+            'm.error = "UNKNOWN_LEADER_EPOCH"',
+        ): "whoever says that it does not know an epoch is in an older one, and says so in the "
+        "same response, which the other disjunct looks at",
+        (
+            "QuorumRules.FetchDiverges",
+            "conjunct",
+            "m.fetchOffset > 0",
+        ): "who fetches from the beginning has an empty log, and so no last epoch; for that the "
+        "leader finds epoch 0, which ends where the log begins, and nothing diverges",
+        (
+            "QuorumRules.TruncationOffset",
+            "arm",
+            "diverging.epoch = 0",
+        ): "epoch 0 has no records, so it ends where the log begins, at the leader as here, and "
+        "the other arms come to the same",
+    }
+)
 """By decision, kind of mutant and guard: the argument, in a sentence."""

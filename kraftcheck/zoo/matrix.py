@@ -18,7 +18,7 @@ from kraftcheck.zoo import counterexamples, figures
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import ALL, Entry, is_control
 from kraftcheck.zoo.oracles import ORACLES, models_of
-from kraftcheck.zoo.reasons import NO_OVERLAY, ONE_ORACLE
+from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import Witness
 from kraftcheck.zoo.witnesses import stored as stored_witnesses
 from tla_utils import Manifest, read_manifest
@@ -110,8 +110,8 @@ def _line(entry: Entry, cells: list[Cell], overlaid: bool) -> Line:
         replayed = "both sides"
     else:
         replayed, notes = "reference", [NO_OVERLAY.get(entry.id, "")]
-    if entry.in_scope and len(expected(entry)) == 1:
-        notes.append(f"one oracle: {ONE_ORACLE.get(entry.id, '')}")
+    if entry.alone:
+        notes.append(f"one oracle: {entry.alone}")
     klass = "control" if is_control(entry) else entry.klass
     return Line(
         bug=entry.id,
@@ -161,7 +161,8 @@ def _of_runs(
         narrowed = " under options of its own" if witness.options else ""
         words.append(f"seed {witness.seed}, run {witness.run}{narrowed}")
     elif expects:
-        words.append("no run yet" if figure is None else "")
+        why = NO_RUN.get((entry.id, oracle), "")
+        words.append(f"no run yet{': ' if why else ''}{why}")
     if figure is not None:
         words.append(figures.in_words(figure))
     elif expects and not told:

@@ -65,6 +65,8 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest cluster that shows it."""
     detectors: tuple[Detector, ...]
     """Who can see it. Not `steps` where the bug is that a step never happens."""
+    alone: str = ""
+    """Why one oracle alone can see it, or has so far; empty where two have."""
     scope: str = ""
     """Why it cannot be replayed yet; empty when it can."""
 
@@ -92,6 +94,7 @@ def _bug(
     also: tuple[str, ...] = (),
     detectors: tuple[Detector, ...],
     voters: int = 3,
+    alone: str = "",
 ) -> Bug:
     """An entry whose title and story are the prose of the replacement's file."""
     prose = sys.modules[replacement.__module__].__doc__ or ""
@@ -108,6 +111,7 @@ def _bug(
         klass=klass,
         voters=voters,
         detectors=detectors,
+        alone=alone,
     )
 
 

@@ -99,6 +99,8 @@ class PartitionBug(msgspec.Struct, frozen=True, kw_only=True):
     """Where it lives: the rule, or the place where the correct protocol has two steps."""
     field: str
     """The field of a row that shows it."""
+    alone: str = ""
+    """Why one oracle alone can see it, or has so far; empty where two have."""
     scope: str = ""
     """Why it cannot be replayed yet; empty when it can."""
 
@@ -136,6 +138,7 @@ def _bug(
     lossy: bool = False,
     detectors: tuple[Detector, ...] | None = None,
     boundary: str = "",
+    alone: str = "",
 ) -> PartitionBug:
     """An entry whose title and story are the prose of the replacement's file."""
     prose = sys.modules[replacement.__module__].__doc__ or ""
@@ -157,6 +160,7 @@ def _bug(
         detectors=detectors,
         boundary=boundary,
         field=field,
+        alone=alone,
     )
     return entry if boundary else msgspec.structs.replace(entry, boundary=", ".join(entry.rules))
 
@@ -176,6 +180,7 @@ def _other(
     replicas: int = 3,
     lossy: bool = False,
     detectors: tuple[Detector, ...] = (),
+    alone: str = "",
 ) -> PartitionBug:
     """An entry that replaces nothing: a configuration, or what cannot be replayed yet."""
     assert bool(configuration) == bool(detectors) != bool(scope)
@@ -195,6 +200,7 @@ def _other(
         detectors=detectors,
         boundary=boundary,
         field=field,
+        alone=alone,
         scope=scope,
     )
 
@@ -303,6 +309,9 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=2,
         field="leaderEpoch, log",
         detectors=_NO_RUN,
+        alone="no run that comes there has been found: a follower with a diverging log must "
+        "be answered by a leader of another epoch than its own, 21 states on in its "
+        "model",
     ),
     _bug(
         "Z31",
@@ -333,6 +342,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         source="KIP-497",
         year=2020,
         field="pending apart from isr",
+        alone="no run that comes there has been found: the controller must have accepted a "
+        "member whose acceptance is still on its way when the leader commits without it",
     ),
     _bug(
         "Z34",
@@ -364,6 +375,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=2,
         detectors=_STEPS_ONLY,
         field="alterRequest",
+        alone="it breaks no invariant, and the models of liveness send a proposal and answer it "
+        "in one step, so that none is in flight",
     ),
     _bug(
         "Z37",
@@ -385,6 +398,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=2,
         lossy=True,
         field="remotes (brokerEpoch), registrations",
+        alone="no run that comes there has been found: a replica must catch up, be proposed, "
+        "lose its log, register and be unfenced while the proposal is on its way",
     ),
     _bug(
         "Z39",
@@ -466,6 +481,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=2,
         field="lastFetchedEpoch apart from epochCache",
         detectors=_STEPS_ONLY,
+        alone="in its model the states differ and nothing is broken: within an epoch the "
+        "follower has been compared before",
     ),
     _bug(
         "Z46",
@@ -476,6 +493,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2025,
         field="log, leaderEpoch",
         detectors=_STEPS_ONLY,
+        alone="in its model the states differ and nothing is broken: the next fetch is compared "
+        "before it counts",
     ),
     _other(
         "Z47",
@@ -562,6 +581,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         configuration="acks = 1, and any election",
         replicas=2,
         detectors=("histories",),
+        alone="the leader alone acknowledged, and nobody promised more: no state is wrong, only "
+        "the client misses its record",
     ),
     _bug(
         "Z55",
@@ -584,6 +605,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         lossy=True,
         boundary="registration_accepted; registration / its answer",
         field="incarnation, brokerEpoch",
+        alone="no run that comes there has been found: the answer to a registration must "
+        "outlive its process, and reach the next one while that waits for its own",
     ),
     _other(
         "Z57",
@@ -616,6 +639,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=1,
         detectors=_STEPS_ONLY,
         field="producers",
+        alone="a wrong refusal breaks no invariant, and the models of liveness have no producer "
+        "that sends again",
     ),
     _bug(
         "Z60",
@@ -636,6 +661,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2026,
         boundary="keeps_end_offsets; several changes of metadata folded into one",
         field="remotes (endOffset)",
+        alone="no run that comes there has been found: a leader must miss the epoch of "
+        "another leader, be elected again, and read both changes as one",
     ),
     _bug(
         "Z69",
@@ -647,6 +674,8 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2026,
         boundary="clears_pending; AlterPartition's answer / its record in the metadata",
         field="pending, partitionEpoch",
+        alone="no run that comes there has been found: the answer and the record of one "
+        "change must reach the leader on either side of its next proposal",
     ),
 )
 """Every bug of the zoo of partitions and idempotent producers, by id."""

@@ -11,11 +11,10 @@ from click.testing import CliRunner
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import figures, matrix
-from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import ALL, entry_of
 from kraftcheck.zoo.figures import Figure, Measured
 from kraftcheck.zoo.matrix import BESIDES, EXPECTED, FOUND, NONE, Line, Matrix
-from kraftcheck.zoo.reasons import NO_OVERLAY, ONE_ORACLE
+from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import Witness
 
 
@@ -33,13 +32,26 @@ def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
     assert found.counts["both sides"] >= 45
 
 
-def test_who_has_one_oracle_says_why() -> None:
-    alone = [each for each in ALL if each.in_scope and len(expected(each)) < 2]
-    assert {each.id for each in alone} <= set(ONE_ORACLE)
-    notes = {line.bug: line.note for line in matrix.matrix().lines}
-    for each in alone:
-        assert f"one oracle: {ONE_ORACLE[each.id]}" in notes[each.id]
+def test_what_one_oracle_alone_has_found_says_why() -> None:
     assert set(NO_OVERLAY) <= {each.id for each in ALL}
+    for line in matrix.matrix().lines:
+        entry = entry_of(line.bug)
+        if not entry.in_scope:
+            continue
+        found = sum(cell.state in (FOUND, BESIDES) for cell in line.cells)
+        assert bool(entry.alone) == (found < 2), line.bug
+        assert (f"one oracle: {entry.alone}" in line.note) == bool(entry.alone)
+
+
+def test_an_expected_detection_without_a_run_says_why() -> None:
+    missing = {
+        (line.bug, cell.oracle)
+        for line in matrix.matrix().lines
+        for cell in line.cells
+        if cell.state == EXPECTED and cell.oracle != "tlc"
+    }
+    assert missing == set(NO_RUN)
+    assert all(NO_RUN.values())
 
 
 def test_a_cell_says_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
