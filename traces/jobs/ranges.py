@@ -18,6 +18,7 @@ were interrupted. Seconds and memory go to the driver, and are in no file.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -291,7 +292,10 @@ def judge_range(
     try:
         return _judged(work, entry, tables, lap)
     except OSError as error:
-        raise TraceError(f"{error.filename or work.out}: {error.strerror}") from None
+        # Arrow's errors name no file, and some say no more than their text.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "no space left" if full else error.strerror or error
+        raise TraceError(f"{error.filename or work.out}: {what}") from None
 
 
 def _judged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -207,6 +208,40 @@ def test_an_extension_that_was_interrupted_is_asked_for_again(own: Path) -> None
         extended(own, 3)
     extended(own, 2)
     assert read_plan(own).reported == RUNS + 2
+
+
+def test_however_runs_are_cut_the_findings_are_the_same(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("traces.jobs.plan.range_runs", lambda runs: 5)
+    campaign(HERE, store=finished / ".verdicts")
+    assert len(receipts(HERE)) == 3
+    found = (HERE / "findings.json").read_bytes()
+    assert found == (finished / HERE / "findings.json").read_bytes()
+
+
+def test_a_full_disk_is_one_line_and_what_was_finished_stays(
+    own: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for victim in list(own.glob("quorum/judged/*-00000000[45]-*.range.json")):
+        victim.unlink()
+    wrote: list[Path] = []
+
+    def full(path: Path, data: bytes) -> None:
+        if path.name.endswith(".measures.parquet"):
+            wrote.append(path)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        ranges_replace(path, data)
+
+    ranges_replace = ranges.replace_file
+    monkeypatch.setattr(ranges, "replace_file", full)
+    with pytest.raises(TraceError, match="judged: no space left"):
+        campaign(own)
+    assert len(wrote) == 1 and len(receipts(own)) == RUNS - 2
+    monkeypatch.setattr(ranges, "replace_file", ranges_replace)
+    campaign(own)
+    assert contents(own) == contents(finished / HERE)
 
 
 # -- Violations
