@@ -195,6 +195,9 @@ class PartitionRelation:
         if kind in _TOLD:
             yield from self._told(kind, broker_row(view, n, self.brokers, None), n)
             return
+        if kind is ReplicaFetchResponse:
+            # One that is not awaited is ignored.
+            yield Shape(broker_row(view, n, self.brokers, None), self._fetched(n, peer))
         looks = kind in (SendAlterPartition, AlterPartitionResponse)
         for asked in (False, True) if looks else (None,):
             yield self._heard(kind, broker_row(view, n, self.brokers, asked), n, peer)
@@ -256,8 +259,12 @@ class PartitionRelation:
         if kind is ReplicaFetchRequest:
             return Shape(row, fetch_symbol("m", peer, n))
         assert kind is ReplicaFetchResponse, f"no symbol for {kind.__name__}"
-        request = fetch_symbol("q", n, peer)
-        return Shape(replace(row, fetching=(request,)), fetched_symbol("m", request))
+        answer = self._fetched(n, peer)
+        return Shape(replace(row, fetching=(answer.request,)), answer)
+
+    def _fetched(self, n: int, peer: int | None) -> ReplicaFetchResponse:
+        assert peer is not None, "somebody answers"
+        return fetched_symbol("m", fetch_symbol("q", n, peer))
 
     def _update(self, row: BrokerRow, *, with_partition: bool) -> MetadataUpdate:
         states: list[Any] = []
@@ -389,6 +396,10 @@ def _solutions(
     made: set[int] = set()
     other = False
     for shape, cases in relation.ways(one):
+        if isinstance(input, ReplicaFetchResponse):
+            awaited = input.request in one.before.fetching
+            if awaited != bool(shape.row.fetching):
+                continue
         solver = z3.SimpleSolver()
         solver.add(relation.constants.effective_min_isr == MIN_ISR)
         solver.add(same(shape.row, one.before), same(shape.input, input))

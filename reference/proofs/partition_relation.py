@@ -69,6 +69,7 @@ from reference.proofs.partition_symbols import (
     broker_bits,
     least,
     members_of,
+    modules_of,
     summarising,
 )
 from reference.proofs.symbolic import (
@@ -526,6 +527,7 @@ class PartitionCases:
     def __init__(self, brokers: int, rules: type[PartitionRules] = PartitionRules) -> None:
         self.brokers = tuple(range(brokers))
         self.constants = PartitionConstants(self.brokers, 1)
+        self._modules = modules_of(rules)
         given: Any = summarising(rules, RULES)(self.constants)
         given.min_isr = Number(MIN_ISR)
         given.memory = Memory(self.brokers)
@@ -551,7 +553,7 @@ class PartitionCases:
             handlers.broker.appended = False
             return make(handlers), handlers.broker.appended
 
-        with abstract_partition():
+        with abstract_partition(self._modules):
             found = paths(code, [self.form, *given], self.brokers)
         for path in found:
             made, appended = path.result

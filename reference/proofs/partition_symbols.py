@@ -14,6 +14,7 @@ What is abstracted, here and in partition_relation.py and nowhere else:
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -289,12 +290,20 @@ def _some_records() -> Records:
     return Records(number)
 
 
+def modules_of(rules: type[Any]) -> list[Any]:
+    """The modules that these rules are written in, a bug's own among them."""
+    written = (sys.modules.get(each.__module__) for each in rules.__mro__ if each is not object)
+    return [module for module in written if module is not None and module not in _MODULES]
+
+
 @contextmanager
-def abstract_partition() -> Iterator[None]:
-    """While it lasts, the core computes with the symbols of this file."""
+def abstract_partition(also: Sequence[Any] = ()) -> Iterator[None]:
+    """While it lasts, the core computes with the symbols of this file. also: other modules that do
+    so, those of a bug.
+    """
     replaced: list[tuple[Any, str, Any, bool]] = []
     try:
-        for module in _MODULES:
+        for module in (*_MODULES, *also):
             for name, new in {**_OPEN_RULES, **_BUILTIN}.items():
                 own = name in vars(module)
                 if own or name in _BUILTIN:

@@ -1,0 +1,48 @@
+"""The partition's relation is the one of TLC's graph, and a rule that is changed changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.proofs.partition_actions import ACTIONS
+from reference.proofs.partition_drift import LocalStep, differences
+from tests.traces.cover.graphs import matched
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+
+
+def steps(every: int) -> Iterator[LocalStep]:
+    """A sample; `python -m benchmarks proofs` compares all steps of 12,888 states."""
+    found = [each for each in matched("partition-isr").moves.steps if each.action in ACTIONS]
+    for each in found[::every]:
+        outcome = each.result
+        yield LocalStep(each.action, each.node, each.before, each.input, outcome.row, outcome.sent)
+
+
+def constants() -> PartitionConstants:
+    found = matched("partition-isr").composition.constants
+    assert isinstance(found, PartitionConstants), "a graph of a partition"
+    return found
+
+
+def test_edges_are_solutions_and_solutions_are_edges() -> None:
+    compared, solved, told = differences(constants(), steps(3))
+    assert told == [] and compared == solved > 30
+
+
+class _NobodyJoins(PartitionRules):
+    """The planted fault: nobody may join the ISR."""
+
+    __slots__ = ()
+
+    def is_isr_eligible(self, row: BrokerRow, r: int) -> bool:
+        return False
+
+
+def test_a_relation_that_drifts_is_told() -> None:
+    _, _, told = differences(constants(), steps(3), _NobodyJoins)
+    assert told and all("HandleReplicaFetchRequest" in line for line in told)

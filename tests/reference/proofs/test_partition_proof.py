@@ -1,0 +1,103 @@
+"""The proof of a partition goes through; with a bug in the rules it does not, and says where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import z3
+
+from reference.bugs.partition_catalog import partition_bug
+from reference.core.broker import BROKER_HANDLERS
+from reference.core.controller import CONTROLLER_HANDLERS
+from reference.proofs import electable, partition_proof
+from reference.proofs.obligations import IMPLIES
+from reference.proofs.partition_actions import ACTIONS
+from reference.proofs.partition_proof import (
+    PROPERTIES,
+    discharge_partition,
+    partition_obligations,
+)
+
+# What the composition of docs/proofs.md does not have, or has as a part of another action.
+LEFT_OUT = {
+    *("HandleConsumerFetchRequest", "HandleListOffsetsRequest", "HandleDeleteRecordsRequest"),
+    *("HandleProduceTimeout", "HandleSendRegistration", "HandleSendHeartbeat"),
+    "HandleRegisterBrokerResponse",
+}
+
+
+def test_every_handler_is_an_obligation() -> None:
+    names = partition_obligations()
+    handlers = {*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()}
+    assert set(ACTIONS) == handlers - LEFT_OUT and set(ACTIONS) < set(names)
+    assert len(names) == len(ACTIONS) + 1 + len(PROPERTIES)
+
+
+QUICK = [
+    "Init",
+    *(f"{IMPLIES}{name}" for name in PROPERTIES),
+    *("HandleSendReplicaFetch", "HandleBrokerCrash", "HandleElectLeaders"),
+]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_obligation_is_proved(name: str) -> None:
+    found = discharge_partition(3, name)
+    assert (found.status, found.broken, found.reason) == ("proved", "", "")
+    assert found.paths or name not in ACTIONS
+
+
+@pytest.mark.slow
+def test_every_electable_replica_has_what_is_committed() -> None:
+    found = [discharge_partition(3, name) for name in partition_obligations()]
+    assert [f"{o.name}: {o.broken}{o.reason}" for o in found if o.status != "proved"] == []
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_property_that_the_invariant_does_not_imply_fails(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its part Shares, the invariant says nothing of what logs hold."""
+    full = electable.parts_of
+
+    def fewer(*given: Any) -> Mapping[str, z3.BoolRef]:
+        return {k: part for k, part in full(*given).items() if not k.startswith("Shares")}
+
+    monkeypatch.setattr(partition_proof, "parts_of", fewer)
+    found = discharge_partition(3, f"{IMPLIES}{name}")
+    assert found.status == "failed" and found.broken == name
+    assert found.state[0].startswith("watched: epoch ") and len(found.state) == 5
+
+
+@pytest.mark.parametrize(
+    ("id", "action", "part"),
+    [
+        ("Z36", "HandleSendAlterPartition", "Form of 0"),
+        ("Z35", "HandleAlterPartitionRequest", "Electable"),
+        ("Z69", "HandleMetadataUpdate", "Superset of the watched leader of 0"),
+    ],
+)
+def test_a_bug_breaks_an_obligation_and_the_state_is_told(id: str, action: str, part: str) -> None:
+    rules: Any = partition_bug(id).replacement
+    found = discharge_partition(3, action, rules)
+    assert found.status == "failed" and part in found.broken
+    assert any(action in line for line in found.state)
+
+
+def test_a_solver_without_time_is_unknown_and_never_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = z3.Solver()
+    solver.check = lambda *given: z3.unknown
+    solver.reason_unknown = lambda: "timeout"
+    monkeypatch.setattr(z3, "SimpleSolver", lambda: solver)
+    found = discharge_partition(3, "HandleSendReplicaFetch")
+    assert found.status == "unknown" and found.reason == "the solver: timeout"
+
+
+def test_a_handler_without_a_way_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(model: Any) -> Iterator[Any]:
+        return iter(())
+
+    monkeypatch.setitem(ACTIONS, "HandleSendReplicaFetch", nothing)
+    assert discharge_partition(3, "HandleSendReplicaFetch").status == "unknown"
