@@ -19,6 +19,8 @@ from traces.schema import PartTables
 RUNS = 1000
 LATER_PARTS = 5
 WITHOUT_MEMO = 300
+EVENTS = 150
+"""The length of a run in which rates are told, since runs of scenarios are not equally long."""
 
 
 class Measured(NamedTuple):
@@ -39,7 +41,10 @@ class Measured(NamedTuple):
 
     def line(self, what: str) -> str:
         looked_up = 1 - self.worked_out / self.taken
-        return f"{what:<28}{self.rate:>9,.0f} steps/s{100 * looked_up:>7.0f} % looked up"
+        return (
+            f"{what:<28}{self.rate:>9,.0f} steps/s{self.rate / EVENTS:>8,.0f} runs/s of {EVENTS} "
+            f"steps{100 * looked_up:>7.0f} % looked up"
+        )
 
 
 def measure(scenario: str, first_run: int, runs: int, memo: bool = True) -> Measured:
