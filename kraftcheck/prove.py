@@ -27,7 +27,7 @@ from reference.proofs.bounded import find
 from reference.proofs.obligations import Obligation
 
 PROOF = "proof.json"
-HEADS = ("obligation", "result", ">paths", ">seconds", "what fails")
+HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
 CODES = {"proved": exits.HOLDS, "failed": exits.VIOLATED, "unknown": exits.UNKNOWN}
 PROPERTIES: Final = {
     **dict.fromkeys(election.PROPERTIES, "quorum"),
@@ -176,7 +176,9 @@ def _one(task: Task) -> Obligation:
 
 def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> None:
     said: Any = done.broken or done.reason
-    screen.line(columns.row([task.told, done.status, done.paths or "", done.seconds, said]))
+    screen.line(
+        columns.row([task.told, done.status, done.paths or "", f"{done.seconds:.1f}", said])
+    )
     for line in done.state:
         screen.line(f"    {line}")
 

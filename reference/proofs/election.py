@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from time import monotonic
+from time import process_time
 from typing import Any, Final
 
 import z3
@@ -309,7 +309,7 @@ _ANYWHERE: Final = z3.Int("e")
 
 
 def _initially(constants: Constants, timeout_ms: int) -> Obligation:
-    begin = monotonic()
+    begin = process_time()
     done = Obligation("Init")
     first = terms_of(initial_row(constants), constants.voters)
     nothing = z3.K(z3.IntSort(), z3.IntVal(NOBODY))
@@ -322,7 +322,7 @@ def _initially(constants: Constants, timeout_ms: int) -> Obligation:
     goals = {f"{name} of {v}": t for v in system.rows for name, t in row_parts(system, v).items()}
     goals |= epoch_parts(system, _ANYWHERE)
     _check(_solver(timeout_ms), goals, done, system, None)
-    done.seconds = monotonic() - begin
+    done.seconds = process_time() - begin
     return done
 
 
@@ -330,7 +330,7 @@ def _kept(
     constants: Constants, rules: QuorumRules, kind: type, action: str, timeout_ms: int
 ) -> Obligation:
     """Every path of one handler keeps the invariant."""
-    begin = monotonic()
+    begin = process_time()
     done = Obligation(action)
     try:
         for case in cases(constants, rules, [kind]):
@@ -341,7 +341,7 @@ def _kept(
         done.status, done.reason = "unknown", str(error)
     if not done.paths and done.status == "proved":
         done.status, done.reason = "unknown", "the handler has no path: nothing was shown"
-    done.seconds = monotonic() - begin
+    done.seconds = process_time() - begin
     return done
 
 
@@ -383,7 +383,7 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
 
 def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
     """The invariant implies a property; VoteOnce speaks of steps: a goal of every handler."""
-    begin = monotonic()
+    begin = process_time()
     done = Obligation(f"{IMPLIES}{name}")
     system = any_system(constants, {})
     solver = _solver(timeout_ms)
@@ -401,7 +401,7 @@ def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
         done.status, done.reason = "unknown", "the invariant itself has no model"
     else:
         _check(solver, goals, done, system, None)
-    done.seconds = monotonic() - begin
+    done.seconds = process_time() - begin
     return done
 
 

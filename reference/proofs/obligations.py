@@ -11,9 +11,9 @@ IMPLIES: Final = "the invariant implies "
 
 @dataclass
 class Obligation:
-    """name: what is to be shown. status. seconds: the solver's and the paths'. paths: how many were
-    looked at. broken: the part that fails, if one does; state: the counterexample to induction, in
-    readable lines; reason: why it is unknown.
+    """name: what is to be shown. status. seconds: of processor time, the solver's and the paths'.
+    paths: how many were looked at. broken: the part that fails, if one does; state: the
+    counterexample to induction, in readable lines; reason: why it is unknown.
     """
 
     name: str
