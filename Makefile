@@ -14,7 +14,7 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: lock detection bench-campaign cluster
+.PHONY: prove lock detection bench-campaign cluster
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -47,6 +47,10 @@ bugs: setup ## have each known bug found again by each oracle, from what is stor
 bugs-full: setup ## TLC from the beginning, then campaigns: runs to detection (hours, resumable)
 	@$(BIN)/kraftcheck spec check --tier bugs
 	@$(BIN)/kraftcheck bugs campaigns --store $(ARGS)
+
+prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes of both processors)
+	@$(BIN)/kraftcheck prove --nodes 3 $(ARGS)
+	@$(BIN)/kraftcheck prove --nodes 5 --timeout 300 $(ARGS)
 
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
