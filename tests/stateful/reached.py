@@ -67,6 +67,7 @@ UNREACHABLE: Final[Mapping[str, str]] = {
     "decision PartitionRules.is_stale_broker_epoch: yes": _IN_ORDER,
     "decision PartitionRules.advances_after_alter_partition: no": _CONSTANT,
     "decision PartitionRules.keeps_end_offsets: yes": _CONSTANT,
+    "decision PartitionRules.is_final_error: no": "STALE_BROKER_EPOCH or NOT_CONTROLLER",
     "error NOT_CONTROLLER": "nobody knows more than a controller whose answers are sent",
 }
 """What no machine can reach, and why."""

@@ -26,8 +26,10 @@ LENIENT: Final = [
 ]
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
-BATCH: Final = 50
-"""Examples: so many take less than a minute."""
+FIRST, MOST = 5, 100
+"""Examples of the first batch, and of any. Another one has as many as half of the time that is left
+allows for, so that the bound holds on a slow machine.
+"""
 
 
 class BadMinutes(ValueError):
@@ -71,6 +73,7 @@ def _search(machine: type[SteeredMachine]) -> None:
         run_state_machine_as_test(machine, settings=budget)
         return
     until = monotonic() + 60 * bound / MACHINES
+    examples = FIRST
     forced = core.global_force_seed
     first = SystemRandom().getrandbits(32) if forced is None else int(forced)
     batch = 0
@@ -78,9 +81,12 @@ def _search(machine: type[SteeredMachine]) -> None:
     try:
         while monotonic() < until:
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
-            each = settings(budget, max_examples=BATCH)
+            begun = monotonic()
+            each = settings(budget, max_examples=examples)
             run_state_machine_as_test(seed(first + batch)(again), settings=each)
             batch += 1
+            pace = (monotonic() - begun) / examples
+            examples = max(1, min(MOST, int((until - monotonic()) / 2 / pace)))
     except BaseException as error:
         error.add_note(f"seed      {first + batch} (batch {batch} from --hypothesis-seed={first})")
         raise
