@@ -45,8 +45,8 @@ class Followed(NamedTuple):
 
 class _Beginning(NamedTuple):
     """way: to where the story begins. wanted: what a world must show where TLC printed a state, and
-    which one before it.
-    parts: names of the parts of an essence, the counts last. brokers: by position, of a partition.
+    which one before it. parts: names of the parts of an essence, the counts last. places: positions
+    of the rows, by their names in the model. brokers: by position, of a partition.
     """
 
     machine: str
@@ -54,6 +54,7 @@ class _Beginning(NamedTuple):
     way: Way
     wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
     parts: tuple[str, ...]
+    places: Mapping[str, int]
     brokers: tuple[int, ...] = ()
 
     def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
@@ -99,7 +100,7 @@ def _follow(
         if missing:
             break
         wanted = begin.wanted(new.values, old.values)
-        allowed = _allowed(old, new, before, wanted)
+        allowed = _allowed(begin, old, new)
         # Mostly those move who change; then others need not be looked at.
         movers = begin.movers(allowed.parts)
         found = find(ways, wanted, allowed._replace(movers=movers), limits)
@@ -116,20 +117,15 @@ def _follow(
     return Followed(begin.machine, begin.options, moves, len(states), reached, missing)
 
 
-def _allowed(old: State, new: State, before: Essence, wanted: Essence) -> Allowed:
+def _allowed(begin: _Beginning, old: State, new: State) -> Allowed:
     """What the step of TLC changes and spends."""
-    # The last parts are no rows: of a partition what is under way, and the counts.
-    free = range(len(wanted) - (2 if "controller" in new.values else 1), len(wanted))
     was: Any = old.values["spent"]
     now: Any = new.values["spent"]
     spends = frozenset(name for name in now if was[name] != now[name])
-    changed = {
-        at for at, (one, other) in enumerate(zip(before, wanted, strict=True)) if one != other
-    }
-    changed |= _changed_rows(old.values["rows"], new.values["rows"])
-    if not changed:
-        # Whoever crashes, or is told something, may look as before.
-        changed = set(range(len(wanted)))
+    # Whoever crashes, or is told something, may look as before.
+    changed = _changed(begin, old.values, new.values) or set(range(len(begin.parts)))
+    # The last parts are no rows: of a partition what is under way, and the counts.
+    free = range(len(begin.parts) - (2 if begin.brokers else 1), len(begin.parts))
     return Allowed(
         state=new.number,
         parts=frozenset({*changed, *free}),
@@ -139,15 +135,13 @@ def _allowed(old: State, new: State, before: Essence, wanted: Essence) -> Allowe
     )
 
 
-def _changed_rows(old: Any, new: Any) -> set[int]:
-    """Whose rows changed, by position among the sorted names of the model.
-
-    Only of the quorum: brokers may be numbered in another order, and show all that matters.
-    """
-    names = sorted(new, key=str)
-    if "quorumState" not in new[names[0]]:
-        return set()
-    return {at for at, name in enumerate(names) if old[name] != new[name]}
+def _changed(begin: _Beginning, old: Mapping[str, Any], new: Mapping[str, Any]) -> set[int]:
+    """The parts that are another in TLC's own words, whatever of it is compared here."""
+    rows, after = old["rows"], new["rows"]
+    changed = {begin.places[str(getattr(n, "name", n))] for n in after if rows[n] != after[n]}
+    if begin.brokers and old["controller"] != new["controller"]:
+        changed.add(len(begin.brokers))
+    return changed
 
 
 def _differences(begin: _Beginning, shown: Essence, wanted: Essence) -> list[str]:
@@ -189,6 +183,7 @@ def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None)
         Way(quorum.first_world(handlers), ()),
         lambda state, _: quorum.wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
+        {name: number - 1 for name, number in nodes.items()},
     )
 
 
@@ -233,6 +228,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
             "proposals under way",
             f"counts of {', '.join(COUNTED)}",
         ),
+        nodes,
         constants.brokers,
     )
 
