@@ -68,6 +68,8 @@ UNREACHABLE: Final[Mapping[str, str]] = {
     "decision PartitionRules.advances_after_alter_partition: no": _CONSTANT,
     "decision PartitionRules.keeps_end_offsets: yes": _CONSTANT,
     "decision PartitionRules.is_final_error: no": "STALE_BROKER_EPOCH or NOT_CONTROLLER",
+    "error NEW_LEADER_ELECTED": "a leader that may not lead is replaced before it can ask",
+    "error NOT_ENOUGH_REPLICAS_AFTER_APPEND": "no record is passed while too few are in sync (P6)",
     "error NOT_CONTROLLER": "nobody knows more than a controller whose answers are sent",
 }
 """What no machine can reach, and why."""
