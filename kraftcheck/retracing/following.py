@@ -46,7 +46,8 @@ class Followed(NamedTuple):
 class _Beginning(NamedTuple):
     """way: to where the story begins. wanted: what a world must show where TLC printed a state, and
     which one before it. parts: names of the parts of an essence, the counts last. places: positions
-    of the rows, by their names in the model. brokers: by position, of a partition.
+    of the rows, by their names in the model. fields: of what parts consist, by their number.
+    brokers: by position, of a partition.
     """
 
     machine: str
@@ -55,6 +56,7 @@ class _Beginning(NamedTuple):
     wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
     parts: tuple[str, ...]
     places: Mapping[str, int]
+    fields: tuple[tuple[str, ...], ...]
     brokers: tuple[int, ...] = ()
 
     def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
@@ -145,11 +147,20 @@ def _changed(begin: _Beginning, old: Mapping[str, Any], new: Mapping[str, Any]) 
 
 
 def _differences(begin: _Beginning, shown: Essence, wanted: Essence) -> list[str]:
-    return [
-        f"{part}: the model comes to {_words(goal)}, the reference to {_words(now)}"
-        for part, now, goal in zip(begin.parts, shown, wanted, strict=True)
-        if now != goal
-    ]
+    """What TLC shows and a world does not: by field where both have the same ones."""
+    lines = []
+    for part, now, goal in zip(begin.parts, shown, wanted, strict=True):
+        if now != goal:
+            pairs = [("", now, goal)]
+            if isinstance(now, tuple) and isinstance(goal, tuple) and len(now) == len(goal):
+                names = next(each for each in begin.fields if len(each) == len(goal))
+                pairs = [(f", {name}", *both) for name, *both in zip(names, now, goal, strict=True)]
+            lines += [
+                f"{part}{name}: the model comes to {_words(there)}, the reference to {_words(here)}"
+                for name, here, there in pairs
+                if here != there
+            ]
+    return lines
 
 
 def _words(essence: object) -> str:
@@ -184,6 +195,7 @@ def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None)
         lambda state, _: quorum.wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
         {name: number - 1 for name, number in nodes.items()},
+        quorum.FIELDS,
     )
 
 
@@ -229,6 +241,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
             f"counts of {', '.join(COUNTED)}",
         ),
         nodes,
+        partition.FIELDS,
         constants.brokers,
     )
 

@@ -340,6 +340,21 @@ def first_moves(constants: PartitionConstants) -> Iterator[Made]:
 
 # -- What TLC shows
 
+_SHARED: Final = (
+    *("status", "registered", "role", "leader", "leader_epoch", "log", "epoch_cache"),
+    *("log_start", "high_watermark", "corrupt"),
+)
+FIELDS: Final[tuple[tuple[str, ...], ...]] = (
+    (*_SHARED, "last_fetched_epoch"),
+    (*_SHARED, "epoch_start", "isr", "pending", "remote end offsets", "brokers fenced or stopping"),
+    (
+        *("leader", "leader_epoch", "isr", "elr", "last_known_leader", "recovering"),
+        "brokers fenced or stopping",
+    ),
+    COUNTED,
+)
+"""What the parts of an essence consist of; each part is of another length."""
+
 
 @lru_cache(maxsize=100_000)
 def essence_of(row: BrokerRow) -> Essence:

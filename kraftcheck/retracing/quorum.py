@@ -120,6 +120,15 @@ def first_world(handlers: QuorumHandlers) -> QuorumWorld:
 
 # -- What TLC shows
 
+FIELDS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        *("role", "epoch", "leader", "voted", "quorum_state", "log", "epoch_cache", "granted"),
+        *("high_watermark", "epoch_start", "end_offsets", "announced"),
+    ),
+    ("records", "crashes"),
+)
+"""What the parts of an essence consist of; each part is of another length."""
+
 
 def essence_of(row: Row) -> Essence:
     """A row of the reference, less what the models forget."""
