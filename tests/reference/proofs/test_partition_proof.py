@@ -44,15 +44,10 @@ QUICK = [
 
 @pytest.mark.parametrize("name", QUICK)
 def test_an_obligation_is_proved(name: str) -> None:
+    """A sample; `make prove` discharges all, for 3 and 5 brokers."""
     found = discharge_partition(3, name)
     assert (found.status, found.broken, found.reason) == ("proved", "", "")
     assert found.paths or name not in ACTIONS
-
-
-@pytest.mark.slow
-def test_every_electable_replica_has_what_is_committed() -> None:
-    found = [discharge_partition(3, name) for name in partition_obligations()]
-    assert [f"{o.name}: {o.broken}{o.reason}" for o in found if o.status != "proved"] == []
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

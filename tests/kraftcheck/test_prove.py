@@ -1,0 +1,72 @@
+"""`kraftcheck prove`: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck import cli, prove
+from reference.proofs import partition_proof
+
+TWO = ("Init", "HandleSendReplicaFetch")
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli.cli, ["prove", "--jobs", "1", *args])
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only two obligations of the partition."""
+    full = partition_proof.partition_obligations
+    monkeypatch.setattr(
+        partition_proof,
+        "partition_obligations",
+        lambda given: [name for name in full(given) if name in TWO],
+    )
+
+
+def test_the_choice_is_what_can_be_proved() -> None:
+    assert tuple(prove.PROPERTIES) == cli.PROVED
+
+
+@pytest.mark.usefixtures("few")
+def test_each_obligation_is_printed_and_written(tmp_path: Path) -> None:
+    out = tmp_path / "proof"
+    done = run("--property", "LeaderCandidateCompleteness", "--out", str(out))
+    assert done.exit_code == 0, done.output
+    assert "partition: HandleSendReplicaFetch" in done.output
+    assert "2 of 2 obligations proved for 3 nodes" in done.output
+    written = json.loads((out / prove.PROOF).read_text("utf-8"))
+    assert [(o["part"], o["name"], o["status"]) for o in written["obligations"]] == [
+        ("partition", name, "proved") for name in TWO
+    ]
+
+
+def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        partition_proof, "partition_obligations", lambda given: ["HandleSendAlterPartition"]
+    )
+    done = run("--bug", "Z36")
+    assert done.exit_code == 1
+    assert "Form of 0" in done.output and "watched: epoch" in done.output
+    assert "an obligation that fails is no counterexample" in done.output
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--bug", "Z99"), "no bug 'Z99'"),
+        (("--bug", "Z18"), "Z18 cannot be replayed"),
+        (("--bug", "Z39"), "Z39 replaces handlers"),
+        (("--bug", "Z33", "--property", "VoteOnce"), "VoteOnce is a property of the quorum"),
+        (("--bug", "Z33", "--search", "3"), "a search is for properties of the quorum"),
+    ],
+)
+def test_what_cannot_be_proved_is_refused_in_one_line(args: tuple[str, ...], said: str) -> None:
+    done = run(*args)
+    assert done.exit_code == 3 and said in done.output
+    assert "Traceback" not in done.output
