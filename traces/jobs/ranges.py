@@ -21,7 +21,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -56,6 +56,8 @@ JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
+SIMULATES: Final = ("reference/core", "reference/bugs", "reference/sim")
+JUDGES: Final = ("tla_utils", "traces/checkers", "traces/jobs")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
@@ -132,29 +134,22 @@ class Work(NamedTuple):
 @cache
 def reference_digest() -> str:
     """sha256 over the source of everything that takes part in a run."""
-    root = _ROOT / "reference"
-    digest = sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def code_digest(specs: Path) -> str:
-    """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
-    return _digest(specs.absolute())
+    return _digest_of(path for top in SIMULATES for path in (_ROOT / top).rglob("*.py"))
 
 
 @cache
-def _digest(specs: Path) -> str:
-    root = _ROOT
+def code_digest(specs: Path) -> str:
+    """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
+    ours = [path for top in (*SIMULATES, *JUDGES) for path in (_ROOT / top).rglob("*.py")]
+    ours += (_ROOT / "traces").glob("*.py")
+    modules = [path for folder in (specs, specs / "steps") for path in folder.glob("*.tla")]
+    return sha256(f"{_digest_of(ours)}{_digest_of(modules)}".encode()).hexdigest()
+
+
+def _digest_of(paths: Iterable[Path]) -> str:
     digest = sha256()
-    for top in ("reference", "tla_utils", "traces/checkers", "traces/jobs"):
-        for path in sorted((root / top).rglob("*.py")):
-            digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    for path in sorted((root / "traces").glob("*.py")):
+    for path in sorted(paths):
         digest.update(f"{path.name}\0".encode() + path.read_bytes())
-    for path in sorted(specs.rglob("*.tla")):
-        digest.update(f"{path.relative_to(specs)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -186,15 +186,15 @@ def test_an_extended_campaign_is_one_that_was_longer(
     own: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = when_written(own)
-    extended(own, 8)
+    extended(own, 4)
     after = when_written(own)
     assert {path: after[path] for path in before} == before
     plan = read_plan(own)
-    assert plan.runs == plan.reported == RUNS + 8
+    assert plan.runs == plan.reported == RUNS + 4
     Path("long").mkdir()
     monkeypatch.chdir("long")
     monkeypatch.setattr("traces.jobs.plan.range_runs", lambda runs: plan.range_runs)
-    campaign(HERE, runs=RUNS + 8, store=own.absolute().parent.parent / ".verdicts")
+    campaign(HERE, runs=RUNS + 4, store=own.absolute().parent.parent / ".verdicts")
     assert contents(HERE) == contents(Path("..") / HERE)
 
 
@@ -299,6 +299,25 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
         campaign(HERE)
     assert len(receipts(HERE)) == 5
+
+
+def test_whatever_judges_is_in_the_digest(
+    specs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(specs_dir / "steps", tmp_path / "steps")
+    before = ranges.code_digest(tmp_path)
+    monkeypatch.setattr(ranges, "JUDGES", ranges.JUDGES[:-1])
+    ranges.code_digest.cache_clear()
+    assert ranges.code_digest(tmp_path) != before
+    monkeypatch.undo()
+    (tmp_path / "steps" / "StepQuorum.tla").write_text("changed", encoding="utf-8")
+    ranges.code_digest.cache_clear()
+    assert ranges.code_digest(tmp_path) != before
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "MC.tla").write_text("a model judges no step", encoding="utf-8")
+    changed = ranges.code_digest(tmp_path)
+    ranges.code_digest.cache_clear()
+    assert ranges.code_digest(tmp_path) == changed
 
 
 # -- What is refused
