@@ -36,6 +36,38 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "diverging.epoch = 0",
         ): "epoch 0 has no records, so it ends where the log begins, at the leader as here, and "
         "the other arms come to the same",
+        (
+            "PartitionRules.IsActive",
+            "conjunct",
+            "registration.epoch # Undefined",
+        ): "every replica is registered from the beginning, and no registration is taken back",
+        (
+            "PartitionRules.IsDuplicateRegistration",
+            "conjunct",
+            "registration.epoch # Undefined",
+        ): "every replica is registered from the beginning, and no registration is taken back",
+        (
+            "PartitionRules.IsIsrEligible",
+            "conjunct",
+            "row.remotes[r].brokerEpoch # Undefined",
+        ): "metadata has an epoch for every replica, so that none is equal to an undefined one, "
+        "which the next conjunct looks at",
+        (
+            "PartitionRules.LastKnownLeaderElectable",
+            "conjunct",
+            "ElrEnabled",
+        ): "a last leader is noted with ELR only, and another conjunct asks for it",
+        (
+            "PartitionRules.LastKnownLeaderElectable",
+            "conjunct",
+            "targetIsr = {}",
+        ): "a last leader is noted when the ISR becomes empty and forgotten when it is not any "
+        "more, and another conjunct asks for it",
+        (
+            "PartitionRules.LastKnownLeaderElectable",
+            "conjunct",
+            "partition.lastKnownLeader # Nobody",
+        ): "nobody is never among those who may lead, which the next conjunct asks for",
     }
 )
 """By decision, kind of mutant and guard: the argument, in a sentence."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -136,9 +137,11 @@ def verdict_of(mutant: Mutant, found: Result | None) -> str:
         return CAUGHT
     if found.steps is not None and found.steps.refused:
         return REFUSED
+    if found.steps is not None and mutant.argument:
+        return EQUAL
     if found.models is None or found.steps is None:
         return NOT_JUDGED
-    return EQUAL if mutant.argument else found.models.verdict
+    return found.models.verdict
 
 
 # -- Stored
@@ -182,6 +185,7 @@ def known_of(mutant: Mutant, results: Mapping[str, Result]) -> Result | None:
 
 # -- Told
 
+WIDTH = 100
 HEAD = ("mutant", "guard", "verdict", "models", "steps")
 
 
@@ -238,4 +242,4 @@ def markdown(manifest: Manifest, results: Stored) -> str:
         said += f" Judged on {results.machine}, {results.date}."
     table = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     table += [f"| {' | '.join(each.replace('|', '&#124;') for each in line)} |" for line in lines]
-    return "\n".join([said, "", *table]) + "\n"
+    return "\n".join([*textwrap.wrap(said, WIDTH), "", *table]) + "\n"

@@ -176,6 +176,8 @@ def test_a_verdict_is_the_better_of_the_two(
     key = (f"{one.module}.{one.operator}", one.kind, one.text)
     monkeypatch.setattr(zoo, "EQUIVALENT", {key: "it says so"})
     assert zoo.verdict_of(one, result(one, unseen, none)) == EQUAL
+    assert zoo.verdict_of(one, result(one, None, none)) == EQUAL
+    assert zoo.verdict_of(one, result(one, unseen, None)) == NOT_JUDGED
     assert zoo.verdict_of(one, result(one, unseen, some)) == REFUSED
 
 
