@@ -51,7 +51,7 @@ def cli() -> None:
 
 
 @cli.command("expect")
-@click.option("--runs", type=click.IntRange(1, RUNS_MAX), default=100, show_default=True)
+@click.option("--runs", type=click.IntRange(1, RUNS_MAX), default=60, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--minutes", type=float, help="Begin no round after so many.")
 @click.option(
