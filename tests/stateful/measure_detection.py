@@ -53,7 +53,7 @@ SEEDS: Final = 20
 SHRINKS: Final = 3
 """Only what the first seeds find is shrunk, with so many attempts at most:"""
 ATTEMPTS: Final = 1000
-BATCH: Final = 1000
+BATCH: Final = 250
 """Examples of the correct reference at once."""
 DONE, FOUND, UNFINISHED, BAD_INPUT = 0, 1, 2, 3
 
