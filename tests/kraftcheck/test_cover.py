@@ -1,0 +1,61 @@
+"""`cover` refuses what it cannot use in one line; a planted bug is an exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from traces.jobs.simulate import Range, simulate_range
+from traces.schema import Campaign, begin_trace
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["cover", *(str(each) for each in arguments)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--fill",), "--fill needs --campaign"),
+        (("--bug", "Z999"), "no bug 'Z999'"),
+        (("--bug", "Z35", "--model", "quorum-handover"), "Z35 is a bug of the partition"),
+        (("--bug", "Z13", "--model", "partition-isr"), "Z13 is a bug of the quorum"),
+        (("--bug", "Z11"), "Z11 cannot be replayed: needs voters"),
+        (("--bug", "Z40"), "Z40 cannot be replayed: it is a configuration"),
+        (("--model", "partition"), "there is no graph 'partition'"),
+        (("--tier", "huge"), "no graph is of tier 'huge'"),
+        (("--model", "partition-change", "--max-edges", 1000), "160112 edges, more than 1000"),
+        (("--pictures", "nowhere/at-all/page.md"), "there is no folder nowhere/at-all"),
+        (("--campaign", "nowhere/at-all"), "nowhere/at-all"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(
+    arguments: tuple[object, ...], said: str
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code in (2, 3), result.output
+    assert said in result.stderr and "Traceback" not in result.output
+
+
+def test_runs_of_another_protocol_are_refused(tmp_path: Path) -> None:
+    campaign = Campaign(scenario="quorum", seed=1, runs=1)
+    begin_trace(tmp_path, campaign)
+    simulate_range(tmp_path, campaign, [Range(0, 1)], True, 0)
+    result = run("--campaign", tmp_path, "--model", "partition-isr")
+    assert result.exit_code == 3
+    assert "are of scenario quorum: they can see nothing of partition-isr" in result.stderr
+
+
+@pytest.mark.tlc
+def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(tmp_path: Path) -> None:
+    options = ("--model", "partition-isr", "--bug", "z35", "--mutants", -1, "--out", tmp_path)
+    result = run(*options, "--quiet")
+    assert result.exit_code == 1, result.output
+    assert "not allowed: HandleAlterPartitionRequest" in result.stdout
+    assert "reached by: " in result.stdout
+    (graph,) = json.loads((tmp_path / "cover.json").read_text("utf-8"))["graphs"]
+    assert graph["graph"] == "partition-isr" and graph["mismatches"] > 0
