@@ -10,7 +10,7 @@ from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
 from reference.proofs import election
-from reference.proofs.election import discharge, obligations, prove
+from reference.proofs.election import discharge, obligations
 
 THREE = Constants((0, 1, 2), 1)
 
@@ -21,11 +21,19 @@ def test_every_handler_is_an_obligation() -> None:
     assert len(names) == len(HANDLERS) + 3
 
 
-@pytest.mark.slow
-def test_elections_of_three_voters_are_safe() -> None:
-    found = prove(THREE)
-    assert [f"{o.name}: {o.broken}{o.reason}" for o in found if o.status != "proved"] == []
-    assert all(o.paths for o in found if o.name in HANDLERS.values())
+QUICK = (
+    *("Init", "HandleElectionTimeout", "HandleCrash", "HandleRestart", "HandleRequestTimeout"),
+    *("HandleBeginQuorumEpochRequest", "HandleResign", "HandleCheckQuorumTimeout"),
+    *(f"{election.IMPLIES}{name}" for name in election.PROPERTIES),
+)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_obligation_is_proved(name: str) -> None:
+    """A sample; `make prove` discharges all, for 3 and 5 voters."""
+    found = discharge(THREE, name)
+    assert (found.status, found.broken, found.reason) == ("proved", "", "")
+    assert found.paths or name not in HANDLERS.values()
 
 
 def test_a_property_that_the_invariant_does_not_imply_fails() -> None:
