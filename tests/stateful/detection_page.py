@@ -98,15 +98,17 @@ def _speed(detection: Detection) -> Iterator[str]:
 
 def _correct(correct: dict[str, Correct]) -> Iterator[str]:
     yield "\n## The correct reference\n"
-    total = sum(each.examples for each in correct.values())
+    total = sum(each.tried if each.found else each.examples for each in correct.values())
     found = [f"{machine}, {line}" for machine, of in correct.items() for line in of.found]
     yield f'`make detection ARGS="--correct 100000"`: {total:,} examples with the correct rules'
     shares = [
-        f"{machine} {of.examples:,} examples, {of.moves:,} moves, {of.seconds:,.0f} CPU seconds"
+        f"{machine} (version {of.version}) {of.tried:,} examples, {of.examples:,} in searches "
+        f"that ended, {of.moves:,} moves, {of.seconds:,.0f} CPU seconds"
         for machine, of in sorted(correct.items())
     ]
     yield f"({'; '.join(shares) or 'none was measured'})"
     yield f"found {'nothing' if not found else ': '.join([str(len(found)), '; '.join(found)])}."
+    yield from (f"{machine}: {of.remark}" for machine, of in correct.items() if of.remark)
     if total < 100_000:
         yield f"Not measured: the other {100_000 - total:,} of 100,000."
 

@@ -59,7 +59,8 @@ class Samples(msgspec.Struct, kw_only=True):
 
 class Correct(msgspec.Struct, kw_only=True):
     """Searches with the correct reference. batches: seeds 1 to so many. examples: the valid ones;
-    tried: with those that Hypothesis gave up. found: what was violated, one line for each.
+    tried: with those that Hypothesis gave up. found: what was violated, one line for each. remark:
+    what came of looking into it, written by hand.
     """
 
     version: str
@@ -69,6 +70,7 @@ class Correct(msgspec.Struct, kw_only=True):
     moves: int = 0
     seconds: float = 0.0
     found: list[str] = []
+    remark: str = ""
 
 
 class Detection(msgspec.Struct, kw_only=True):
