@@ -6,7 +6,8 @@ gives it an input
 
 * that another moment of the runs had for the same node, or
 * one that differs from such an input in one field: the value is one that another input of the same
-  type had there, or it is one more, one less, or the other truth value.
+  type had there (a text, such as an error: of any type), or it is one more, one less, or the other
+  truth value.
 
 Where such an input is no message (a crash, a timer), what becomes of the row is given one more that
 is none: so every row is crashed and started again.
@@ -245,6 +246,9 @@ def _note(values: Iterable[Any], known: dict[tuple[type, str], set[Any]]) -> Non
         for name in value.__struct_fields__:
             part = getattr(value, name)
             known.setdefault((type(value), name), set()).add(part)
+            if isinstance(part, str):
+                # An error of another answer is an error.
+                known.setdefault((str, name), set()).add(part)
             if isinstance(part, msgspec.Struct):
                 _note([part], known)
 
@@ -258,6 +262,8 @@ def _mutated(value: Any, known: Known) -> Iterator[Any]:
         others = {other for other in known[type(value), name] if other != part}
         if isinstance(part, bool):
             others = {not part}
+        elif isinstance(part, str):
+            others |= known[str, name] - {part}
         elif isinstance(part, int) and name != "source":
             others |= {part + 1, max(-1, part - 1)}
         elif isinstance(part, msgspec.Struct) and type(part).__struct_fields__:

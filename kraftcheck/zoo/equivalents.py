@@ -53,6 +53,12 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
         ): "metadata has an epoch for every replica, so that none is equal to an undefined one, "
         "which the next conjunct looks at",
         (
+            "PartitionRules.ResponseMatches",
+            "conjunct",
+            "m.request.fetchOffset = EndOffset(row.log)",
+        ): "a follower has one fetch with each leader in flight, and within one epoch nothing but "
+        "its answer moves the log; other epochs the conjunct before sees",
+        (
             "PartitionRules.LastKnownLeaderElectable",
             "conjunct",
             "ElrEnabled",
