@@ -48,7 +48,7 @@ bugs-full: setup ## TLC from the beginning, then campaigns: runs to detection (h
 	@$(BIN)/kraftcheck spec check --tier bugs
 	@$(BIN)/kraftcheck bugs campaigns --store $(ARGS)
 
-prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes of both processors)
+prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes)
 	@$(BIN)/kraftcheck prove --nodes 3 $(ARGS)
 	@$(BIN)/kraftcheck prove --nodes 5 --timeout 300 $(ARGS)
 
