@@ -53,6 +53,12 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
         ): "metadata has an epoch for every replica, so that none is equal to an undefined one, "
         "which the next conjunct looks at",
         (
+            "PartitionRules.MaximalIsr",
+            "always",
+            'row.pending.kind = "Expand"',
+        ): "a proposal to shrink names members of the ISR only, and no proposal names nobody, so "
+        "that nothing is added to the ISR",
+        (
             "PartitionRules.ResponseMatches",
             "conjunct",
             "m.request.fetchOffset = EndOffset(row.log)",
