@@ -204,8 +204,11 @@ class PartitionRelation:
 
     def _decided(self, kind: type, peer: int | None, election: str, name: str = "m") -> Any:
         """An input of the controller on symbols."""
-        if kind in (ElectLeaders, ControllerFailover):
-            return ElectLeaders(election) if kind is ElectLeaders else ControllerFailover()  # type: ignore[arg-type]
+        if kind is ControllerFailover:
+            return ControllerFailover()
+        if kind is ElectLeaders:
+            asked: Any = election
+            return ElectLeaders(asked)
         assert peer is not None, "somebody asks"
         if kind is SessionTimeout:
             return SessionTimeout(peer)

@@ -175,6 +175,22 @@ class Unread:
     __hash__ = None  # type: ignore[assignment]
 
 
+def _broker_state(view: View, b: int) -> BrokerState:
+    return BrokerState(
+        _number(view[f"image.epoch.{b}"]),
+        Truth(view[f"image.fenced.{b}"]),  # type: ignore[arg-type]
+        Truth(view[f"image.stopping.{b}"]),  # type: ignore[arg-type]
+    )
+
+
+def _remote(view: View, b: int) -> Remote:
+    return Remote(
+        _number(view[f"remote.end.{b}"]),
+        _number(view[f"remote.epoch.{b}"]),
+        Truth(view[f"remote.caught_up.{b}"]),  # type: ignore[arg-type]
+    )
+
+
 def broker_row(
     view: View,
     n: int,
@@ -192,22 +208,8 @@ def broker_row(
         last_known_leader=NOBODY,
         recovering=False,
     )
-    states = [
-        BrokerState(
-            _number(view[f"image.epoch.{b}"]),
-            Truth(view[f"image.fenced.{b}"]),  # type: ignore[arg-type]
-            Truth(view[f"image.stopping.{b}"]),  # type: ignore[arg-type]
-        )
-        for b in brokers
-    ]
-    remotes = [
-        Remote(
-            _number(view[f"remote.end.{b}"]),
-            _number(view[f"remote.epoch.{b}"]),
-            Truth(view[f"remote.caught_up.{b}"]),  # type: ignore[arg-type]
-        )
-        for b in brokers
-    ]
+    states = [_broker_state(view, b) for b in brokers]
+    remotes = [_remote(view, b) for b in brokers]
     request: Any = asked_request(view, n, brokers) if asked else NO_REQUEST
     if asked is None:
         request = Unread(view)
