@@ -61,6 +61,11 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
         (
             "PartitionRules.ResponseMatches",
             "conjunct",
+            'row.role = "Follower"',
+        ): "a leader is its own leader, and nobody answers itself, so that the next conjunct sees it",
+        (
+            "PartitionRules.ResponseMatches",
+            "conjunct",
             "m.request.fetchOffset = EndOffset(row.log)",
         ): "a follower has one fetch with each leader in flight, and within one epoch nothing but "
         "its answer moves the log; other epochs the conjunct before sees",
