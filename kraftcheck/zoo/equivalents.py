@@ -62,7 +62,7 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "PartitionRules.ResponseMatches",
             "conjunct",
             'row.role = "Follower"',
-        ): "a leader is its own leader, and nobody answers itself, so that the next conjunct sees it",
+        ): "a leader is its own leader, and nobody answers itself; the next conjunct sees it",
         (
             "PartitionRules.ResponseMatches",
             "conjunct",
