@@ -34,8 +34,10 @@ def test_nothing_is_found_with_the_correct_rules() -> None:
 
 @pytest.mark.parametrize("id", ["Z23", "Z29", "Z34", "Z41", "Z42", "Z48"])
 def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
+    # Hypothesis draws constants of the modules that are loaded as well, so other tests in the same
+    # process change the examples. The limit costs nothing where the bug is found before.
     with pytest.raises(Violation):
-        search(id, settings(BUDGET, max_examples=400))
+        search(id, settings(BUDGET, max_examples=1500))
 
 
 def test_a_follower_that_never_comes_back_is_found() -> None:
