@@ -254,7 +254,7 @@ def _only(machine: str, detection: Detection) -> tuple[str, str] | None:
     for bug, of in sorted(detection.samples.get(machine, {}).items()):
         searched = any(s.examples is not None for s in of.search)
         ran = any(s.examples is not None for s in of.campaign)
-        if searched != ran:
+        if of.search and of.campaign and searched != ran:
             only[not searched].append(bug)
     if not any(only):
         return None
