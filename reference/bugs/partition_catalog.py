@@ -342,8 +342,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         source="KIP-497",
         year=2020,
         field="pending apart from isr",
-        alone="no run that comes there has been found: the controller must have accepted a "
-        "member whose acceptance is still on its way when the leader commits without it",
     ),
     _bug(
         "Z34",
@@ -605,8 +603,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         lossy=True,
         boundary="registration_accepted; registration / its answer",
         field="incarnation, brokerEpoch",
-        alone="no run that comes there has been found: the answer to a registration must "
-        "outlive its process, and reach the next one while that waits for its own",
     ),
     _other(
         "Z57",
@@ -674,8 +670,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2026,
         boundary="clears_pending; AlterPartition's answer / its record in the metadata",
         field="pending, partitionEpoch",
-        alone="no run that comes there has been found: the answer and the record of one "
-        "change must reach the leader on either side of its next proposal",
     ),
 )
 """Every bug of the zoo of partitions and idempotent producers, by id."""
