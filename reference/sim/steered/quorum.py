@@ -55,10 +55,11 @@ SPREAD = 70
 TRUE_RATE = 4
 WELL = "disks and clocks are well"
 RATES = {1: "runs four times too fast", 4: "runs true", 16: "runs four times too slowly"}
-MOVES_TO_PROGRESS = 200
+MOVES_TO_PROGRESS = 400
 MOVES_TO_COPY = 6
 """How many moves it may take to be well again, once all faults have ended and what waited has come:
-for each voter so many, and so many for each record, since a fetch may carry one at a time."""
+for each voter so many, since a timer may have been armed by a clock that ran four times too slowly;
+and so many for each record, since a fetch may carry one at a time."""
 
 Link = tuple[int, int]
 """From a node to a node, one way."""
