@@ -58,7 +58,7 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 bench: setup ## run every benchmark (ARGS="name ..." for some)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-cluster: setup ## a Spark cluster on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
+cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
 	@$(BIN)/python -m kraftcheck.standalone
 
 bench-campaign: setup ## what a campaign costs: runs/s, memory, stages (ARGS="partition 1000")
