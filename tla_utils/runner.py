@@ -191,9 +191,12 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
         own = str(work_dir / f"{job.name}.tla")
         given = f"module {job.name}" if isinstance(job.module, ModuleText) else str(job.module)
         raise ToolError(f"{job.name}: {str(error).replace(own, given)}") from error
+    # A TLC that was killed may not have read every module.
+    ended_by_itself = ended.exit_code is not None and ended.exit_code >= 0
+    distrust = _distrust(config, job, result.modules) if ended_by_itself else []
     return replace(
         result,
-        warnings=[*result.warnings, *_distrust(config, job, result.modules)],
+        warnings=[*result.warnings, *distrust],
         seconds=ended.seconds,
         cpu_seconds=ended.cpu_seconds,
         peak_rss_mb=ended.peak_rss_mb,
