@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tla_utils.errors import ToolError
+from tla_utils.jar import Java
 from tla_utils.output import TlcResult
 from tla_utils.runner import ModuleText, Simulate, TlcJob, command_line, run_tlc
 
@@ -95,6 +96,22 @@ def test_a_slow_run_is_stopped(counter: Any) -> None:
     result = counter("SPECIFICATION Spec\nINVARIANT TypeOK", timeout_s=0.2)
     assert result.verdict == "unknown" and "time limit of 0.2 s" in result.reason
     assert result.exit_code is None and result.seconds < 5
+
+
+def test_a_cfg_is_not_judged_by_what_a_stopped_run_had_read(toys: Path, tmp_path: Path) -> None:
+    """The planted fault: TLC is stopped before it has read the module that declares Max."""
+    early, java = tmp_path / "Early.tla", tmp_path / "java"
+    early.write_text("---- MODULE Early ----\n====\n")
+    begun = "@!@!@STARTMSG 2262:0 @!@!@\nTLC2 Version 2.15\n@!@!@ENDMSG 2262 @!@!@"
+    said = f"{begun}\nParsing file {early}"
+    java.write_text(f"#!/bin/sh\ncat <<END\n{said}\nEND\nexec sleep 60\n")
+    java.chmod(0o755)
+    job = TlcJob(
+        toys / "Counter.tla", MAX + "SPECIFICATION Spec", java=Java(str(java), 17), timeout_s=0.5
+    )
+    result = run_tlc(job)
+    assert result.verdict == "unknown" and "time limit of 0.5 s" in result.reason
+    assert result.modules == [str(early)]
 
 
 @pytest.mark.parametrize(
