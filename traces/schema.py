@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -100,6 +100,9 @@ PARTITION_ACTIONS = (
 
 OPERATIONS = ("append", "fetch", "latest", "earliest")
 OUTCOMES = ("ok", "fail", "indeterminate")
+
+
+T = TypeVar("T")
 
 
 class TraceError(Exception):
@@ -445,20 +448,29 @@ def read_manifest(directory: Path) -> Manifest:
 
     Raises TraceError: there is none, it is damaged, or it is of another schema version.
     """
-    path = directory / MANIFEST
+    missing = "not a trace, or one never begun"
+    return read_versioned(directory / MANIFEST, Manifest, "schema", SCHEMA_VERSION, missing)
+
+
+def read_versioned(path: Path, of: type[T], what: str, version: int, missing: str) -> T:
+    """A JSON file whose field `<what>_version` must be `version`.
+
+    missing: what it means that there is no such file. Raises TraceError: there is none, it is
+    damaged, or it is of another version.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise TraceError(f"{path}: no such file: not a trace, or one never begun") from None
+        raise TraceError(f"{path}: no such file: {missing}") from None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     try:
-        found = msgspec.json.decode(data).get("schema_version")
-        if found == SCHEMA_VERSION:
-            return msgspec.json.decode(data, type=Manifest)
+        found = msgspec.json.decode(data).get(f"{what}_version")
+        if found == version:
+            return msgspec.json.decode(data, type=of)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError) as error:
         raise TraceError(f"{path}: damaged: {_one_line(error)}") from None
-    raise TraceError(f"{path}: schema version {found}, this kraftcheck reads {SCHEMA_VERSION}")
+    raise TraceError(f"{path}: {what} version {found}, this kraftcheck reads {version}")
 
 
 # --- Writing ---

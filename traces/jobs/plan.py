@@ -17,7 +17,7 @@ import msgspec
 from reference.sim.run import simulate_run
 from tla_utils.errors import ToolError
 from traces.jobs.ranges import reference_digest, replace_file
-from traces.schema import Campaign, TraceError, version
+from traces.schema import Campaign, TraceError, read_versioned, version
 
 PLAN: Final = "campaign.json"
 PLAN_VERSION: Final = 1
@@ -101,20 +101,7 @@ def _try(configuration: Configuration, seed: int) -> None:
 
 def read_plan(directory: Path) -> Plan:
     """Raises TraceError: no campaign was begun there, or it is damaged or of another version."""
-    path = directory / PLAN
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise TraceError(f"{path}: no such file: not a campaign") from None
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror}") from None
-    try:
-        found = msgspec.json.decode(data).get("plan_version")
-        if found == PLAN_VERSION:
-            return msgspec.json.decode(data, type=Plan)
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError) as error:
-        raise TraceError(f"{path}: damaged: {error}") from None
-    raise TraceError(f"{path}: plan version {found}, this kraftcheck reads {PLAN_VERSION}")
+    return read_versioned(directory / PLAN, Plan, "plan", PLAN_VERSION, "not a campaign")
 
 
 def write_plan(directory: Path, plan: Plan) -> None:
