@@ -5,7 +5,8 @@ second, CCF about a dozen executions (docs/campaigns.md). So this prints where o
 each stage the seconds on the clock; for work on ranges the processor's seconds of each question;
 TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty.
 
-    python -m benchmarks.campaign [SCENARIO] [RUNS ...]      default partition 300 1000: minutes
+    python -m benchmarks.campaign [SCENARIO|FILE.toml] [RUNS ...] [--spark]
+                                     default partition 300 1000: minutes
 
 Memory is the sum of resident memory of this process and all that it started, sampled, so pages that
 processes share count in each: an upper bound.
@@ -17,14 +18,16 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from traces.jobs.backends import Pool
+from kraftcheck.campaign import backend_of
+from traces.jobs.backends import Backend
 from traces.jobs.campaigns import TIMINGS, Options, run_campaign
-from traces.jobs.plan import Configuration, begin, plan_of
+from traces.jobs.plan import Configuration, begin, plan_of, read_file
 from traces.report.campaign import write_campaign_report
 
 SIZES = (300, 1000)
@@ -71,23 +74,35 @@ def resident_mb() -> float:
     return sum(pages.get(pid, 0) for pid in own) * 4096 / 2**20
 
 
-def measure(folder: Path, scenario: str, runs: int) -> None:
+def measure(folder: Path, name: str, runs: int, *, spark: bool) -> None:
     memory = Memory()
     memory.start()
     started = time.monotonic()
-    plan = begin(folder, plan_of((Configuration(name=scenario, scenario=scenario),), runs, SEED))
-    found = run_campaign(folder, plan, Options(backend=Pool(), store=folder / ".verdicts"))
+    plan = begin(folder, plan_of(asked(name), runs, SEED))
+    with backend(spark, runs) as chosen:
+        found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
     assert found is not None
     page = write_campaign_report(folder)
     seconds = time.monotonic() - started
     timings = msgspec.json.decode((folder / TIMINGS).read_bytes())
     on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(
-        f"{scenario}, {runs:,} runs: {found['verdict']}, {seconds:,.1f} s, "
+        f"{name}, {runs:,} runs on {timings['backend']}: {found['verdict']}, {seconds:,.1f} s, "
         f"{runs / seconds:,.1f} runs/s, peak {memory.end():,.0f} MiB in all processes, "
         f"{on_disk / runs / 1024:,.1f} KiB/run on disk, report {page.stat().st_size >> 10:,} KiB"
     )
     tell(found["configurations"][0], timings, runs)
+
+
+def asked(name: str) -> tuple[Configuration, ...]:
+    """What a file of one configuration asks for, or a scenario with whatever its runs draw."""
+    if name.endswith(".toml"):
+        return read_file(Path(name)).configurations
+    return (Configuration(name=name, scenario=name),)
+
+
+def backend(spark: bool, runs: int) -> AbstractContextManager[Backend]:
+    return backend_of("spark" if spark else "pool", None, runs)
 
 
 def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
@@ -107,11 +122,11 @@ def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    words = list(arguments or ())
-    scenario = words.pop(0) if words and not words[0].isdigit() else "partition"
+    words = [word for word in arguments or () if word != "--spark"]
+    name = words.pop(0) if words and not words[0].isdigit() else "partition"
     for runs in [int(word) for word in words] or SIZES:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            measure(Path(folder) / "campaign", scenario, runs)
+            measure(Path(folder) / "campaign", name, runs, spark="--spark" in (arguments or ()))
 
 
 if __name__ == "__main__":
