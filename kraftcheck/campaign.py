@@ -23,8 +23,9 @@ from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from reference.sim.choices import SeededChooser
 from reference.sim.run import draw_options
 from reference.sim.scenario import scenario as scenario_of
-from tla_utils import find_jar
+from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE
+from tla_utils.java_home import java_home
 from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.conform import ConformOptions
 from traces.jobs.conform import conform as conform_trace
@@ -312,6 +313,11 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
 def check_place(name: str, master: str | None) -> None:
     if name == "pool" and master:
         raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
+
+
+def use_java(launcher: str) -> None:
+    """Takes this Java for TLC and Spark, in this process and in its workers."""
+    os.environ["JAVA_HOME"] = str(java_home(find_java(launcher)))
 
 
 @contextmanager

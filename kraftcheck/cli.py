@@ -131,7 +131,7 @@ def spec_list(specs: Path | None, screen: Screen) -> int:
 
 
 def placed(verb: Callable[..., int]) -> Callable[..., int]:
-    """Gives a verb the options that say where the work is done."""
+    """Gives a verb the options that say where the work is done, and with which Java."""
     backend = click.option(
         "--backend",
         type=click.Choice(["auto", "pool", "spark"]),
@@ -140,7 +140,17 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
         help="Processes on this machine, or Spark; auto takes Spark for long campaigns.",
     )
     master = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
-    return backend(master(verb))
+    java = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
+
+    @wraps(verb)
+    def wrapped(java: str | None, **options: Any) -> int:
+        if java is not None:
+            from kraftcheck.campaign import use_java
+
+            use_java(java)
+        return verb(**options)
+
+    return backend(master(java(wrapped)))
 
 
 @cli.command()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from traces.jobs.session import name_java
 
 HOST, PORT = "127.0.0.1", 7077
 MASTER = f"spark://{HOST}:{PORT}"
@@ -75,6 +76,7 @@ def serve(scratch: Path = SCRATCH) -> int:
     if listening():
         raise BadInput(f"something listens on {HOST}:{PORT} already")
     scratch.mkdir(parents=True, exist_ok=True)
+    name_java()
     launcher = Path(pyspark.__file__).parent / "bin" / "spark-class"
     running: list[subprocess.Popen[bytes]] = []
     try:

@@ -16,6 +16,8 @@ compile() {
 compile requirements/build.in --output-file requirements/build.txt "$@"
 compile pyproject.toml --extra dev --extra kafka --constraint requirements/constraints.in \
     --constraint requirements/build.txt --output-file requirements/lock.txt "$@"
+# A Java runtime for machines without one: the newest that the locked Spark runs on.
+compile requirements/java.in --output-file requirements/java.txt "$@"
 
 if grep -n '://' requirements/*.txt; then
     echo "lock: the lines above hold an address; locks must hold none" >&2

