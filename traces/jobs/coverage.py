@@ -7,6 +7,7 @@ so the coverage of any number of runs, and how it grew, is a sum and a minimum.
     ignored  an action and the reason for which it ignored its input
     error    a message and the error code in it, where there is one
     effect   an action and the kinds of messages that the step sent
+    role     an action and the role of the node that took it, as it was before
 
 Decisions of the protocol are a fifth kind, found in another way (rules_met.py).
 
@@ -25,7 +26,7 @@ import pyarrow as pa
 from traces.jobs.arrays import Ints, Occurrences, ints, lists, tally
 from traces.schema import TraceError
 
-KINDS: Final = ("action", "ignored", "error", "effect")
+KINDS: Final = ("action", "ignored", "error", "effect", "role")
 
 FEATURES: Final = pa.schema(
     [
@@ -44,7 +45,15 @@ class _Coded(msgspec.Struct, frozen=True, gc=False):
     error: str = ""
 
 
+class _Played(msgspec.Struct, frozen=True, gc=False):
+    """What a row's role follows from, as protocols.py has it."""
+
+    role: str = "Controller"
+    status: str = "Running"
+
+
 _decode = msgspec.msgpack.Decoder(_Coded).decode
+_decode_row = msgspec.msgpack.Decoder(_Played).decode
 
 
 def features(tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -80,6 +89,11 @@ def features(tables: Mapping[str, pa.Table]) -> pa.Table:
         lambda code: (
             f"{actions[code // len(sent)]} -> {_named(int(sent[code % len(sent)]), types)}"
         ),
+    )
+    roles, role = _roles(tables["rows"])
+    played = len(roles) * action + role[ints(steps["before"])[met]]
+    found.enter(
+        "role", played, lambda code: f"{actions[code // len(roles)]} as {roles[code % len(roles)]}"
     )
     return pa.Table.from_pylist(sorted(found.rows, key=_kind_and_name), schema=FEATURES)
 
@@ -162,9 +176,22 @@ def _errors(inputs: pa.Table) -> tuple[list[str], Ints]:
         said = [_decode(body).error for body in inputs["body"].to_pylist()]
     except msgspec.MsgspecError as error:
         raise TraceError(f"an input cannot be read: {error}") from None
-    names = sorted({*said, ""})
+    return _numbered(said)
+
+
+def _numbered(texts: list[str]) -> tuple[list[str], Ints]:
+    """The distinct texts in order, and of each text its number among them."""
+    names = sorted(set(texts))
     number = {name: at for at, name in enumerate(names)}
-    return names, np.array([number[name] for name in said], dtype=np.int64)
+    return names, np.array([number[text] for text in texts], dtype=np.int64)
+
+
+def _roles(rows: pa.Table) -> tuple[list[str], Ints]:
+    try:
+        seen = [_decode_row(body) for body in rows["body"].to_pylist()]
+    except msgspec.MsgspecError as error:
+        raise TraceError(f"a row cannot be read: {error}") from None
+    return _numbered([row.role if row.status == "Running" else row.status for row in seen])
 
 
 def _sent_types(steps: pa.Table, kind: Ints) -> Ints:

@@ -10,6 +10,7 @@ import pytest
 
 from reference.sim.run import simulate_part
 from tests.traces.jobs.recorded import RUNS, part
+from traces.jobs.columns import KINDS as KINDS_OF_ROWS
 from traces.jobs.columns import Part
 from traces.jobs.coverage import FEATURES, KINDS, features, merge_features, unseen
 
@@ -26,6 +27,7 @@ def test_features_are_what_the_steps_say(scenario: str) -> None:
         met = [
             ("action", action),
             ("effect", f"{action} -> {', '.join(sorted(types)) or 'nothing'}"),
+            ("role", f"{action} as {role_of(found, step)}"),
         ]
         if found.ignored[step]:
             met.append(("ignored", f"{action}: {found.ignored[step]}"))
@@ -38,6 +40,10 @@ def test_features_are_what_the_steps_say(scenario: str) -> None:
     told = {(row["kind"], row["name"]): (row["count"], row["first_run"]) for row in rows}
     assert told == {each: (count, first[each]) for each, count in counted.items()}
     assert {kind for kind, _ in told} == set(KINDS)
+
+
+def role_of(found: Part, step: int) -> str:
+    return KINDS_OF_ROWS[found.step_kind[step]].role(found.rows[found.before[step]])
 
 
 def test_parts_are_merged_as_if_they_were_one() -> None:

@@ -57,7 +57,7 @@ LEVELS = [
     {**LEVEL, "verdict": "violated", "logs": 1},
     {**LEVEL, "promised": "nothing", "held": "linearizable", "verdict": "holds", "logs": 49},
 ]
-KINDS = ("action", "ignored", "error", "effect")
+KINDS = ("action", "ignored", "error", "effect", "role")
 
 
 def conformance(**changes: Any) -> dict[str, Any]:
