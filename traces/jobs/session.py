@@ -4,7 +4,9 @@ Two settings that are not the defaults decide whether it works at all: the worke
 this one (they would take the first python3 on PATH, which has none of our packages), and a local
 session binds to loopback, so that it needs no network and no host name.
 
-On a cluster, every worker needs this package installed and the trace's folder at the same path.
+On a cluster our code is shipped to the workers (shipping.py); they need the packages that it uses,
+under PYSPARK_PYTHON if that is set and else where they are here, and the trace's folder at the same
+path.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
 from tla_utils.java_home import java_home
+from traces.jobs.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,8 +36,13 @@ def spark_session(
     Raises ToolError when there is no Java to start it with.
     """
     name_java()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     local = master.startswith("local")
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if local:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        # The workers' own interpreter may lie elsewhere.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     here = local or master.startswith(LOOPBACK)
     if here:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -58,6 +66,8 @@ def spark_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    if not local:
+        ship(session)
     return session
 
 

@@ -1,0 +1,58 @@
+"""The archive of our code: a worker that has nothing else of ours judges a range alike."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from traces.jobs.ranges import Work, reference_digest, work_on
+from traces.jobs.shipping import pack
+from traces.jobs.simulate import Range
+from traces.schema import Campaign, begin_trace
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = 4
+
+# A worker: only the archive and installed packages can be imported, no `.pth` is read (the editable
+# installation of ours is one), and it is not started in the checkout.
+WORKER = """
+import pickle, sys
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+from traces.jobs import ranges
+assert ranges.__file__.startswith(sys.argv[1]), ranges.__file__
+ranges.work_on(pickle.load(sys.stdin.buffer), 0)
+"""
+
+
+def work_in(folder: Path) -> Work:
+    (folder / "judged").mkdir(parents=True)
+    campaign = Campaign(scenario="quorum", seed=3, runs=RUNS)
+    begin_trace(folder, campaign)
+    only = (Range(0, RUNS),)
+    return Work(
+        folder, campaign, only, (None,), ROOT / "specs", reference_digest(), folder / "alarm", False
+    )
+
+
+def test_a_worker_with_the_archive_alone_does_the_same(tmp_path: Path) -> None:
+    here, there = work_in(tmp_path / "here" / "q"), work_in(tmp_path / "there" / "q")
+    work_on(here, 0)
+    archive = pack(tmp_path / "code.zip")
+    command = [sys.executable, "-I", "-S", "-c", WORKER, str(archive)]
+    subprocess.run(
+        [*command, sysconfig.get_path("purelib")],
+        input=pickle.dumps(there),
+        cwd=tmp_path,
+        check=True,
+    )
+    for one in sorted((tmp_path / "here").rglob("*")):
+        if one.is_file():
+            other = tmp_path / "there" / one.relative_to(tmp_path / "here")
+            assert other.read_bytes() == one.read_bytes(), one
+
+
+def test_equal_sources_make_an_equal_archive(tmp_path: Path) -> None:
+    assert pack(tmp_path / "a").read_bytes() == pack(tmp_path / "b").read_bytes()

@@ -1,0 +1,41 @@
+"""Our packages as one archive, so that a cluster's workers run the code that the driver runs.
+
+What the workers need besides (Python, NumPy, Arrow, msgspec, pandas) has to be installed there; of
+ours nothing has, and an older kraftcheck that is installed is not used.
+
+Law of this file: equal sources make an equal archive.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKAGES: Final = ("reference", "tla_utils", "traces")
+"""All that a worker imports."""
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""The oldest time that a zip file can say."""
+
+
+def ship(session: SparkSession) -> None:
+    """Puts our packages in front of everything that the session's workers import."""
+    # Spark copies the file when it is named; the folder may go afterwards.
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+        session.sparkContext.addPyFile(str(pack(Path(folder) / "kraftcheck-code.zip")))
+
+
+def pack(path: Path) -> Path:
+    """Writes the archive to `path`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for source in sorted((_ROOT / package).rglob("*.py")):
+                entry = zipfile.ZipInfo(source.relative_to(_ROOT).as_posix(), _EPOCH)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, source.read_bytes())
+    return path
