@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing import partition, quorum
 from kraftcheck.retracing.partition import COUNTED, Naming
@@ -203,10 +205,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
     leaders = list(_leaders(states))
     rows: Any = states[0].values["rows"]
     others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
-    swapped = _elects(states)
-    # The preferred replica is the first broker; an election that is asked for elects it.
-    order = [leaders[1], leaders[0], *leaders[2:]] if swapped else leaders
-    nodes = {name: number for number, name in enumerate([*order, *others])}
+    nodes = {name: number for number, name in enumerate([*leaders, *others])}
     constants = PartitionConstants(
         replicas=tuple(range(len(nodes))),
         min_insync_replicas=int(values["MinInsyncReplicas"]),
@@ -214,25 +213,24 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
         unclean_election=values["UncleanElection"] == "TRUE",
         fetch_max_records=int(values["FetchMaxRecords"]),
     )
-    rules = partition_rules_for(bug, constants)
     acks_all = values.get("AcksAll") == "TRUE"
     of = partition.Partition(
         constants,
         broker_handlers_for(bug, constants),
-        PartitionControllerHandlers(constants, rules),
+        _controller(constants, bug),
+        {node: _controller(_listing_first(constants, node), bug) for node in constants.brokers},
         -1 if acks_all else 1,
         values.get("Torn") == "TRUE",
     )
-    names = Naming(nodes, 1 if swapped else 0)
+    names = Naming(nodes)
     first = partition.first_world(of)
     reads = tuple(
         Made(node, MetadataUpdate(INITIAL_OFFSET, first.metadata)) for node in constants.brokers
     )
-    way = partition.second_world(of) if swapped else Way(first, ())
     return _Beginning(
         "partition",
         _options(constants, acks_all),
-        Way(way.world, (*reads, *way.moves)),
+        Way(first, reads),
         lambda state, old: partition.wanted_of(state, old, names),
         (
             *(f"broker {n}" for n in constants.brokers),
@@ -244,6 +242,15 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
         partition.FIELDS,
         constants.brokers,
     )
+
+
+def _controller(constants: PartitionConstants, bug: str | None) -> PartitionControllerHandlers:
+    return PartitionControllerHandlers(constants, partition_rules_for(bug, constants))
+
+
+def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:
+    others = [n for n in constants.replicas if n != broker]
+    return replace(constants, replicas=(broker, *others))
 
 
 def _options(constants: PartitionConstants, acks_all: bool) -> dict[str, Any]:
@@ -268,22 +275,6 @@ def _leaders(states: Sequence[State]) -> Iterator[str]:
             yield name
 
 
-def _elects(states: Sequence[State]) -> bool:
-    """Whether the first change of the leader is one that was asked for: nobody was fenced."""
-    for old, new in pairwise(states):
-        if _partition_of(old)["leader"] != _partition_of(new)["leader"]:
-            return bool(
-                _partition_of(old)["isr"] == _partition_of(new)["isr"]
-                and _registrations(old) == _registrations(new)
-            )
-    return False
-
-
 def _partition_of(state: State) -> Any:
     controller: Any = state.values["controller"]
     return controller["partition"]
-
-
-def _registrations(state: State) -> Any:
-    controller: Any = state.values["controller"]
-    return controller["registrations"]

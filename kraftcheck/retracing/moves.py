@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kraftcheck.retracing.partition import Lost
+from kraftcheck.retracing.partition import Chosen, Lost
 from kraftcheck.retracing.search import Made
 from reference.core.partition_messages import CLIENT_REQUESTS
 from reference.sim.narrate import render_input
@@ -60,6 +60,8 @@ def words_of(schedule: AnySchedule, made: Made) -> str:
     if isinstance(schedule, PartitionSchedule):
         if isinstance(input, Lost):
             return schedule.losing_words(schedule._intern(input.message))
+        if isinstance(input, Chosen):
+            return schedule.electing_words(input.election, input.broker)
         if isinstance(input, CLIENT_REQUESTS):
             return f"{name_of(made.node)} {render_input(input)}"
     return schedule.words(made.node, input)  # type: ignore[union-attr]

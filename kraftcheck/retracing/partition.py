@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Essence, Made, Way
+from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Essence, Made
 from reference.core.broker import BrokerHandlers
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import (
@@ -29,6 +29,7 @@ from reference.core.partition_messages import (
     ControlledShutdown,
     ControllerRequestTimeout,
     DeleteRecordsRequest,
+    Election,
     ElectLeaders,
     Input,
     IsrShrinkTimeout,
@@ -89,12 +90,22 @@ class Lost(NamedTuple):
     message: Message
 
 
+class Chosen(NamedTuple):
+    """In place of an input: an election before which this broker was listed first."""
+
+    election: Election
+    broker: int
+
+
 class Partition(NamedTuple):
-    """Who handles what, and what clients ask for. acks: -1 or 1."""
+    """Who handles what, and what clients ask for. acks: -1 or 1. electing: the controllers that
+    list a broker first, by that broker.
+    """
 
     constants: PartitionConstants
     brokers: BrokerHandlers
     controller: PartitionControllerHandlers
+    electing: Mapping[int, PartitionControllerHandlers]
     acks: int
     torn: bool
 
@@ -150,8 +161,8 @@ class PartitionWorld:
         for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
             for input in self._own(node, row, allowed):
                 yield from self.make(node, input)
-        for input in self._of_controller(allowed):
-            yield from self.make(CONTROLLER, input)
+        for decided in self._of_controller(allowed):
+            yield from self.make(CONTROLLER, decided)
         for m in self.deliverable(again=False):
             if CONTROLLER in (m.source, m.destination):
                 waiting = _without(self.waiting, m)
@@ -209,11 +220,17 @@ class PartitionWorld:
                 for corrupt in range(row.log_start, keep):
                     yield BrokerCrash(keep, corrupt)
 
-    def _of_controller(self, allowed: Allowed) -> Iterator[Input]:
+    def _of_controller(self, allowed: Allowed) -> Iterator[Input | Chosen]:
         for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
             if "fences" in allowed.others or row.broker_epoch == UNDEFINED:
                 yield SessionTimeout(node)
-        yield ElectLeaders("PREFERRED")
+        elections: tuple[Election, ...] = ("PREFERRED",)
+        if self.of.constants.unclean_election:
+            elections = ("PREFERRED", "UNCLEAN")
+        for election in elections:
+            yield ElectLeaders(election)
+            for node in self.of.constants.replicas[1:]:
+                yield Chosen(election, node)
 
     def make(self, node: int, input: Any) -> Iterator[tuple[Made, PartitionWorld]]:
         """The move, if it changes anything."""
@@ -223,8 +240,12 @@ class PartitionWorld:
             if isinstance(input, AGAIN) and input not in arrived:
                 arrived = (*arrived, input)
         outcome: Any
-        if node == CONTROLLER:
+        if isinstance(input, Chosen):
             before: Any = self.controller
+            asked = ElectLeaders(input.election)
+            outcome = self.of.electing[input.broker].step(self.controller, asked)
+        elif node == CONTROLLER:
+            before = self.controller
             outcome = self.of.controller.step(self.controller, input)
         else:
             before = self._row(node)
@@ -265,13 +286,6 @@ class PartitionWorld:
             self.spent,
         )
 
-    def counting(self, spent: tuple[int, ...]) -> PartitionWorld:
-        """The same with another count of moves."""
-        return PartitionWorld(
-            *(self.of, self.rows, self.controller, self.metadata, self.waiting, self.arrived),
-            spent,
-        )
-
 
 def _without(messages: tuple[Message, ...], message: Any) -> tuple[Message, ...]:
     return tuple([m for m in messages if m != message])
@@ -287,48 +301,6 @@ def first_world(of: Partition) -> PartitionWorld:
             input = MetadataUpdate(INITIAL_OFFSET, world.metadata)
         ((_, world),) = world.make(made.node, input)
     return world
-
-
-def second_world(of: Partition) -> Way:
-    """As `first_world`, but not the preferred replica leads: the next one does, since the session
-    of the preferred one ended once. So an election that is asked for has somebody to elect.
-    """
-    world = first_world(of)
-    begin = world.spent
-    moves: list[Made] = []
-
-    def make(node: int, input: Any) -> bool:
-        nonlocal world
-        for made, after in world.make(node, input):
-            moves.append(made)
-            world = after
-            return True
-        return False
-
-    make(CONTROLLER, SessionTimeout(of.constants.brokers[0]))
-    while any(make(node, input) for node, input in _settling(world)):
-        pass
-    return Way(world.counting(begin), tuple(moves))
-
-
-def _settling(world: PartitionWorld) -> Iterator[tuple[int, Any]]:
-    """What may be done next until nothing is missing: mail, metadata, and who must come back."""
-    for m in world.deliverable(again=False):
-        yield m.destination, m
-    brokers = world.of.constants.brokers
-    for node, row in zip(brokers, world.rows, strict=True):
-        offset = row.image.offset
-        if records := world.metadata[offset - INITIAL_OFFSET :]:
-            yield node, MetadataUpdate(offset, records)
-    for node, registered in zip(brokers, world.controller.registrations, strict=True):
-        if registered.fenced:
-            yield node, SendHeartbeat()
-    for node, row in zip(brokers, world.rows, strict=True):
-        if row.pending.kind != "None":
-            yield node, SendAlterPartition()
-    for node, row in zip(brokers, world.rows, strict=True):
-        if node not in world.controller.partition.isr and not row.fetching:
-            yield node, SendReplicaFetch()
 
 
 def first_moves(constants: PartitionConstants) -> Iterator[Made]:
@@ -400,25 +372,17 @@ def essence_of_controller(row: ControllerRow) -> Essence:
 
 
 class Naming(NamedTuple):
-    """How the model's values are read. nodes: by the name of the model value, in their order here;
-    epochs: what is added to the model's leader epochs.
+    """How the model's values are read. nodes: by the name of the model value, as their order is
+    here.
     """
 
     nodes: Mapping[str, int]
-    epochs: int = 0
 
     def node(self, value: object) -> int:
         return value if isinstance(value, int) else self.nodes[str(getattr(value, "name", value))]
 
     def set(self, values: Any) -> tuple[int, ...]:
         return tuple(sorted(self.node(value) for value in values))
-
-    def epoch(self, value: int) -> int:
-        return value if value < 1 else value + self.epochs
-
-    def known(self, value: int) -> Any:
-        """What has happened before the story begins may have left something here."""
-        return ANY if self.epochs and value == UNDEFINED else value
 
     def by_node(self, function: Any) -> list[Any]:
         """Its values in the order of the brokers' numbers."""
@@ -434,10 +398,10 @@ def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
         row["brokerEpoch"] != UNDEFINED,
         row["role"],
         names.node(row["leader"]),
-        names.epoch(row["leaderEpoch"]),
-        tuple([(names.epoch(record["epoch"]), record["value"]) for record in row["log"]]),
+        row["leaderEpoch"],
+        tuple([(record["epoch"], record["value"]) for record in row["log"]]),
         _used(
-            [(names.epoch(entry["epoch"]), entry["start"]) for entry in row["epochCache"]],
+            [(entry["epoch"], entry["start"]) for entry in row["epochCache"]],
             len(row["log"]),
             leads,
         ),
@@ -446,7 +410,7 @@ def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
         row["corrupt"],
     )
     if not leads:
-        return (*shared, names.known(names.epoch(row["lastFetchedEpoch"])))
+        return (*shared, row["lastFetchedEpoch"])
     pending = row["pending"]
     ends = [remote["endOffset"] for remote in names.by_node(row["remotes"])]
     brokers = names.by_node(row["image"]["brokers"])
@@ -455,7 +419,7 @@ def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
         row["epochStart"],
         names.set(row["isr"]),
         (pending["kind"], names.set(member["broker"] for member in pending["isr"])),
-        tuple([names.known(end if end >= high else UNDEFINED) for end in ends]),
+        tuple([end if end >= high else UNDEFINED for end in ends]),
         tuple([(known["fenced"], known["stopping"]) for known in brokers]),
     )
 
@@ -471,7 +435,7 @@ def wanted_of(values: Mapping[str, Any], old: Mapping[str, Any], names: Naming) 
         *(essence_in(row, names) for row in names.by_node(values["rows"])),
         (
             names.node(partition["leader"]),
-            names.epoch(partition["leaderEpoch"]),
+            partition["leaderEpoch"],
             names.set(partition["isr"]),
             names.set(partition["elr"]),
             names.node(partition["lastKnownLeader"]),

@@ -6,7 +6,8 @@ other, are a behaviour of the specification is said here:
     ContentAddressed   a row or an input is stored once, under the digest of what it holds (L7)
     Labelled           a step has the action that its input belongs to, as the lifting of handlers
                        to actions demands it
-    ConstantsAgree     a step is judged under the constants of the run that took it (L8)
+    ConstantsAgree     a step is judged under the constants of the run that took it (L8); the step
+                       of an election may list the replicas in another order
     FirstRowsInitial   each node begins in the initial row (TLC judges that as well)
     Chained            each node enters a step in the row in which it left its last one (L7)
     StepsCounted       as many steps are recorded as the scheduler counted handler calls (L7)
@@ -41,6 +42,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_messages import (
@@ -49,11 +51,11 @@ from reference.core.partition_messages import (
     MetadataRecords,
     MetadataUpdate,
 )
-from reference.core.partition_types import INITIAL_OFFSET
+from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
 from traces.jobs import cluster_checks
 from traces.jobs.cluster_checks import Wrong
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
-from traces.jobs.protocols import KINDS, MESSAGES, needs_no_sender, nodes_of
+from traces.jobs.protocols import KINDS, MESSAGES, RunConstants, needs_no_sender, nodes_of
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -126,15 +128,30 @@ def labelled(part: Part) -> Iterator[Finding]:
 def constants_agree(part: Part) -> Iterator[Finding]:
     """a step is judged under the constants of the run that took it"""
     of_step, of_run = part.step_constants[part.taken], part.run_constants[part.run_at]
-    texts = part.constants_texts
+    texts, owed = part.constants_texts, part.owed_constants
+    wrong = of_step != owed
+    for at in np.flatnonzero(wrong & (owed >= 0)).tolist():
+        if part.action[part.taken[at]] == ELECTION:
+            wrong[at] = not _listed_anew(part.constants[of_step[at]], part.constants[owed[at]])
     yield from _first_in_runs(
         part,
         "ConstantsAgree",
-        of_step != part.owed_constants,
+        wrong,
         lambda o: (
             f"the step has the constants {texts[of_step[o.at]]}, its run {texts[of_run[o.at]]}"
         ),
     )
+
+
+ELECTION: Final = "HandleElectLeaders"
+"""Whose steps may list the replicas in another order: a steered run lists them anew before it."""
+
+
+def _listed_anew(one: RunConstants, other: RunConstants) -> bool:
+    """Whether they differ only in the order in which the replicas are assigned."""
+    if not isinstance(one, PartitionConstants) or not isinstance(other, PartitionConstants):
+        return False
+    return one.brokers == other.brokers and replace(one, replicas=other.replicas) == other
 
 
 def first_rows_initial(part: Part) -> Iterator[Finding]:

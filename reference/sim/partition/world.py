@@ -191,7 +191,7 @@ class PartitionWorld:
         before = self._states[node]
         step = before.steps.get(input)
         if step is None:
-            step = self._machine.step(before, input)
+            step = before.machine.step(before, input)
             if step is None:
                 return None
         self.handler_calls += 1

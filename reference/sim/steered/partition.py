@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from reference.core.partition_invariants import PARTITION_INVARIANTS
 from reference.core.partition_log import ends_batch
@@ -32,6 +33,7 @@ from reference.core.partition_messages import (
     ControllerFailover,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    Election,
     ElectLeaders,
     Input,
     ListOffsetsRequest,
@@ -327,9 +329,8 @@ class PartitionSchedule(Steering):
         stream = NoChoice()
         constants = constants_of(options)
         self.recorder = Recorder(0)
-        super().__init__(
-            PARTITION.paces, options, constants, _memo(bug), self.recorder, stream, stream
-        )
+        memo = self._memo = _memo(bug)
+        super().__init__(PARTITION.paces, options, constants, memo, self.recorder, stream, stream)
         self.steer(options, set())
         self.moves: list[str] = []
         self.sound = True
@@ -355,8 +356,11 @@ class PartitionSchedule(Steering):
 
     def do(self, node: int, input: Input) -> None:
         """As Steering.do. Raises Violation."""
+        self._do(node, input, self.words(node, input))
+
+    def _do(self, node: int, input: Input, words: str) -> None:
         self.now += 1000
-        self._note(self.words(node, input))
+        self._note(words)
         self.sound = False
         super().do(node, input)
         if self.violations:
@@ -386,7 +390,48 @@ class PartitionSchedule(Steering):
         self.has_crashed(node, keep, corrupt)
         self.do(node, BrokerCrash(keep, corrupt))
 
+    def elect(self, election: Election, broker: int) -> None:
+        """An election before which the replicas were listed anew, this one first. (Kafka:
+        AlterPartitionReassignments with the same replicas in another order moves no data. Of C14
+        nothing else is here.)
+        """
+        words = self.electing_words(election, broker)
+        self._states[CONTROLLER] = self._listing_first(broker)
+        try:
+            self._do(CONTROLLER, ElectLeaders(election), words)
+        finally:
+            known = self._states[CONTROLLER].known
+            self._states[CONTROLLER] = self._machine.state(CONTROLLER, known)
+
+    def electing_words(self, election: Election, broker: int) -> str:
+        return f"{self.words(CONTROLLER, ElectLeaders(election))} of broker {broker}"
+
+    def _listing_first(self, broker: int) -> State:
+        """The controller as it is, where the assignment begins with this broker."""
+        others = [n for n in self.constants.replicas if n != broker]
+        constants = replace(self.constants, replicas=(broker, *others))
+        return self._memo.machine(constants).state(CONTROLLER, self._states[CONTROLLER].known)
+
     # --- Which moves there are
+
+    def electable(self) -> list[tuple[Election, int]]:
+        """Whom an election would elect that listed them first, and does not as it is."""
+        asked: list[Election] = ["PREFERRED", "UNCLEAN"] if self.options.unclean else ["PREFERRED"]
+        found = []
+        for election in asked:
+            usual = self._elected(self._states[CONTROLLER], election)
+            for broker in self.brokers:
+                known = broker in (usual, self.controller.partition.leader)
+                if not known and self._elected(self._listing_first(broker), election) == broker:
+                    found.append((election, broker))
+        return found
+
+    def _elected(self, state: State, election: Election) -> int:
+        """Who leads after this election."""
+        input = self._intern(ElectLeaders(election))
+        step = state.steps.get(input) or state.machine.step(state, input)
+        assert step is not None, "an election may be asked for at any time"
+        return step.after.row.partition.leader  # type: ignore[no-any-return]
 
     def possible(self) -> Iterator[Move]:
         for again in (False, True):
@@ -411,6 +456,9 @@ class PartitionSchedule(Steering):
         yield self._move(CONTROLLER, ElectLeaders("PREFERRED"))
         if self.options.unclean:
             yield self._move(CONTROLLER, ElectLeaders("UNCLEAN"))
+        for election, broker in self.electable():
+            words = self.electing_words(election, broker)
+            yield Move(words, partial(self.elect, election, broker))
         yield self._move(CONTROLLER, ControllerFailover())
 
     def _faults(self) -> Iterator[Move]:
