@@ -20,7 +20,7 @@ from kraftcheck.campaign import backend_of, check_place, known_bug, known_scenar
 from kraftcheck.screen import Meter, Screen
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
-from traces.jobs.campaigns import FINDINGS, Announced, Options, Told, run_campaign
+from traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign
 from traces.jobs.plan import (
     Asked,
     Configuration,
@@ -58,9 +58,11 @@ def run(
     runs: int | None,
     seed: int | None,
     place: Place,
+    coverage: bool = False,
     screen: Screen,
 ) -> int:
-    """Begin a campaign, or go on with what is missing of it."""
+    """Begin a campaign, or go on with what is missing of it. coverage: say at the end how much of
+    the bounded graphs it has seen."""
     asked = _asked(file, scenario, bug_id)
     count = runs or asked.runs
     if count is None:
@@ -72,15 +74,15 @@ def run(
     plan = begin(out, plan)
     if file is not None and not (out / COPY).exists():
         artifacts.write_whole(out / COPY, file.read_text(encoding="utf-8"))
-    return _go_on(out, plan, place, screen)
+    return _go_on(out, plan, place, coverage, screen)
 
 
-def extend(folder: Path, *, runs: int, place: Place, screen: Screen) -> int:
+def extend(folder: Path, *, runs: int, place: Place, coverage: bool = False, screen: Screen) -> int:
     """Add so many runs to each configuration of a finished campaign."""
     plan = read_plan(folder)
     check_version(folder, plan)
     check_place(place.backend, place.master)
-    return _go_on(folder, extended(folder, plan, runs), place, screen)
+    return _go_on(folder, extended(folder, plan, runs), place, coverage, screen)
 
 
 def _asked(file: Path | None, scenario: str | None, bug_id: str | None) -> Asked:
@@ -98,7 +100,7 @@ def _asked(file: Path | None, scenario: str | None, bug_id: str | None) -> Asked
     return Asked((only,), None, None)
 
 
-def _go_on(out: Path, plan: Plan, place: Place, screen: Screen) -> int:
+def _go_on(out: Path, plan: Plan, place: Place, coverage: bool, screen: Screen) -> int:
     if place.jar:
         # The one place where every run of TLC looks, those of workers included.
         os.environ[JAR_VARIABLE] = str(find_jar(place.jar).path)
@@ -121,6 +123,12 @@ def _go_on(out: Path, plan: Plan, place: Place, screen: Screen) -> int:
         found = run_campaign(out, plan, options, Told(progress, announce))
     if found is None:
         return _stopped(out, first[0], screen)
+    if coverage:
+        # Late: most campaigns are without.
+        from kraftcheck.graphing import measure
+
+        store = place.store or out.absolute().parent / STORE
+        found = {**found, "graphs": measure(out, found, store, screen)}
     # Late: drawing loads a template engine.
     from traces.report.campaign import write_campaign_report
 
@@ -153,13 +161,13 @@ def _stopped(out: Path, first: Announced, screen: Screen) -> int:
 
 
 @contextmanager
-def _stages(screen: Screen) -> Iterator[Callable[[str, int, int, str], None]]:
+def _stages(screen: Screen) -> Iterator[Callable[[str, int, int, str, str], None]]:
     """A meter for each stage, opened when the first word of it comes; with rate and time left."""
     labels = {"ranges": "simulating and judging runs", "TLC": "TLC judges distinct steps"}
     with ExitStack() as stack:
         now: list[tuple[str, Meter, float, int]] = []
 
-        def told(stage: str, done: int, total: int, unit: str) -> None:
+        def told(stage: str, done: int, total: int, unit: str, so_far: str) -> None:
             if stage not in labels or not total:
                 return
             if not now or now[0][0] != stage or done == 0:
@@ -167,7 +175,8 @@ def _stages(screen: Screen) -> Iterator[Callable[[str, int, int, str], None]]:
                 meter = stack.enter_context(screen.progress(labels[stage], total))
                 now[:] = [(stage, meter, monotonic(), done)]
             _, meter, begin, before = now[0]
-            meter.update(done, _pace(done - before, total - done, monotonic() - begin, unit))
+            pace = _pace(done - before, total - done, monotonic() - begin, unit)
+            meter.update(done, "; ".join(each for each in (pace, so_far) if each))
 
         yield told
 
@@ -198,6 +207,12 @@ def _show(found: dict[str, Any], page: Path, seconds: float, screen: Screen) -> 
         for violation in each["violations"][:1]:
             screen.line(f"    run {violation['run']}: {violation['kind']}: {violation['what']}")
             screen.line(f"    {violation['replay']}")
+        for graph in found.get("graphs", {}).get(each["name"], ()):
+            share = graph["edges_seen"] / graph["edges"]
+            screen.line(
+                f"    {graph['graph']}: {graph['edges_seen']:,} of {graph['edges']:,} edges seen "
+                f"({share:.0%}), {graph['seen']:,} of {graph['local_steps']:,} local steps"
+            )
     screen.line(f"report    {page}")
     screen.document({**found, "report": str(page)})
 

@@ -253,6 +253,11 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
     return shown(placing)
 
 
+COVERAGE_OPTION = click.option(
+    "--coverage", is_flag=True, help="Say how much of the bounded graphs the runs have seen."
+)
+
+
 @campaign.command("run")
 @click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
 @click.option("--scenario", help="quorum, partition or cluster, in place of a file.")
@@ -260,6 +265,7 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+@COVERAGE_OPTION
 @campaigning
 def campaign_run(**options: Any) -> int:
     """Simulate, judge and report; or go on where an earlier command was interrupted.
@@ -277,6 +283,7 @@ def campaign_run(**options: Any) -> int:
 @campaign.command("extend")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--runs", type=RUNS, required=True, help="How many more, of each configuration.")
+@COVERAGE_OPTION
 @campaigning
 def campaign_extend(folder: Path, **options: Any) -> int:
     """Add runs to a campaign that is finished.

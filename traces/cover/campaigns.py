@@ -12,31 +12,30 @@ A campaign's runs have several constants; only those count whose step is one of 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.core.types import Constants
 from tla_utils import ToolError
 from tla_utils.covering import Cover, cover_edges
 from tla_utils.dump import shortest_ways
+from traces.cover.charts import Coverage, chart_of, coverage_of, keys_of
 from traces.cover.driving import Driven, drive, script
 from traces.cover.matching import Matcher
-from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
-from traces.jobs.partition_canonical import PartitionCanonicaliser
-from traces.jobs.protocols import SPECS, AnyConstants, constants_text
-from traces.jobs.relevance import Relevance
-from traces.schema import read_manifest, read_part
+from traces.jobs.protocols import SPECS
+from traces.jobs.ranges import answer_path, code_digest, read_receipt
+from traces.schema import Manifest, TraceError, read_manifest, read_part
 
 JUDGED: Final = Path("conform") / "steps.parquet"
 SHOWN: Final = 50
+_KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -53,125 +52,72 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Share:
-    """How much of a graph's local steps, in classes, and of its edges were seen.
+class Share(Coverage):
+    """How much of a graph was seen, and what was not.
 
-    by_action, edges_by_action: action -> (seen, of). missing: one local step (its number in the
-    matcher) for each class not seen, with a shortest way to an edge that is it. growth: (runs,
-    classes seen by then, edges seen by then).
+    missing: one local step (its number in the matcher) for each class not seen, with a shortest way
+    to an edge that is it.
     """
 
-    total: int
-    seen: int
-    by_action: dict[str, tuple[int, int]]
-    edges_by_action: dict[str, tuple[int, int]]
     missing: dict[int, list[str]]
-    growth: list[tuple[int, int, int]]
-
-    @property
-    def edges(self) -> tuple[int, int]:
-        """How many edges were seen, of how many."""
-        counts = self.edges_by_action.values()
-        return sum(seen for seen, _ in counts), sum(of for _, of in counts)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "local_steps": self.total,
-            "seen": self.seen,
-            "edges": self.edges[1],
-            "edges_seen": self.edges[0],
-            "by_action": {action: self._of_action(action) for action in self.by_action},
-            "growth": [{"runs": runs, "seen": n, "edges_seen": e} for runs, n, e in self.growth],
-            "missing": [{"way": way} for way in list(self.missing.values())[:SHOWN]],
-        }
-
-    def _of_action(self, action: str) -> dict[str, int]:
-        seen, of = self.by_action[action]
-        edges_seen, edges = self.edges_by_action[action]
-        return {"seen": seen, "of": of, "edges_seen": edges_seen, "edges": edges}
+        ways = [{"way": way} for way in list(self.missing.values())[:SHOWN]]
+        return super().as_json() | {"missing": ways}
 
 
-def read_seen(folder: Path) -> Seen:
-    """The classes of a trace's local steps: from its conformance, if it was judged, else anew.
+def read_seen(folder: Path, wanted: Collection[bytes] | None = None) -> Seen:
+    """The classes of a trace's local steps: from its conformance or its campaign, if it was judged,
+    else anew. wanted: keys of the classes that matter; default: all.
 
-    Raises TraceError for a folder without a trace, ToolError for one without runs.
+    Raises TraceError for a folder without a trace or with a damaged one, ToolError for one without
+    runs.
     """
     manifest = read_manifest(folder)
     runs = sum(entry.runs for entry in manifest.parts)
     if not runs:
         raise ToolError(f"{folder} holds no runs: nothing was seen")
-    first: dict[bytes, int] = {}
+    among = None if wanted is None else pa.array(sorted(wanted), pa.binary())
+    found = [_KEYS.empty_table()]
+    for table in _tables(folder, manifest):
+        own = table.select(_KEYS.names).cast(_KEYS)
+        found.append(own if among is None else own.filter(pc.is_in(own["key"], value_set=among)))
+    firsts = pa.concat_tables(found).group_by("key").aggregate([("run", "min")])
+    pairs = zip(firsts["key"].to_pylist(), firsts["run_min"].to_pylist(), strict=True)
+    return Seen(manifest.campaign.scenario, runs, dict(pairs))
+
+
+def _tables(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
+    """Tables with the classes that were taken (key) and the runs that took them first (run)."""
     if (folder / JUDGED).exists():
-        table = pq.read_table(folder / JUDGED, columns=["key", "run"])
-        pairs = zip(table["key"].to_pylist(), table["run"].to_pylist(), strict=True)
-        return Seen(manifest.campaign.scenario, runs, dict(pairs))
+        yield _read(folder / JUDGED)
+        return
+    code = code_digest(SPECS)
     for entry in manifest.parts:
-        slim = Classes(Part(read_part(folder, entry))).slim()
-        for key, run in zip(slim["key"].to_pylist(), slim["run"].to_pylist(), strict=True):
-            first[key] = min(run, first.get(key, run))
-    return Seen(manifest.campaign.scenario, runs, first)
+        if read_receipt(folder, entry, code) is not None:
+            yield _read(answer_path(folder, entry, "slim"))
+        else:
+            yield Classes(Part(read_part(folder, entry))).slim()
 
 
-def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
-    """The class of each local step of a graph, as conformance names it: by what it is judged on
-    (traces/jobs/relevance.py), in canonical form."""
-    relevance = Relevance(constants, SPECS)
-    canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
-    keys = []
-    for s in matcher.moves.steps:
-        judged = relevance.judged(
-            Step(s.action, s.node, s.before, s.input, s.result.row, s.result.sent, s.result.ignored)
-        )
-        under = judged.constants
-        if under not in canonicalisers:
-            canonicalisers[under] = _canonicaliser(under)
-        form = canonicalisers[under].canonical(judged.step)
-        keys.append(form.digest(constants_text(under).encode()))
-    return keys
-
-
-def _canonicaliser(constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
-    if isinstance(constants, Constants):
-        return Canonicaliser(constants)
-    return PartitionCanonicaliser(constants)
+def _read(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, columns=_KEYS.names)
+    except (OSError, pa.ArrowException) as error:
+        raise TraceError(f"{path}: {error}") from None
 
 
 def share_of(matcher: Matcher, seen: Seen) -> Share:
     """The graph's classes of local steps against those of the runs."""
     keys = keys_of(matcher, matcher.composition.constants)
+    chart = chart_of(matcher, matcher.composition.name, keys)
+    covered = coverage_of(chart, seen.first, seen.runs)
     one: dict[bytes, int] = {}
     for number, key in enumerate(keys):
         one.setdefault(key, number)
-    steps = matcher.moves.steps
-    total, had = Counter[str](), Counter[str]()
-    for key, number in one.items():
-        total[steps[number].action] += 1
-        had[steps[number].action] += key in seen.first
     unseen = [number for key, number in one.items() if key not in seen.first]
-    edges, edges_had = Counter[str](), Counter[str]()
-    firsts_of_edges = []
-    for number, count in Counter(matcher.moves.step).items():
-        action, first = steps[number].action, seen.first.get(keys[number])
-        edges[action] += count
-        if first is not None:
-            edges_had[action] += count
-            firsts_of_edges += [first] * count
-    firsts = [seen.first[key] for key in one if key in seen.first]
-    return Share(
-        total=len(one),
-        seen=len(firsts),
-        by_action={action: (had[action], total[action]) for action in sorted(total)},
-        edges_by_action={action: (edges_had[action], edges[action]) for action in sorted(total)},
-        missing=_ways(matcher, unseen),
-        growth=_growth(sorted(firsts), sorted(firsts_of_edges), seen.runs),
-    )
-
-
-def _growth(steps: Sequence[int], edges: Sequence[int], runs: int) -> list[tuple[int, int, int]]:
-    """How many classes and edges had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of
-    them; each sequence: the run that first saw each, ascending."""
-    marks = [d * 10**e for e in range(10) for d in (1, 2, 5) if d * 10**e < runs]
-    return [(at, bisect_left(steps, at), bisect_left(edges, at)) for at in (*marks, runs)]
+    own = {field.name: getattr(covered, field.name) for field in fields(covered)}
+    return Share(**own, missing=_ways(matcher, unseen))
 
 
 def _edge_of(matcher: Matcher, unseen: Sequence[int]) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""The page about a campaign, made from its `findings.json` alone.
+"""The page about a campaign, made from `findings.json`, and `graphs.json` if that is there.
 
 Law of this file: nothing is judged anew, nothing that the findings count against the campaign is
 left out, and the same findings give the same bytes.
@@ -19,6 +19,7 @@ from markupsafe import Markup
 from traces.history import History
 from traces.report import figures
 from traces.report.evidence import ReportError
+from traces.report.graphs import GRAPHS, growth_curve, read_graphs
 from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
 
 FINDINGS: Final = "findings.json"
@@ -61,7 +62,9 @@ def read_findings(path: Path) -> dict[str, Any]:
 def write_campaign_report(directory: Path) -> Path:
     """Makes the page beside the findings; returns its path. Raises ReportError."""
     path = directory / REPORT
-    text = render_campaign(read_findings(directory / FINDINGS))
+    found = read_findings(directory / FINDINGS)
+    seen = read_graphs(directory / GRAPHS, (directory / FINDINGS).read_bytes())
+    text = render_campaign(found, seen)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -73,8 +76,11 @@ def write_campaign_report(directory: Path) -> Path:
     return path
 
 
-def render_campaign(found: Mapping[str, Any]) -> str:
-    """The page as text. Raises ReportError for findings in which something is missing."""
+def render_campaign(found: Mapping[str, Any], graphs: Mapping[str, Any] | None = None) -> str:
+    """The page as text; graphs: by configuration, what was seen of bounded graphs.
+
+    Raises ReportError for findings in which something is missing.
+    """
     environment = Environment(
         loader=PackageLoader("traces.report", "templates"),
         autoescape=True,
@@ -90,6 +96,7 @@ def render_campaign(found: Mapping[str, Any]) -> str:
     try:
         return environment.get_template(TEMPLATE).render(
             found=found,
+            graphs=graphs or {},
             meaning=MEANING[found["verdict"]],
             style=Markup(style),
             held=_held,
@@ -98,6 +105,7 @@ def render_campaign(found: Mapping[str, Any]) -> str:
             histogram=lambda each: Markup(figures.histogram(each, each["unit"])),
             timelines=_timelines,
             size={"width": WIDTH, "row": ROW, "bar": BAR},
+            growth_curve=lambda each: Markup(growth_curve(each)),
             steps_curve=lambda each: Markup(_steps_curve(each)),
             coverage_curve=lambda each: Markup(_coverage_curve(each)),
         )

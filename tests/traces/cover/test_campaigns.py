@@ -8,7 +8,8 @@ import pytest
 
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
-from traces.cover.campaigns import Seen, fill, keys_of, read_seen, share_of
+from traces.cover.campaigns import Seen, fill, read_seen, share_of
+from traces.cover.charts import keys_of
 from traces.cover.models import of_scenario, read_covers
 from traces.jobs.simulate import Range, simulate_range
 from traces.schema import Campaign, begin_trace

@@ -1,0 +1,264 @@
+"""What of a graph is needed to say how much of it runs have seen: its classes of local steps.
+
+To chart a graph TLC dumps it and the reference is matched with it, which takes seconds; a chart is
+some hundred lines of text. So charts are kept in a folder, each under a digest of all that it was
+made from: the modules and the cfg of the graph, the jar, the reference, and our code that names a
+class. Under another digest nothing is known, and the graph is charted again.
+
+Law of this file: only a graph whose edges are exactly the reference's moves has a chart. A damaged
+one is an error that names its file.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from reference.core.types import Constants
+from tla_utils import Jar, Java, ToolError
+from tla_utils.overrides import find_module, read_module
+from traces.cover.matching import Matcher
+from traces.cover.models import SPECS, CoverModel, dump_graph
+from traces.jobs.canonical import Canonicaliser, Step
+from traces.jobs.partition_canonical import PartitionCanonicaliser
+from traces.jobs.protocols import FRAMES, AnyConstants, constants_text
+from traces.jobs.relevance import Relevance
+from traces.jobs.verdict_store import stamp
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+MADE_BY: Final = ("reference/core", "traces/cover")
+"""Our sources, besides those of a verdict's stamp, on which a chart depends."""
+RELEVANCE: Final = "traces/jobs/relevance.py"
+
+
+class ChartClass(msgspec.Struct, frozen=True, array_like=True):
+    """A class of local steps. key: as conformance names it, in hexadecimal digits. action: of its
+    steps. edges: how many edges of the graph are one of them."""
+
+    key: str
+    action: str
+    edges: int
+
+
+class Chart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """graph: its name. edges: how many it has. classes: by key."""
+
+    graph: str
+    edges: int
+    classes: tuple[ChartClass, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a graph's local steps, in classes, and of its edges were seen.
+
+    by_action, edges_by_action: action -> (seen, of). growth: (runs, classes seen by then, edges
+    seen by then).
+    """
+
+    total: int
+    seen: int
+    by_action: dict[str, tuple[int, int]]
+    edges_by_action: dict[str, tuple[int, int]]
+    growth: list[tuple[int, int, int]]
+
+    @property
+    def edges(self) -> tuple[int, int]:
+        """How many edges were seen, of how many."""
+        counts = self.edges_by_action.values()
+        return sum(seen for seen, _ in counts), sum(of for _, of in counts)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "local_steps": self.total,
+            "seen": self.seen,
+            "edges": self.edges[1],
+            "edges_seen": self.edges[0],
+            "by_action": {action: self._of_action(action) for action in self.by_action},
+            "growth": [{"runs": runs, "seen": n, "edges_seen": e} for runs, n, e in self.growth],
+        }
+
+    def _of_action(self, action: str) -> dict[str, int]:
+        seen, of = self.by_action[action]
+        edges_seen, edges = self.edges_by_action[action]
+        return {"seen": seen, "of": of, "edges_seen": edges_seen, "edges": edges}
+
+
+# --- Charting ---
+
+
+def chart_of(matcher: Matcher, name: str, keys: Sequence[bytes] | None = None) -> Chart:
+    """The chart of a matched graph; keys: of its local steps, where they are known."""
+    named = keys_of(matcher, matcher.composition.constants) if keys is None else keys
+    edges: Counter[bytes] = Counter()
+    for step, count in Counter(matcher.moves.step).items():
+        edges[named[step]] += count
+    actions = {key: step.action for key, step in zip(named, matcher.moves.steps, strict=True)}
+    classes = [ChartClass(key.hex(), actions[key], count) for key, count in sorted(edges.items())]
+    return Chart(name, len(matcher.moves.step), tuple(classes))
+
+
+def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
+    """The class of each local step of a graph, as conformance names it: by what it is judged on
+    (traces/jobs/relevance.py), in canonical form."""
+    return name_steps(
+        [
+            Step(s.action, s.node, s.before, s.input, s.result.row, s.result.sent, s.result.ignored)
+            for s in matcher.moves.steps
+        ],
+        constants,
+    )
+
+
+def name_steps(steps: Iterable[Step], constants: AnyConstants) -> list[bytes]:
+    """The class of each step that was taken under these constants."""
+    relevance = Relevance(constants, SPECS)
+    canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+    keys = []
+    for step in steps:
+        judged = relevance.judged(step)
+        under = judged.constants
+        if under not in canonicalisers:
+            canonicalisers[under] = _canonicaliser(under)
+        form = canonicalisers[under].canonical(judged.step)
+        keys.append(form.digest(constants_text(under).encode()))
+    return keys
+
+
+def _canonicaliser(constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
+    if isinstance(constants, Constants):
+        return Canonicaliser(constants)
+    return PartitionCanonicaliser(constants)
+
+
+# --- What was seen of it ---
+
+
+def coverage_of(chart: Chart, first: Mapping[bytes, int], runs: int) -> Coverage:
+    """first: key of a class -> the run that took it first, from 0. runs: how many there are."""
+    total, had = Counter[str](), Counter[str]()
+    edges, edges_had = Counter[str](), Counter[str]()
+    firsts: list[int] = []
+    firsts_of_edges: list[int] = []
+    for each in chart.classes:
+        total[each.action] += 1
+        edges[each.action] += each.edges
+        run = first.get(bytes.fromhex(each.key))
+        if run is not None:
+            had[each.action] += 1
+            edges_had[each.action] += each.edges
+            firsts.append(run)
+            firsts_of_edges += [run] * each.edges
+    actions = sorted(total)
+    return Coverage(
+        total=len(chart.classes),
+        seen=len(firsts),
+        by_action={action: (had[action], total[action]) for action in actions},
+        edges_by_action={action: (edges_had[action], edges[action]) for action in actions},
+        growth=_growth(sorted(firsts), sorted(firsts_of_edges), runs),
+    )
+
+
+def _growth(steps: Sequence[int], edges: Sequence[int], runs: int) -> list[tuple[int, int, int]]:
+    """How many classes and edges had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of
+    them; each sequence: the run that first saw each, ascending."""
+    marks = [d * 10**e for e in range(10) for d in (1, 2, 5) if d * 10**e < runs]
+    return [(at, bisect_left(steps, at), bisect_left(edges, at)) for at in (*marks, runs)]
+
+
+# --- Charts that are kept ---
+
+
+class ChartStore:
+    """Charts in a folder, which is made when the first one is written."""
+
+    def __init__(self, folder: Path, specs: Path = SPECS) -> None:
+        self.folder, self.specs = folder, specs
+
+    def path(self, model: CoverModel) -> Path:
+        return self.folder / f"{model.name}.{basis(model, self.specs)}.json"
+
+    def chart(
+        self,
+        model: CoverModel,
+        *,
+        jar: Jar | None = None,
+        java: Java | None = None,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> Chart:
+        """The chart of a graph: the one that is kept, or else a new one, which then is.
+
+        Raises ToolError: the file is damaged or cannot be written, TLC could not dump the graph, or
+        its edges are not the reference's moves.
+        """
+        path = self.path(model)
+        if path.exists():
+            return _read(path, model)
+        dumped = dump_graph(model, self.specs, jar=jar, java=java, note=note)
+        matcher = Matcher(dumped.dump, dumped.composition)
+        matcher.explore()
+        if matcher.mismatches:
+            wrong = f"the reference does not move as the graph {model.name} does"
+            raise ToolError(f"{wrong}: see kraftcheck cover --model {model.name}")
+        chart = chart_of(matcher, model.name)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(msgspec.json.encode(chart) + b"\n")
+            temporary.replace(path)
+        except OSError as error:
+            raise ToolError(f"{error.filename or path}: {error.strerror}") from None
+        return chart
+
+
+def _read(path: Path, model: CoverModel) -> Chart:
+    try:
+        chart = msgspec.json.decode(path.read_bytes(), type=Chart)
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        chart = None
+    whole = chart is not None and sum(each.edges for each in chart.classes) == model.edges
+    if chart is None or not whole or (chart.graph, chart.edges) != (model.name, model.edges):
+        raise ToolError(f"{path}: damaged: remove it, and the graph is charted again")
+    return chart
+
+
+def basis(model: CoverModel, specs: Path = SPECS) -> str:
+    """A digest of all that a chart is made from. Raises ToolError: there is no jar of TLC."""
+    digest = sha256(_sources(specs).encode())
+    digest.update(graph_digest(model, specs).encode())
+    return digest.hexdigest()[:32]
+
+
+def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
+    """sha256 over the modules and the cfg of a graph: what TLC dumps it from."""
+    texts: dict[str, str] = {}
+    waiting = [model.module]
+    while waiting:
+        name = waiting.pop()
+        path = find_module(name, [specs / "cover", specs])
+        if name not in texts and path is not None:  # others are TLC's own
+            texts[name] = path.read_text(encoding="utf-8")
+            module = read_module(texts[name])
+            waiting += [*module.extends, *module.instances]
+    texts[""] = (specs / "cover" / model.config).read_text(encoding="utf-8")
+    return sha256("\0".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
+
+
+@cache
+def _sources(specs: Path) -> str:
+    digest = sha256(stamp(specs, FRAMES).encode())
+    paths = [path for top in MADE_BY for path in sorted((ROOT / top).glob("*.py"))]
+    for path in (*paths, ROOT / RELEVANCE):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
