@@ -2,11 +2,13 @@
 # typed by hand as well. `make` alone prints the list below. Needs Python 3.11+ and Java 17+.
 #
 # Variables: OUT (where `make verify` writes), JOBS (parallel test processes), ARGS (passed on to
-# the command behind the target), PYTHON (the interpreter that set-up builds .venv from).
+# the command behind the target), PYTHON (the interpreter that set-up builds .venv from), SPARK (the
+# versions of it to try).
 
-OUT  ?= runs/verify
-JOBS ?= 2
-ARGS ?=
+OUT   ?= runs/verify
+JOBS  ?= 2
+ARGS  ?=
+SPARK ?= 4.0.5 4.3.0
 
 BIN := .venv/bin
 # What exists of our packages, so that lint covers a new one from its first file.
@@ -14,11 +16,11 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: prove lock detection bench-campaign cluster
+.PHONY: prove lock detection bench-campaign cluster spark-versions
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## make .venv and check Java (under a second when done already)
 	@tools/setup.sh
@@ -63,6 +65,9 @@ cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C
 
 bench-campaign: setup ## what a campaign costs: runs/s, memory, stages (ARGS="partition 1000")
 	@$(BIN)/python -m benchmarks.campaign $(ARGS)
+
+spark-versions: setup ## the tests on other versions of Spark (SPARK="4.0.5 4.3.0")
+	@tools/spark_versions.sh $(SPARK)
 
 lint: setup ## ruff (rules and format) and mypy in strict mode
 	@$(BIN)/ruff check $(CODE)
