@@ -52,6 +52,7 @@ from traces.jobs.protocols import FRAMES, SPECS
 from traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
 from traces.jobs.relevance import action_of
 from traces.jobs.simulate import Range
+from traces.jobs.so_far import SoFar
 from traces.jobs.summary import Evidence, replay_command, summarise
 from traces.jobs.verdict_store import VerdictStore, stamp
 from traces.schema import (
@@ -86,9 +87,10 @@ class Announced:
 
 @dataclass(frozen=True)
 class Told:
-    """Who listens. progress: (stage, done, total, in words). violation: called once at most."""
+    """Who listens. progress: (stage, done, total, of what, what was found so far). violation:
+    called once at most."""
 
-    progress: Callable[[str, int, int, str], None] = lambda *_: None
+    progress: Callable[[str, int, int, str, str], None] = lambda *_: None
     violation: Callable[[Announced], None] = lambda _: None
 
 
@@ -156,11 +158,13 @@ class _Run:
         )
         total = self.plan.runs * len(works)
         self._announce()
+        so_far = SoFar(works)
 
         def done(count: int) -> None:
             ended = sum(works[at].ranges[number].runs for at, number in tasks[:count])
             self._announce()
-            self.told.progress("ranges", done_before + ended, total, "runs")
+            so_far.look()
+            self.told.progress("ranges", done_before + ended, total, "runs", so_far.words())
 
         done(0)
         if tasks:
@@ -244,7 +248,7 @@ class _Run:
             )
             summary = summarise(evidence)
             write_json(trace / SUMMARY, _as_verb(summary))
-        self.told.progress("judged", 1, 1, name)
+        self.told.progress("judged", 1, 1, name, summary["verdict"])
         return Outcome(configuration, manifest, tuple(receipts), merged, stored, summary)
 
     def _receipt(self, trace: Path, entry: PartEntry) -> Receipt:
@@ -274,7 +278,7 @@ class _Run:
         told = pc.is_in(keys.cast(pa.binary(16)), value_set=known["key"].combine_chunks())
         new = ~told.to_numpy(zero_copy_only=False)
         fresh = merged.filter(pa.array(new))
-        self.told.progress("TLC", 0, len(fresh), "steps")
+        self.told.progress("TLC", 0, len(fresh), "steps", "")
         scratch = self.directory / f".{configuration.name}.batches"
         asked = Judgement(np.zeros(0, dtype=np.int8))
         if len(fresh):
@@ -285,7 +289,7 @@ class _Run:
                     scratch,
                     self.options.check,
                     self.options.specs,
-                    lambda done: self.told.progress("TLC", done, len(fresh), "steps"),
+                    lambda done: self.told.progress("TLC", done, len(fresh), "steps", ""),
                     lambda bench, judged: self._keep(configuration, store, bench, judged),
                 )
             finally:

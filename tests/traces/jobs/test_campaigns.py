@@ -30,7 +30,7 @@ from tests.traces.jobs.small_campaigns import (
     extended,
 )
 from tla_utils.errors import ToolError
-from traces.jobs import campaigns, ranges
+from traces.jobs import campaigns, ranges, so_far
 from traces.jobs.backends import Pool
 from traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from traces.jobs.distinct import SLIM, merge
@@ -245,6 +245,32 @@ def test_a_full_disk_is_one_line_and_what_was_finished_stays(
 
 
 # -- Violations
+
+
+def test_progress_says_what_was_found_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(so_far, "EVERY_S", 0.0)
+    said: list[tuple[int, int, str]] = []
+
+    def progress(stage: str, done: int, total: int, _: str, found: str) -> None:
+        if stage == "ranges":
+            said.append((done, total, found))
+
+    bad = (Configuration(name="bad", scenario="quorum", bug="Z01"),)
+    found = campaign(HERE, 24, bad, told=Told(progress=progress))
+    assert found is not None
+    assert said[0] == (0, 24, "0 steps, 0 distinct, no violation")
+    (only,) = found["configurations"]
+    distinct = sum(only["conformance"]["distinct"][each] for each in ("canonical", "first_rows"))
+    sums = f"{only['steps']:,} steps, {distinct:,} distinct"
+    assert said[-1] == (24, 24, f"{sums}, {only['bad_runs']} runs violate something")
+    # Judged anew because code has changed: what the old receipts say is not counted.
+    monkeypatch.setattr(ranges, "code_digest", lambda _: "of other code")
+    said.clear()
+    campaign(HERE, 24, bad, told=Told(progress=progress))
+    assert said[0][2] == "0 steps, 0 distinct, no violation"
 
 
 def test_the_first_violation_is_told_and_ends_it(
