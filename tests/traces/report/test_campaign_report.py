@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from traces.report.campaign import render_campaign
 from traces.report.comparison import compare
 from traces.report.evidence import ReportError
 from traces.report.figures import curves, histogram, quantity
+from traces.report.graphs import GRAPHS, document, read_graphs
 
 EVIL = '<script>alert("x")</script>'
 
@@ -272,3 +275,39 @@ def test_configurations_of_one_campaign_only_are_named() -> None:
         ("b", True, True),
         ("c", False, True),
     ]
+
+
+def graph(name: str = "two-voters", **changes: Any) -> dict[str, Any]:
+    own = {"edges": 40, "edges_seen": 10, "local_steps": 7, "seen": 3}
+    action = {"of": 7, "seen": 3, "edges": 40, "edges_seen": 10}
+    growth = [{"runs": runs, "seen": 3, "edges_seen": 10} for runs in (1, 50)]
+    told = {"graph": name, "claim": f"Two vote {EVIL}", **own, "growth": growth}
+    return {**told, "by_action": {"HandleFlush": action}, **changes}
+
+
+def test_what_was_seen_of_graphs_is_on_the_page() -> None:
+    several = [graph(f"g{number}") for number in range(6)]
+    page = render_campaign(findings(), {"a": several})
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == [] and parser.outside == [] and EVIL not in page
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "g5 Two vote" in text and "40 10 25 % 7 3" in text
+    assert page.count("Edges seen in %, by runs") == 2 and "g0 HandleFlush 40 10 7 3" in text
+    assert "Of bounded state graphs" not in render_campaign(findings(), {"b": several})
+    with pytest.raises(ReportError, match="not what a campaign leaves"):
+        render_campaign(findings(), {"a": [{"graph": "g"}]})
+
+
+def test_graphs_of_other_findings_are_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / GRAPHS
+    assert read_graphs(path, b"{}") == {}
+    path.write_bytes(msgspec.json.encode(document(b"{}", {"a": [graph()]})))
+    assert read_graphs(path, b"{}") == {"a": [graph()]} and read_graphs(path, b"{ }") == {}
+    for damage, said in ((b"", "damaged"), (b"[]", "damaged"), (b"{}", "graphs version None")):
+        path.write_bytes(damage)
+        with pytest.raises(ReportError, match=said):
+            read_graphs(path, b"{}")
+    path.write_bytes(b'{"graphs_version": 1}')
+    with pytest.raises(ReportError, match="damaged"):
+        read_graphs(path, b"{}")
