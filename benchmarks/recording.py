@@ -33,8 +33,9 @@ from kraftcheck.checking import check
 from kraftcheck.judgement import Options
 from kraftcheck.screen import Screen
 from live import artifacts
-from live.clients import SILENT, Setting, produce
+from live.clients import Setting, produce
 from live.cluster import Cluster
+from live.confluent import SILENT
 from live.journal import Journal
 from live.recording import HISTORY, Plan, record
 

@@ -767,6 +767,18 @@ def cluster_heal(**options: Any) -> int:
     show_default=True,
     help="What clients do. log: consumers read all; groups: they share it; txn: transactions.",
 )
+@click.option(
+    "--client",
+    type=click.Choice(["confluent-kafka", "kafka-python"]),
+    default="confluent-kafka",
+    show_default=True,
+    help="Whose producers and consumers they are: two libraries are two opinions.",
+)
+@click.option(
+    "--api-version",
+    metavar="X.Y",
+    help="Of kafka-python: what the brokers speak, where it cannot ask them.",
+)
 @click.option("--topic", default="kraftcheck", show_default=True)
 @click.option("--existing-topic", is_flag=True, help="Do not make the topic; it is as described.")
 @click.option("--partitions", type=click.IntRange(1, 1000), default=1, show_default=True)

@@ -25,7 +25,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from live.clients import (
-    SILENT,
     Counter,
     Setting,
     ask_offsets,
@@ -36,6 +35,7 @@ from live.clients import (
     read_all,
 )
 from live.cluster import Cluster, ClusterError
+from live.confluent import SILENT
 from live.faults import Fault, Nemesis
 from live.journal import Journal
 

@@ -21,18 +21,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from live import datalog, facts, metadata
-from live.clients import SILENT, Setting, read_all
+from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
+from live.confluent import SILENT
 from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
+from live.library import Library, LibraryError, load
 from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
@@ -47,6 +48,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: str = "log"
     """A key of WORKLOADS (live/workloads.py)."""
+    client: str = "confluent-kafka"
+    """One of LIBRARIES (live/library.py)."""
+    api_version: str | None = None
+    """What brokers speak ("2.8"), for a client that cannot ask them; None: they are asked."""
     aborts: float = 0.2
     """Of transactions, the share that is aborted on purpose."""
     topic: str = "kraftcheck"
@@ -102,19 +107,23 @@ def record(
     """Makes the topic, records, and reads everything at the end.
 
     patience: seconds to wait for the first answer. Raises RecordingError: nobody answers there, the
-    topic cannot be made, or nothing more can be written; what was recorded stays, as incomplete.
+    topic cannot be made, the client library is not to be had, or nothing more can be written; what
+    was recorded stays, as incomplete.
     """
+    try:
+        library = load(plan.client, plan.api_version)
+    except LibraryError as error:
+        raise RecordingError(str(error)) from None
     _find_topic(bootstrap, plan, patience)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     pace = 1 / plan.rate if plan.rate else 0.0
-    recording = _begun(bootstrap, plan, cluster)
+    recording = _begun(bootstrap, plan, cluster, library)
     try:
         _write(recording, folder)  # stands if this never gets to its end
         with Journal(folder / HISTORY) as journal:
-            setting = Setting(
-                journal, bootstrap, plan.topic, plan.partitions, pace, aborts=plan.aborts
-            )
+            where = (bootstrap, plan.topic, plan.partitions, pace)
+            setting = Setting(journal, *where, aborts=plan.aborts, library=library)
             faults = _work(setting, plan, cluster)
             if cluster is not None:
                 admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
@@ -135,15 +144,17 @@ def record(
         _write(recording, folder)
     except OSError as error:
         raise RecordingError(f"{folder}: {error.strerror}; the recording is incomplete") from None
+    except LibraryError as error:
+        raise RecordingError(f"{error}; the recording is incomplete") from None
     return recording
 
 
-def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None) -> Recording:
+def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None, library: Library) -> Recording:
     """What is known of a recording before its end."""
     return Recording(
         plan=plan,
         bootstrap=bootstrap,
-        client=f"confluent-kafka {confluent_kafka.version()}",
+        client=library.version,
         kafka=cluster.state.version if cluster else None,
         complete=False,
         lines=0,

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from kraftcheck import clusters
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
-from live.clients import SILENT
+from live.confluent import SILENT
 
 
 def run(*words: str) -> Result:

@@ -11,8 +11,8 @@ from confluent_kafka import Producer
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
-from live.clients import SILENT
 from live.cluster import BROKER_PORT, ClusterError, Node
+from live.confluent import SILENT
 from live.proxy import Lie, Proxy, error_of, invent
 from live.recording import HISTORY, Plan, record
 from traces.report.judged import Judged

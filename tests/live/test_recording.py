@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
-from live.clients import SILENT
+from live.confluent import SILENT
 from live.journal import Journal
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
@@ -47,6 +47,10 @@ def test_a_recording_is_a_history_of_a_partition_log(folder: Path) -> None:
 
 
 def test_every_acked_record_was_read_at_its_offset(folder: Path) -> None:
+    assert_acked_is_read(folder)
+
+
+def assert_acked_is_read(folder: Path) -> None:
     history = jsonlines.read(folder / HISTORY)
     read = {
         (o.key, offset): value
@@ -113,6 +117,32 @@ def test_transactions_are_all_or_nothing(
     assert verdict.verdict == ("violated" if anomalies else "holds")
 
 
+@pytest.mark.parametrize("workload", ["log", "txn"])
+def test_another_client_library_is_another_opinion(
+    bootstrap: str, tmp_path: Path, workload: str
+) -> None:
+    """The mock answers kafka-python's question for versions in a way that it cannot read."""
+    plan = Plan(
+        client="kafka-python",
+        api_version="2.1",
+        workload=workload,
+        aborts=0.0,
+        seconds=1.0,
+        rate=40,
+        topic=f"second-{workload}",
+        make_topic=False,
+    )
+    recording = record(bootstrap, plan, tmp_path)
+    assert recording.complete
+    assert recording.client.startswith("kafka-python ")
+    history = jsonlines.read(tmp_path / HISTORY)
+    appends = Counter(o.outcome for o in history.operations if o.f == "append")
+    assert appends["ok"] > 10
+    assert set(appends) == {"ok"}
+    assert_acked_is_read(tmp_path)
+    assert judge_file(tmp_path / HISTORY, Options()).verdict == "holds"
+
+
 def test_a_full_disk_leaves_an_incomplete_recording(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +160,22 @@ def test_a_full_disk_leaves_an_incomplete_recording(
     assert told["complete"] is False
     assert len((tmp_path / HISTORY).read_bytes().splitlines()) == 40
     assert judge_file(tmp_path / HISTORY, Options()).verdict != "violated"
+
+
+@pytest.mark.parametrize(
+    ("client", "api_version", "said"),
+    [
+        ("librdkafka", None, "no client 'librdkafka': there are"),
+        ("confluent-kafka", "2.8", "api-version is for kafka-python"),
+        ("kafka-python", "new", "api-version 'new': not of the form 2.8"),
+    ],
+)
+def test_a_client_that_cannot_be_had_is_one_line(
+    client: str, api_version: str | None, said: str, tmp_path: Path
+) -> None:
+    plan = Plan(client=client, api_version=api_version)
+    with pytest.raises(RecordingError, match=said):
+        record("127.0.0.1:9", plan, tmp_path)
 
 
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:

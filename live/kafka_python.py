@@ -1,0 +1,227 @@
+"""Clients by kafka-python, which is Python down to the socket.
+
+What it does otherwise than librdkafka, so that histories mean the same: it reads uncommitted
+records unless told not to, and it waits without limit for the end of a transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import kafka
+from kafka.errors import KafkaError, RetriableError
+
+from live.library import ClientError, Ending, Got, LibraryError, Options, Told
+
+BATCH: Final = 500
+OTHERWISE: Final = {
+    "enable.idempotence": "enable_idempotence",
+    "message.timeout.ms": "delivery_timeout_ms",
+    "transactional.id": "transactional_id",
+}
+"""Options whose names differ from librdkafka's by more than the dots."""
+SLACK_S: Final = 5.0
+"""How much longer than the library we wait for what it has promised to give up."""
+
+_log = logging.getLogger("kafka")
+_log.addHandler(logging.NullHandler())
+_log.propagate = False  # what the library complains of is in the journal as the error it gave
+
+
+class KafkaPython:
+    """The library. See live/library.py for what its methods mean.
+
+    api_version: of the brokers; None: they are asked.
+    """
+
+    def __init__(self, api_version: tuple[int, ...] | None = None) -> None:
+        self._fixed: dict[str, Any] = {"api_version": api_version} if api_version else {}
+
+    @property
+    def version(self) -> str:
+        return f"kafka-python {kafka.__version__}"
+
+    def sender(self, bootstrap: str, options: Options) -> KafkaPythonSender:
+        return KafkaPythonSender(bootstrap, {**_translated(options), **self._fixed})
+
+    def reader(self, bootstrap: str, group: str, options: Options) -> KafkaPythonReader:
+        try:
+            return KafkaPythonReader(bootstrap, group, {**_translated(options), **self._fixed})
+        except KafkaError as error:  # it asks the brokers at once
+            raise LibraryError(f"{bootstrap}: kafka-python: {_name(error)}") from None
+
+
+def _translated(options: Options) -> dict[str, Any]:
+    found = {OTHERWISE.get(name, name.replace(".", "_")): each for name, each in options.items()}
+    if found.get("acks") in ("0", "1"):
+        found["acks"] = int(found["acks"])
+    return found
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__
+
+
+class KafkaPythonSender:
+    """The library connects when it is made, so a producer is made when it is first of use."""
+
+    def __init__(self, bootstrap: str, options: dict[str, Any]) -> None:
+        timeout_ms = options.get("delivery_timeout_ms", 120_000)
+        self._patience = timeout_ms / 1000 + SLACK_S
+        self._options = {
+            "bootstrap_servers": bootstrap.split(","),
+            "max_block_ms": timeout_ms,
+            "metrics_enabled": False,
+            **options,
+        }
+        self._made: kafka.KafkaProducer | None = None
+
+    def _producer(self) -> kafka.KafkaProducer:
+        if self._made is None:
+            self._made = kafka.KafkaProducer(**self._options)
+        return self._made
+
+    def send(self, topic: str, partition: int, value: bytes) -> Told:
+        try:
+            future = self._producer().send(topic, value, partition=partition)
+        except KafkaError as error:  # before it was given to who sends
+            return Told(error=_name(error), never_sent=True, fatal=_is_fatal(error))
+        try:
+            offset = future.get(timeout=self._patience).offset
+        except KafkaError as error:
+            return Told(error=_name(error), fatal=_is_fatal(error))
+        return Told(offset if offset >= 0 else None)
+
+    def begin(self, seconds: float) -> None:
+        self._options["max_block_ms"] = int(seconds * 1000)
+        try:
+            self._producer().init_transactions()
+        except KafkaError as error:
+            raise ClientError(_name(error)) from None
+
+    def transact(
+        self, topic: str, sends: Sequence[tuple[int, bytes]], abort: bool, seconds: float
+    ) -> Ending:
+        producer = self._producer()
+        try:
+            producer.begin_transaction()
+            futures = [producer.send(topic, value, partition=place) for place, value in sends]
+            if abort:
+                producer.flush(seconds)  # what was never sent is not worth aborting
+                _within(seconds, producer.abort_transaction)
+                return Ending("fail")
+            _within(seconds, producer.commit_transaction)
+            return Ending("ok", [future.get(timeout=0.0).offset for future in futures])
+        except TimeoutError:
+            return Ending("info", error="timed out")
+        except KafkaError as error:
+            return self._given_up(error, seconds)
+
+    def _given_up(self, error: KafkaError, seconds: float) -> Ending:
+        """A commit that was refused on this side can still be aborted; no other can."""
+        try:
+            _within(seconds, self._producer().abort_transaction)
+        except (KafkaError, TimeoutError):
+            return Ending("info", error=_name(error))
+        return Ending("fail", error=_name(error))
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close(timeout=0)
+
+
+def _is_fatal(error: KafkaError) -> bool:
+    """Whether another producer is to go on: one more of them does no harm where it need not be."""
+    return not isinstance(error, RetriableError)
+
+
+def _within(seconds: float, work: Callable[[], None]) -> None:
+    """Does what the library does without a limit of time.
+
+    Raises TimeoutError: it goes on, and nobody will know how it ends; KafkaError.
+    """
+    problems: list[KafkaError] = []
+
+    def tried() -> None:
+        try:
+            work()
+        except KafkaError as error:
+            problems.append(error)
+
+    thread = threading.Thread(target=tried, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError
+    if problems:
+        raise problems[0]
+
+
+class KafkaPythonReader:
+    def __init__(self, bootstrap: str, group: str, options: dict[str, Any]) -> None:
+        settings = {
+            "bootstrap_servers": bootstrap.split(","),
+            "group_id": group,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "earliest",
+            "isolation_level": "read_committed",
+            "metrics_enabled": False,
+            **options,
+        }
+        self._consumer = kafka.KafkaConsumer(**settings)
+
+    def assign(self, topic: str, partitions: int) -> None:
+        places = [kafka.TopicPartition(topic, p) for p in range(partitions)]
+        self._consumer.assign(places)
+        for place in places:
+            self._consumer.seek(place, 0)
+
+    def subscribe(self, topic: str) -> None:
+        self._consumer.subscribe([topic])
+
+    def poll(self, seconds: float) -> list[Got]:
+        try:
+            found = self._consumer.poll(timeout_ms=int(seconds * 1000), max_records=BATCH)
+        except KafkaError as error:
+            raise ClientError(_name(error)) from None
+        return [_got(record) for records in found.values() for record in records]
+
+    def commit(self) -> None:
+        try:
+            self._consumer.commit(timeout_ms=int(SLACK_S * 1000))
+        except KafkaError as error:
+            raise ClientError(_name(error)) from None
+
+    def positions(self) -> dict[int, int]:
+        found = {}
+        for place in sorted(self._consumer.assignment()):
+            try:
+                offset = self._consumer.position(place, timeout_ms=1000)
+            except KafkaError:
+                continue
+            if offset is not None:
+                found[place.partition] = offset
+        return found
+
+    def end(self, topic: str, partition: int, seconds: float) -> int:
+        place = kafka.TopicPartition(topic, partition)
+        try:
+            offsets = self._consumer.end_offsets([place], timeout_ms=int(seconds * 1000))
+            return int(offsets[place])
+        except KafkaError as error:
+            raise ClientError(_name(error)) from None
+        except KeyError:
+            raise ClientError("timed out") from None
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=2000)
+
+
+def _got(record: Any) -> Got:
+    epoch = record.leader_epoch
+    value = record.value if isinstance(record.value, bytes) else str(record.value).encode()
+    known = None if epoch is None or epoch < 0 else epoch
+    return Got(record.partition, record.offset, value, known)

@@ -1,0 +1,148 @@
+"""What a client of a recording needs of a client library, whichever it is.
+
+Two libraries that share no code are two opinions: what one of them does wrong, or hides by trying
+again, the other need not. live/confluent.py and live/kafka_python.py are they. Options have the
+names of librdkafka; a library that has others translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+Options = Mapping[str, Any]
+
+LIBRARIES = ("confluent-kafka", "kafka-python")
+"""What `load` knows."""
+
+
+class LibraryError(Exception):
+    """The library is not there, or cannot be used like this. The text is one line."""
+
+
+class ClientError(Exception):
+    """A request that the library gave up. The text is the library's name for the reason."""
+
+
+class Told(NamedTuple):
+    """What became of a record, as far as the library says.
+
+    offset: None: not said. error: why it was not acknowledged; None: it was. never_sent: it cannot
+    have been written. fatal: the producer is of no further use.
+    """
+
+    offset: int | None = None
+    error: str | None = None
+    never_sent: bool = False
+    fatal: bool = False
+
+
+class Ending(NamedTuple):
+    """How a transaction ended. kind: committed, aborted, or nobody knows; offsets: of its records,
+    in order, where it was committed; error: what was said where it was not as asked.
+    """
+
+    kind: Literal["ok", "fail", "info"]
+    offsets: Sequence[int | None] = ()
+    error: str | None = None
+
+
+class Got(NamedTuple):
+    """A record that was read. epoch: of the leader that wrote it, where the library tells."""
+
+    partition: int
+    offset: int
+    value: bytes
+    epoch: int | None
+
+
+class Sender(Protocol):
+    """A producer with connections of its own."""
+
+    def send(self, topic: str, partition: int, value: bytes) -> Told:
+        """Sends one record, and returns when its fate is known."""
+        ...
+
+    def begin(self, seconds: float) -> None:
+        """Before the first transaction. Raises ClientError: not within that time."""
+        ...
+
+    def transact(
+        self, topic: str, sends: Sequence[tuple[int, bytes]], abort: bool, seconds: float
+    ) -> Ending:
+        """Writes (partition, value) pairs as one transaction, or aborts it on purpose.
+
+        seconds: how long the last step may take.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class Reader(Protocol):
+    """A consumer with connections of its own. It reads what is committed."""
+
+    def assign(self, topic: str, partitions: int) -> None:
+        """From now on every partition, from its beginning."""
+        ...
+
+    def subscribe(self, topic: str) -> None: ...
+
+    def poll(self, seconds: float) -> list[Got]:
+        """At most 500 records, in order of each partition. Raises ClientError."""
+        ...
+
+    def commit(self) -> None:
+        """What has been read was read by the group. Raises ClientError."""
+        ...
+
+    def positions(self) -> dict[int, int]:
+        """By partition that is assigned, the offset that comes next, where that is known."""
+        ...
+
+    def end(self, topic: str, partition: int, seconds: float) -> int:
+        """The latest offset. Raises ClientError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Library(Protocol):
+    """Makes producers and consumers. bootstrap: addresses, separated by commas."""
+
+    @property
+    def version(self) -> str:
+        """Its name and version."""
+        ...
+
+    def sender(self, bootstrap: str, options: Options) -> Sender: ...
+
+    def reader(self, bootstrap: str, group: str, options: Options) -> Reader: ...
+
+
+def load(name: str, api_version: str | None = None) -> Library:
+    """A library by its name.
+
+    api_version: of the brokers ("2.8"), for those that kafka-python cannot ask. Raises
+    LibraryError.
+    """
+    if name not in LIBRARIES:
+        raise LibraryError(f"no client {name!r}: there are {', '.join(LIBRARIES)}")
+    if name == "kafka-python":
+        try:
+            from live.kafka_python import KafkaPython
+        except ImportError:
+            raise LibraryError("kafka-python is not installed") from None
+        return KafkaPython(_numbers(api_version) if api_version else None)
+    if api_version is not None:
+        raise LibraryError(f"{name} asks brokers itself: api-version is for kafka-python")
+    from live.confluent import Confluent
+
+    return Confluent()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.split(".")
+    if len(parts) < 2 or not all(part.isdecimal() for part in parts):
+        raise LibraryError(f"api-version {version!r}: not of the form 2.8")
+    return tuple(int(part) for part in parts)
