@@ -117,7 +117,7 @@ def test_transactions_are_all_or_nothing(
     assert verdict.verdict == ("violated" if anomalies else "holds")
 
 
-@pytest.mark.parametrize("workload", ["log", "txn"])
+@pytest.mark.parametrize("workload", ["log", "groups"])
 def test_another_client_library_is_another_opinion(
     bootstrap: str, tmp_path: Path, workload: str
 ) -> None:
@@ -126,7 +126,6 @@ def test_another_client_library_is_another_opinion(
         client="kafka-python",
         api_version="2.1",
         workload=workload,
-        aborts=0.0,
         seconds=1.0,
         rate=40,
         topic=f"second-{workload}",
@@ -137,7 +136,7 @@ def test_another_client_library_is_another_opinion(
     assert recording.client.startswith("kafka-python ")
     history = jsonlines.read(tmp_path / HISTORY)
     appends = Counter(o.outcome for o in history.operations if o.f == "append")
-    assert appends["ok"] > 10
+    assert appends["ok"] > 0
     assert set(appends) == {"ok"}
     assert_acked_is_read(tmp_path)
     assert judge_file(tmp_path / HISTORY, Options()).verdict == "holds"
