@@ -9,11 +9,13 @@ history and never to pass it. Who wants to judge one history asks check.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from reference.core.promises import Level, Promise
 from traces.checkers import log
@@ -29,9 +31,16 @@ UNSEEN: Final = "unseen"
 NOTHING_PROMISED: Final = "nothing"
 
 
+Texts: TypeAlias = npt.NDArray[np.str_]
+
+
 def name_of(level: Level) -> str:
     """A level as options and reports name it: ordered-sequential."""
     return level.name.lower().replace("_", "-")
+
+
+NAMES: Final[Texts] = np.array([name_of(level) for level in Level])
+"""By a level's number."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +122,11 @@ def assess(
 
 
 class Assessment:
-    """A judged batch against its promises. violated: of each segment, whether it breaks its own."""
+    """A judged batch against its promises.
+
+    Of each segment, violated: whether it breaks its own; nothing: whether nothing was promised to
+    it; decided: whether the level that holds is known, as far as the promise asks for it.
+    """
 
     def __init__(
         self,
@@ -134,6 +147,12 @@ class Assessment:
             self.forbidden[name] = self._forbidden(name)
             if level is None:
                 self.violated |= self.forbidden[name]
+        nothing = [level is None and each.nothing for each in promises]
+        self.nothing: Flags = np.array(nothing, np.bool_)
+        # An append without a place may be lost; then only who wrote what must be known.
+        attributed = (found.batch.operations > 0) & ~found.records.ambiguous
+        weak = self.wanted <= Level.CONSISTENT_PREFIX
+        self.decided: Flags = np.where(weak, attributed, self.levels.exact)
 
     def _forbidden(self, name: str) -> Flags:
         """The segments in which an anomaly happened that they do not allow."""
@@ -150,29 +169,22 @@ class Assessment:
     def segments(self) -> range:
         return range(self.found.batch.segments)
 
-    def exact(self, segment: int) -> bool:
-        """Whether the level that holds is known, as far as the promise asks for it."""
-        records = self.found.records
-        if self.wanted[segment] <= Level.CONSISTENT_PREFIX:
-            # An append without a place may be lost; only who wrote what must be known.
-            operations = self.found.batch.operations[segment] > 0
-            return bool(operations) and not records.ambiguous[segment]
-        return bool(self.levels.exact[segment])
+    @cached_property
+    def verdicts(self) -> Texts:
+        """Of each segment: holds, violated or unknown."""
+        passed = np.where(self.nothing | self.decided, HOLDS, UNKNOWN)
+        return np.where(self.violated, VIOLATED, passed)
+
+    @cached_property
+    def promises_made(self) -> Texts:
+        """Of each segment the promised level by its name, or `nothing`."""
+        return np.where(self.nothing, NOTHING_PROMISED, NAMES[self.wanted])
 
     def verdict(self, segment: int) -> str:
-        if self.violated[segment]:
-            return VIOLATED
-        if self._nothing(segment):
-            return HOLDS
-        return HOLDS if self.exact(segment) else UNKNOWN
-
-    def _nothing(self, segment: int) -> bool:
-        return self.level is None and self.promises[segment].nothing
+        return str(self.verdicts[segment])
 
     def promised(self, segment: int) -> str:
-        if self._nothing(segment):
-            return NOTHING_PROMISED
-        return name_of(Level(int(self.wanted[segment])))
+        return str(self.promises_made[segment])
 
     def because(self, segment: int) -> str:
         if self.level is not None:

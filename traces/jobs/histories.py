@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from reference.core.promises import Level, Promise
-from traces.checkers.assessment import Assessment, assess, name_of
+from reference.core.promises import Promise
+from traces.checkers.assessment import NAMES, Assessment, assess
 from traces.checkers.levels import staleness
 from traces.checkers.recorded import from_arrow, partitions
+from traces.jobs.arrays import Ints, ints
 from traces.jobs.promised import has_control_records, promises_of
 from traces.schema import TraceError
 
@@ -72,8 +73,8 @@ class Judged(NamedTuple):
 
 def judge_histories(scenario: str, runs: pa.Table) -> Judged:
     """Both answers for some rows of table `runs`. Raises TraceError: a history that is none."""
-    verdicts: list[dict[str, Any]] = []
-    anomalies: list[dict[str, Any]] = []
+    verdicts: list[pa.Table] = []
+    anomalies: list[pa.Table] = []
     promises = promises_of(scenario, runs)
     # Where one promise allows copies, the checker judges all logs beside it more loosely.
     loose = np.array([not (p.exactly_once or p.nothing) for p in promises], dtype=np.bool_)
@@ -84,8 +85,8 @@ def judge_histories(scenario: str, runs: pa.Table) -> Judged:
                 continue
             own = [promises[row] for row in rows.tolist()]
             found = _assessed(scenario, histories.filter(pa.array(mask)), own)
-            numbers = runs["run"].take(pa.array(rows)).to_pylist()
-            verdicts += _verdicts(found, numbers, number)
+            numbers = ints(runs["run"])[rows]
+            verdicts.append(_verdicts(found, numbers, number))
             anomalies += _anomalies(found, numbers, number)
     return Judged(
         _table(verdicts, VERDICTS, ("run", "partition")),
@@ -100,20 +101,20 @@ def _assessed(scenario: str, histories: pa.ListArray, promises: list[Promise]) -
         raise TraceError(f"histories of scenario {scenario}: {error}") from None
 
 
-def _verdicts(found: Assessment, runs: list[int], partition: int) -> Iterator[dict[str, Any]]:
+def _verdicts(found: Assessment, runs: Ints, partition: int) -> pa.Table:
     operations = found.found.batch.operations
-    stale = _stale(found)
-    for segment in np.flatnonzero(operations > 0).tolist():
-        yield {
-            "run": runs[segment],
-            "partition": partition,
-            "operations": int(operations[segment]),
-            "promised": found.promised(segment),
-            "held": name_of(Level(int(found.levels.held[segment]))),
-            "exact": bool(found.levels.exact[segment]),
-            "verdict": found.verdict(segment),
-            **{name: int(column[segment]) for name, column in stale.items()},
-        }
+    asked = np.flatnonzero(operations > 0)
+    columns = {
+        "run": runs,
+        "partition": np.full(len(runs), partition),
+        "operations": operations,
+        "promised": found.promises_made,
+        "held": NAMES[found.levels.held],
+        "exact": found.levels.exact,
+        "verdict": found.verdicts,
+        **_stale(found),
+    }
+    return pa.table({name: column[asked] for name, column in columns.items()}, schema=VERDICTS)
 
 
 def _stale(found: Assessment) -> dict[str, Any]:
@@ -129,21 +130,22 @@ def _stale(found: Assessment) -> dict[str, Any]:
     return {"reads": reads, "stale_reads": stale, "worst_lag": lag, "worst_missed": missed}
 
 
-def _anomalies(found: Assessment, runs: list[int], partition: int) -> Iterator[dict[str, Any]]:
+def _anomalies(found: Assessment, runs: Ints, partition: int) -> Iterator[pa.Table]:
     for name in found.anomalies.names:
         counts = found.anomalies.counts(name)
-        for segment in np.flatnonzero(counts > 0).tolist():
-            yield {
-                "run": runs[segment],
-                "partition": partition,
-                "name": name,
-                "count": int(counts[segment]),
-                "forbidden": bool(found.forbidden[name][segment]),
-            }
+        happened = np.flatnonzero(counts > 0)
+        columns = {
+            "run": runs[happened],
+            "partition": np.full(len(happened), partition),
+            "name": np.full(len(happened), name),
+            "count": counts[happened],
+            "forbidden": found.forbidden[name][happened],
+        }
+        yield pa.table(columns, schema=ANOMALIES)
 
 
-def _table(rows: list[dict[str, Any]], schema: pa.Schema, order: tuple[str, ...]) -> pa.Table:
-    table = pa.Table.from_pylist(rows, schema=schema)
+def _table(parts: list[pa.Table], schema: pa.Schema, order: tuple[str, ...]) -> pa.Table:
+    table = pa.concat_tables([schema.empty_table(), *parts])
     return table.sort_by([(name, "ascending") for name in order]).combine_chunks()
 
 
