@@ -800,6 +800,9 @@ def cluster_heal(**options: Any) -> int:
 )
 @click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
+@click.option(
+    "--observe", is_flag=True, help="Ask every broker meanwhile what it knows: for `conform`."
+)
 @click.option("--out", type=FOLDER, required=True, help="The folder for the history.")
 @shown
 def record(

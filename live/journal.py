@@ -44,12 +44,15 @@ class Journal:
     def lines(self) -> int:
         return self._index
 
+    def now(self) -> int:
+        """Nanoseconds since the recording began."""
+        return time.monotonic_ns() - self._began
+
     def event(self, process: int | str, kind: str, f: str, value: Any, **more: Any) -> None:
         """kind: invoke, ok, fail or info."""
         head = {"process": process, "type": kind, "f": f, "value": value, **more}
         with self._lock:
-            now = time.monotonic_ns() - self._began
-            line = self._encode({"index": self._index, "time": now, **head})
+            line = self._encode({"index": self._index, "time": self.now(), **head})
             self._index += 1
             self._file.write(line + b"\n")
 

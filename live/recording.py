@@ -4,6 +4,7 @@ Writes into a folder
 
     history.jsonl    what the clients asked and were told, with faults and leader epochs
     metadata.jsonl   the metadata log, where the cluster is ours
+    answers.jsonl    what brokers said of the topic meanwhile, where they were asked
     logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
     recording.json   how it was made, what promises depend on, and whether it is complete
 
@@ -15,8 +16,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
     timeout_ms: int = 10_000
     """How long a producer tries."""
+    observe: bool = False
+    """Whether every broker is asked meanwhile what it knows of the topic (live/polling.py)."""
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +116,8 @@ def record(
     """
     try:
         library = load(plan.client, plan.api_version)
+        if plan.observe:
+            load("kafka-python")  # its encoding of messages
     except LibraryError as error:
         raise RecordingError(str(error)) from None
     _find_topic(bootstrap, plan, patience)
@@ -124,10 +130,11 @@ def record(
         with Journal(folder / HISTORY) as journal:
             where = (bootstrap, plan.topic, plan.partitions, pace)
             setting = Setting(journal, *where, aborts=plan.aborts, library=library)
-            faults = _work(setting, plan, cluster)
-            if cluster is not None:
-                admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
-                settle(admin, plan.topic, plan.partitions, SETTLE_S)
+            with _observed(bootstrap, plan, journal, folder):
+                faults = _work(setting, plan, cluster)
+                if cluster is not None:
+                    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+                    settle(admin, plan.topic, plan.partitions, SETTLE_S)
             complete = read_all(setting, {})
             lines = journal.lines
         records = _dumped(cluster, plan.topic, folder)
@@ -144,9 +151,26 @@ def record(
         _write(recording, folder)
     except OSError as error:
         raise RecordingError(f"{folder}: {error.strerror}; the recording is incomplete") from None
-    except LibraryError as error:
+    except (LibraryError, KafkaException) as error:
         raise RecordingError(f"{error}; the recording is incomplete") from None
     return recording
+
+
+@contextmanager
+def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Iterator[None]:
+    """Asks brokers meanwhile, if the plan says so. Raises OSError: nothing more can be written."""
+    if not plan.observe:
+        yield
+        return
+    from live.polling import ANSWERS, Poller
+
+    admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
+    known = admin.list_topics(plan.topic, timeout=20).brokers.values()
+    brokers = {broker.id: (str(broker.host), broker.port) for broker in known}
+    with Poller(journal, folder / ANSWERS, brokers, plan.topic, plan.partitions) as poller:
+        yield
+    if poller.failed is not None:
+        raise poller.failed
 
 
 def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None, library: Library) -> Recording:

@@ -1,0 +1,63 @@
+"""What brokers said while a recording ran, as `kraftcheck record --observe` writes it.
+
+A line is one answer about one partition. `broker` was asked between `begin` and `end`, nanoseconds
+on the history's clock; an answer was true at some moment in between. `what` says which fields are
+there:
+
+- partition: `leader`, `epoch` (the leader's), `isr`, `elr`, as the broker's metadata has them;
+- earliest, high-watermark, log-end: `offset`, and `epoch` in which the broker is;
+- epoch-end: `offset` where epoch `found` ends, the last one up to `asked`, said in `epoch`;
+- quorum: of the metadata log, `leader`, `epoch`, `offset` (its high watermark), `ends` by voter;
+- none: the broker did not answer.
+
+With `error` the broker refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from traces.observed.records import ObservedError
+
+NAME = "answers.jsonl"
+PARTITION, QUORUM = "partition", "quorum"
+EARLIEST, HIGH_WATERMARK, LOG_END = "earliest", "high-watermark", "log-end"
+EPOCH_END = "epoch-end"
+UNKNOWN = -1
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. The module's text says which fields belong to which `what`."""
+
+    broker: int
+    what: str
+    begin: int
+    end: int
+    key: str = ""
+    error: str | None = None
+    leader: int = UNKNOWN
+    epoch: int = UNKNOWN
+    isr: list[int] = []
+    elr: list[int] | None = None
+    offset: int = UNKNOWN
+    asked: int = UNKNOWN
+    found: int = UNKNOWN
+    ends: dict[str, int] = {}
+
+
+def read(path: Path) -> list[Answer]:
+    """In the order of questions. Raises ObservedError: no such file, a line that is no answer."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ObservedError(f"{path}: {error.strerror or error}") from None
+    decode = msgspec.json.Decoder(Answer).decode
+    answers = []
+    for number, line in enumerate(lines, 1):
+        try:
+            answers.append(decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ObservedError(f"{path}:{number}: no answer: {error}") from None
+    return sorted(answers, key=lambda answer: (answer.begin, answer.end, answer.broker))

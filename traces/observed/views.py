@@ -1,0 +1,186 @@
+"""Do brokers' views of a partition agree with each other, and with the metadata log?
+
+Of every answer about who leads and who is in sync:
+
+- what one broker says never goes back to an older leader epoch;
+- an epoch has one leader, whoever is asked, and who answers as leader in it is that one;
+- leader, epoch, ISR and ELR stood together in the metadata log, and one broker passes through the
+  log's states in their order;
+- of the quorum: an epoch has one leader, the one whom the log names, its high watermark never
+  falls within an epoch, nor is it above the leader's own end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from reference.core.partition_messages import NOBODY
+from traces.observed.answers import (
+    EARLIEST,
+    HIGH_WATERMARK,
+    PARTITION,
+    QUORUM,
+    UNKNOWN,
+    Answer,
+)
+from traces.observed.image import Image, changed
+from traces.observed.logs import Defect
+from traces.observed.records import Record
+
+
+class State(NamedTuple):
+    """A partition as the metadata log has it after a record. elr: None: not told."""
+
+    leader: int
+    epoch: int
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] | None
+
+
+def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:
+    """Everything that is wrong, the first place of each kind for each broker and partition."""
+    told = [answer for answer in answers if answer.error is None]
+    found = [*_one_leader(told), *_never_back(told), *_quorum(told, records)]
+    if records:
+        found += _as_in_log(told, states(records))
+    return _first_of_each(found)
+
+
+def states(records: Sequence[Record]) -> dict[str, list[State]]:
+    """By topic and partition, what the log says one after the other.
+
+    A topic that was made again begins anew.
+    """
+    image = Image()
+    found: dict[str, list[State]] = {}
+    for record in records:
+        data = record.data
+        if record.kind == "TOPIC_RECORD":
+            image.make_topic(data)
+            continue
+        if record.kind not in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):
+            continue
+        key = (data["topicId"], data["partitionId"])
+        if record.kind == "PARTITION_RECORD":
+            image.make_partition(data)
+        else:
+            observed = image.partitions[key]
+            observed.state = changed(observed.state, data)
+        observed = image.partitions[key]
+        name = f"{observed.topic}-{key[1]}"
+        if record.kind == "PARTITION_RECORD":
+            found[name] = []
+        state = observed.state
+        found[name].append(State(state.leader, state.leader_epoch, state.isr, state.elr))
+    return found
+
+
+def leaders(answers: Sequence[Answer]) -> dict[tuple[str, int], int]:
+    """By partition and epoch, who leads it, as far as somebody said so."""
+    return {
+        (answer.key, answer.epoch): leader
+        for answer in answers
+        if (leader := _leader(answer)) is not None
+    }
+
+
+def _leader(answer: Answer) -> int | None:
+    """Who leads in the answer's epoch, by that answer; None: it says nothing of it."""
+    if answer.error is not None or answer.epoch == UNKNOWN:
+        return None
+    if answer.what == PARTITION and answer.leader != NOBODY:
+        return answer.leader
+    return answer.broker if answer.what in (EARLIEST, HIGH_WATERMARK) else None
+
+
+def _one_leader(answers: Sequence[Answer]) -> Iterator[Defect]:
+    known: dict[tuple[str, int], tuple[int, int]] = {}
+    for answer in answers:
+        leader = _leader(answer)
+        if leader is None:
+            continue
+        first, by = known.setdefault((answer.key, answer.epoch), (leader, answer.broker))
+        if first != leader:
+            reason = f"{first} leads epoch {answer.epoch} by one answer, {leader} by another"
+            yield Defect("two leaders", answer.key, (by, answer.broker), reason)
+
+
+def _never_back(answers: Sequence[Answer]) -> Iterator[Defect]:
+    """Kinds of answers are kept apart: metadata is applied to partitions one after the other."""
+    last: dict[tuple[str, int, bool], int] = {}
+    for answer in answers:
+        if answer.epoch == UNKNOWN or answer.what == QUORUM:
+            continue
+        place = (answer.key, answer.broker, answer.what == PARTITION)
+        if answer.epoch < last.get(place, UNKNOWN):
+            reason = f"said epoch {last[place]}, and then {answer.epoch}"
+            yield Defect("epoch goes back", answer.key, (answer.broker,), reason)
+        last[place] = max(last.get(place, UNKNOWN), answer.epoch)
+
+
+def _as_in_log(
+    answers: Sequence[Answer], written: Mapping[str, Sequence[State]]
+) -> Iterator[Defect]:
+    reached: dict[tuple[str, int], int] = {}
+    for answer in answers:
+        if answer.what != PARTITION:
+            continue
+        place = (answer.key, answer.broker)
+        log = written.get(answer.key, ())
+        at = next((i for i in range(reached.get(place, 0), len(log)) if _is(answer, log[i])), None)
+        if at is not None:
+            reached[place] = at
+            continue
+        state = f"leader {answer.leader}, epoch {answer.epoch}, ISR {answer.isr}"
+        state += "" if answer.elr is None else f", ELR {answer.elr}"
+        earlier = any(_is(answer, each) for each in log)
+        name = "metadata goes back" if earlier else "not in the metadata log"
+        yield Defect(name, answer.key, (answer.broker,), f"said {state}")
+
+
+def _is(answer: Answer, state: State) -> bool:
+    """A leader that a broker knows to be gone is not named; its epoch is."""
+    return (
+        answer.epoch == state.epoch
+        and answer.leader in (state.leader, NOBODY)
+        and tuple(answer.isr) == state.isr
+        and (answer.elr is None or tuple(answer.elr) == state.elr)
+    )
+
+
+def _quorum(answers: Sequence[Answer], records: Sequence[Record]) -> Iterator[Defect]:
+    leads = {
+        record.epoch: record.data["leaderId"]
+        for record in records
+        if record.kind == "LEADER_CHANGE"
+    }
+    marks: dict[int, Answer] = {}
+    for answer in answers:
+        if answer.what != QUORUM:
+            continue
+
+        def defect(name: str, reason: str, of: Answer = answer) -> Defect:
+            return Defect(name, of.key, (of.broker,), reason)
+
+        first = leads.setdefault(answer.epoch, answer.leader)
+        if first != answer.leader:
+            reason = f"epoch {answer.epoch} has leader {first}, and {answer.leader} was named"
+            yield defect("two leaders", reason)
+        before = marks.get(answer.epoch)
+        if before is not None and before.end <= answer.begin and answer.offset < before.offset:
+            reason = f"{answer.offset} after {before.offset} in epoch {answer.epoch}"
+            yield defect("high watermark falls", reason)
+        if before is None or answer.offset >= before.offset:
+            marks[answer.epoch] = answer
+        end = answer.ends.get(str(answer.leader))
+        if end is not None and answer.offset > end:
+            reason = f"{answer.offset}, and the leader's log ends at {end}"
+            yield defect("high watermark above the end", reason)
+
+
+def _first_of_each(found: Sequence[Defect]) -> list[Defect]:
+    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
+    for defect in found:
+        first.setdefault((defect.name, defect.key, defect.brokers), defect)
+    return list(first.values())
