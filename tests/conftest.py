@@ -59,13 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if _is_chaos(config):
         config.option.hypothesis_show_statistics = True
         # Late, because the other profiles need not know what was reached.
-        from tests.stateful import reached, searching
+        from tests.stateful import graph_share, reached, searching
 
         try:
             searching.minutes()
         except searching.BadMinutes as error:
             raise pytest.UsageError(str(error)) from None
         reached.watch_decisions()
+        if graph_share.asked():
+            graph_share.watch()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -95,13 +97,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if not _is_chaos(config):
         return
-    from tests.stateful import coverage, reached
+    from tests.stateful import coverage, graph_share, reached
 
     terminalreporter.section("reached")
     for line in coverage.report(reached.counts):
         terminalreporter.line(line)
     for line in coverage.missing(reached.counts):
         terminalreporter.line(f"FAILED: {line}", red=True)
+    if graph_share.asked():
+        terminalreporter.section("seen of bounded graphs")
+        for line in graph_share.report(reached.counts):
+            terminalreporter.line(line)
 
 
 @pytest.hookimpl(tryfirst=True)

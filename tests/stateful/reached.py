@@ -132,6 +132,11 @@ def begin(machine: str, correct: bool) -> None:
         of(machine)["examples"] += 1
 
 
+def judging() -> str:
+    """The machine whose correct reference takes steps now; empty: none."""
+    return _judging[0] if _judging else ""
+
+
 def of(machine: str) -> Counter[str]:
     return counts.setdefault(machine, Counter())
 

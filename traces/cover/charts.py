@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -28,6 +28,7 @@ from tla_utils import Jar, Java, ToolError
 from tla_utils.overrides import find_module, read_module
 from traces.cover.matching import Matcher
 from traces.cover.models import SPECS, CoverModel, dump_graph
+from traces.cover.settings import REMARK
 from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.partition_canonical import PartitionCanonicaliser
 from traces.jobs.protocols import FRAMES, AnyConstants, constants_text
@@ -110,28 +111,30 @@ def chart_of(matcher: Matcher, name: str, keys: Sequence[bytes] | None = None) -
 def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
     """The class of each local step of a graph, as conformance names it: by what it is judged on
     (traces/jobs/relevance.py), in canonical form."""
-    return name_steps(
-        [
+    namer = Namer(constants)
+    return [
+        namer.name(
             Step(s.action, s.node, s.before, s.input, s.result.row, s.result.sent, s.result.ignored)
-            for s in matcher.moves.steps
-        ],
-        constants,
-    )
+        )
+        for s in matcher.moves.steps
+    ]
 
 
-def name_steps(steps: Iterable[Step], constants: AnyConstants) -> list[bytes]:
-    """The class of each step that was taken under these constants."""
-    relevance = Relevance(constants, SPECS)
-    canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
-    keys = []
-    for step in steps:
-        judged = relevance.judged(step)
+class Namer:
+    """Names the classes of steps that are taken under one set of constants."""
+
+    def __init__(self, constants: AnyConstants, specs: Path = SPECS) -> None:
+        self._relevance = Relevance(constants, specs)
+        self._canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+
+    def name(self, step: Step) -> bytes:
+        """The key of a step's class, of 128 bits."""
+        judged = self._relevance.judged(step)
         under = judged.constants
-        if under not in canonicalisers:
-            canonicalisers[under] = _canonicaliser(under)
-        form = canonicalisers[under].canonical(judged.step)
-        keys.append(form.digest(constants_text(under).encode()))
-    return keys
+        if under not in self._canonicalisers:
+            self._canonicalisers[under] = _canonicaliser(under)
+        form = self._canonicalisers[under].canonical(judged.step)
+        return form.digest(constants_text(under).encode())
 
 
 def _canonicaliser(constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
@@ -241,7 +244,7 @@ def basis(model: CoverModel, specs: Path = SPECS) -> str:
 
 
 def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
-    """sha256 over the modules and the cfg of a graph: what TLC dumps it from."""
+    """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
     texts: dict[str, str] = {}
     waiting = [model.module]
     while waiting:
@@ -252,7 +255,14 @@ def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
             module = read_module(texts[name])
             waiting += [*module.extends, *module.instances]
     texts[""] = (specs / "cover" / model.config).read_text(encoding="utf-8")
-    return sha256("\0".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
+    told = [_without_remarks(texts[name]) for name in sorted(texts)]
+    return sha256("\0".join(told).encode()).hexdigest()
+
+
+def _without_remarks(text: str) -> str:
+    """Lines that say something, without what is said to readers only."""
+    lines = [line.rstrip() for line in REMARK.sub(" ", text).splitlines()]
+    return "\n".join(filter(None, lines))
 
 
 @cache

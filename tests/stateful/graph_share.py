@@ -1,0 +1,145 @@
+"""How much of the bounded graphs (docs/cover.md) machines have seen, where CHAOS_COVERAGE asks.
+
+An edge counts as seen when a machine took its very local step, in any surrounding, as in campaigns.
+Classes of steps are counted with everything else that was reached (reached.py), so that processes
+of xdist add up: `class KEY EXAMPLE` says in which example, from 0, its process took it first. The
+graphs are charted when the search is over, which takes TLC a minute or two the first time; charts
+are kept in runs/.verdicts, as those of campaigns are.
+
+Law of this file: it observes and never steers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from reference.core.types import Outcome
+from reference.sim.recorder import Recorder
+from reference.sim.steered.moves import Steered
+from reference.sim.steered.quorum import Schedule
+from tests.stateful import reached
+from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
+from traces.cover.models import of_scenario, read_covers, select
+from traces.jobs.canonical import Step
+
+ASKED: Final = "CHAOS_COVERAGE"
+CHARTS: Final = Path(__file__).resolve().parents[2] / "runs" / ".verdicts" / "charts"
+TIER: Final = "campaign"
+CLASS: Final = "class "
+
+_namers: dict[Any, Namer] = {}
+_keys: dict[tuple[Any, Step], bytes] = {}
+MEMO: Final = 200_000
+_entered: dict[str, set[bytes]] = {}
+"""By machine, the classes that it has taken."""
+_taken: list[tuple[Any, Step]] = []
+"""Steps of the quorum in the example that runs now, under which constants."""
+
+
+def asked() -> bool:
+    return bool(os.environ.get(ASKED))
+
+
+def watch() -> None:
+    """From now on, notes the steps of every example. To be called once."""
+    reached.note_run = _noting(reached.note_run)  # type: ignore[assignment]
+    Schedule.outcome_of = _observed(Schedule.outcome_of)  # type: ignore[method-assign]
+
+
+def _noting(note_run: Callable[[str, Steered], None]) -> Callable[[str, Steered], None]:
+    def note(machine: str, schedule: Steered) -> None:
+        note_run(machine, schedule)
+        if reached.judging() == machine:
+            note_steps(reached.of(machine), _entered.setdefault(machine, set()), schedule)
+        _taken.clear()
+
+    return note
+
+
+def _observed(outcome_of: Callable[..., Outcome | None]) -> Callable[..., Outcome | None]:
+    """As it is; steps of the correct quorum are kept until the example ends."""
+
+    def outcome(schedule: Schedule, node: int, before: Any, input: Any) -> Outcome | None:
+        found = outcome_of(schedule, node, before, input)
+        if found is not None and reached.judging():
+            action = f"Handle{type(input).__name__}"
+            step = Step(action, node, before, input, found.row, found.sent, found.ignored)
+            _taken.append((schedule.constants, step))
+        return found
+
+    return outcome
+
+
+def note_steps(found: Counter[str], entered: set[bytes], schedule: Steered) -> None:
+    """Enters the classes of an example's steps that were not yet; found: of its machine."""
+    example = found["examples"] - 1
+    keys = {key_of(constants, step) for constants, step in steps_of(schedule)} - entered
+    found.update(f"{CLASS}{key.hex()} {example}" for key in sorted(keys))
+    entered |= keys
+
+
+def steps_of(schedule: Steered) -> Iterator[tuple[Any, Step]]:
+    """The distinct steps of an example, with their constants."""
+    recorder = getattr(schedule, "recorder", None)
+    if not isinstance(recorder, Recorder):
+        yield from _taken
+        return
+    for step in recorder.distinct:
+        state = step.before
+        taken = Step(
+            f"Handle{step.input.kind}",
+            state.node,
+            state.row,
+            step.input.value,
+            step.after.row,
+            tuple([message.value for _, message in step.sent]),
+            step.ignored,
+        )
+        yield state.machine.constants, taken
+
+
+def key_of(constants: Any, step: Step) -> bytes:
+    key = _keys.get((constants, step))
+    if key is None:
+        if len(_keys) >= MEMO:
+            _keys.clear()
+        if constants not in _namers:
+            _namers[constants] = Namer(constants)
+        key = _keys[constants, step] = _namers[constants].name(step)
+    return key
+
+
+def report(counts: Mapping[str, Counter[str]], store: ChartStore | None = None) -> Iterator[str]:
+    """What each machine has seen of each graph, line by line."""
+    models, charts = select(read_covers(), [], [TIER]), store or ChartStore(CHARTS)
+    known: dict[str, Chart] = {}
+    for machine, own in counts.items():
+        first = firsts(own)
+        for model in of_scenario(models, machine) if own["examples"] else ():
+            if model.name not in known:
+                known[model.name] = charts.chart(model)
+            covered = coverage_of(known[model.name], first, own["examples"])
+            edges, of = covered.edges
+            yield (
+                f"{machine}: {model.name}: {edges:,} of {of:,} edges seen ({edges / of:.0%}), "
+                f"{covered.seen:,} of {covered.total:,} local steps"
+            )
+            for action, (seen, every) in covered.edges_by_action.items():
+                yield f"  {action}: {seen:,} of {every:,} edges"
+            grown = ", ".join(f"{seen:,} after {runs:,}" for runs, _, seen in covered.growth)
+            yield f"  edges seen by examples: {grown}"
+
+
+def firsts(found: Mapping[str, int]) -> dict[bytes, int]:
+    """The classes among what was reached, and the example that took each first."""
+    first: dict[bytes, int] = {}
+    for name in found:
+        if name.startswith(CLASS):
+            _, key, example = name.split()
+            own = bytes.fromhex(key)
+            first[own] = min(int(example), first.get(own, int(example)))
+    return first
