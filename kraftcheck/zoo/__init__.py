@@ -4,6 +4,7 @@ entries        the bugs of the quorum and of the partition together
 diffs          what a bug replaces, beside what is correct
 runs           runs of the reference with a bug in it, as traces
 oracles        what each of the detectors says of them
+schedules      moves that lead to where seeds hardly come
 witnesses      the runs in which each bug was found, stored
 detecting      `bugs run`: every expected detection, found again
 hunting        the first run in which an oracle finds a bug

@@ -24,12 +24,13 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.specs import SPECS
-from kraftcheck.zoo import controls, oracles
+from kraftcheck.zoo import controls, oracles, schedules
 from kraftcheck.zoo.entries import Entry, entry_of, is_control, replaced, scenario_of
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
+from reference.sim.steered.scripts import Script
 from tla_utils import RunOptions, read_manifest
 from traces.jobs.backends import Pool
 
@@ -172,26 +173,40 @@ def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witne
             return _unknown(entry, oracle, "no run is stored: look for one with --runs")
         said = "not expected, and no run is stored that shows it"
         return Detection(bug=entry.id, oracle=oracle, verdict=CLEAN, said=said)
-    hunt = witness.of(hunt)
     folder = asked.out / entry.id / oracle
+    if witness.schedule:
+        return _in_schedule(entry, oracle, folder, schedules.stored(witness.schedule))
+    hunt = witness.of(hunt)
     place = record_numbers(folder, hunt, KINDS[oracle], [witness.run])
-    return _judged(entry, oracle, place, hunt, range(witness.run, witness.run + 1))
+    numbers = range(witness.run, witness.run + 1)
+    return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))
 
 
 def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
     assert asked.runs is not None
     folder = asked.out / entry.id / f"seed-{asked.seed}-runs-{asked.runs}"
     place = record(folder, hunt, KINDS[oracle], asked.runs, Pool(1))
-    return _judged(entry, oracle, place, hunt, range(asked.runs))
+    numbers = range(asked.runs)
+    return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))
 
 
-def _judged(entry: Entry, oracle: Oracle, place: Path, hunt: Hunt, numbers: range) -> Detection:
+def _in_schedule(entry: Entry, oracle: Oracle, folder: Path, script: Script) -> Detection:
+    def absent() -> str:
+        there = schedules.differs(script)
+        return "" if there else "the bug was never there: the correct protocol does the same"
+
+    place = schedules.record(folder, script, KINDS[oracle])
+    return _judged(entry, oracle, place, absent)
+
+
+def _judged(entry: Entry, oracle: Oracle, place: Path, absent: Callable[[], str]) -> Detection:
+    """absent: why these runs say nothing of the bug; empty if it was there."""
     opinion = oracles.judge(oracle, place)
     verdict, said = _verdict(opinion.verdict, oracle in entry.detectors), opinion.said
     if verdict in (MISSED, CLEAN):
-        absent = never_there(entry, hunt, numbers)
-        if absent:
-            verdict, said = UNKNOWN, absent
+        why = absent()
+        if why:
+            verdict, said = UNKNOWN, why
     replay = ""
     if opinion.run is not None:
         replay = f"kraftcheck replay {place} --run {opinion.run}"

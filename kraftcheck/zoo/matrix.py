@@ -14,7 +14,7 @@ from html import escape
 import msgspec
 
 from kraftcheck.specs import SPECS
-from kraftcheck.zoo import counterexamples, figures
+from kraftcheck.zoo import counterexamples, figures, schedules
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import ALL, Entry, is_control
 from kraftcheck.zoo.oracles import ORACLES, models_of
@@ -157,6 +157,8 @@ def _of_runs(
     words = []
     if told and expects:
         words.append("told apart")
+    elif witness is not None and witness.schedule:
+        words.append(f"schedule of {len(schedules.stored(witness.schedule).moves)} moves")
     elif witness is not None:
         narrowed = " under options of its own" if witness.options else ""
         words.append(f"seed {witness.seed}, run {witness.run}{narrowed}")

@@ -1,7 +1,7 @@
 """`bugs run --replay`: a run in which a bug was found, told step by step, and drawn as a page.
 
-The run is taken again from its seed, as `kraftcheck replay` does; the page is that of its history,
-with a timeline of what its clients asked and were told.
+The run is taken again from its seed or its schedule, as `kraftcheck replay` does; the page is that
+of its history, with a timeline of what its clients asked and were told.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kraftcheck import artifacts, replaying
+from kraftcheck import artifacts, replaying, steering
 from kraftcheck.judgement import Options, PageWriter
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo.detecting import Detection
 from reference.sim.narrate import narrate
-from reference.sim.run import simulate_run
+from reference.sim.run import Run, simulate_run
+from reference.sim.steered.replaying import recorded
 from traces.history import HistoryError
 from traces.schema import read_manifest
 
@@ -34,6 +35,17 @@ def chosen(found: Sequence[Detection]) -> list[Detection]:
     return [best[bug] for bug in order if bug in best]
 
 
+def _again(folder: Path, number: int) -> Run:
+    """The run that was recorded there, from its seed or from its schedule."""
+    schedule = steering.schedule_of(folder)
+    if schedule is not None:
+        return recorded(steering.made(schedule, steering.load(schedule), skip=False))[0]
+    campaign = read_manifest(folder).campaign
+    return simulate_run(
+        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options)
+    )
+
+
 def told(detection: Detection, out: Path) -> Iterator[str]:
     """The run in lines, and last the path of its page, in a folder below `out`.
 
@@ -42,10 +54,7 @@ def told(detection: Detection, out: Path) -> Iterator[str]:
     opinion = detection.opinion
     assert opinion is not None and opinion.folder is not None and opinion.run is not None
     folder, number = Path(opinion.folder), opinion.run
-    campaign = read_manifest(folder).campaign
-    run = simulate_run(
-        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options)
-    )
+    run = _again(folder, number)
     yield f"{detection.bug}, found by {detection.oracle}: {detection.said}"
     yield from replaying.annotated(narrate(run), replaying.rejected_steps(folder, number))
     writer = PageWriter(artifacts.claim(out / PAGES))

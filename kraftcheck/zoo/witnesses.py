@@ -43,11 +43,15 @@ def hunt_of(entry: Entry, seed: int = 1) -> Hunt | None:
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run of a bug's hunt in which an oracle found it. options: beside those of the hunt."""
+    """A run of a bug's hunt in which an oracle found it. options: beside those of the hunt.
+
+    schedule: the name of the schedule of moves that it is instead (schedules.py); its run is 0.
+    """
 
     seed: int
     run: int
     options: dict[str, Any] = {}
+    schedule: str = ""
 
     def of(self, hunt: Hunt) -> Hunt:
         """The hunt whose run of this number it is."""

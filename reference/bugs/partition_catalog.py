@@ -207,8 +207,6 @@ def _other(
 
 _ALL: tuple[Detector, ...] = ("tlc", "steps", "invariants", "histories")
 _NO_CLIENT: tuple[Detector, ...] = ("tlc", "steps", "invariants")
-_NO_RUN: tuple[Detector, ...] = ("tlc", "steps")
-"""No run of the simulator that breaks anything is known."""
 _STEPS_ONLY: tuple[Detector, ...] = ("steps",)
 
 _CANDIDATES = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
@@ -308,10 +306,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2018,
         replicas=2,
         field="leaderEpoch, log",
-        detectors=_NO_RUN,
-        alone="no run that comes there has been found: a follower with a diverging log must "
-        "be answered by a leader of another epoch than its own, 21 states on in its "
-        "model",
     ),
     _bug(
         "Z31",
@@ -396,8 +390,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         replicas=2,
         lossy=True,
         field="remotes (brokerEpoch), registrations",
-        alone="no run that comes there has been found: a replica must catch up, be proposed, "
-        "lose its log, register and be unfenced while the proposal is on its way",
     ),
     _bug(
         "Z39",
@@ -657,8 +649,6 @@ PARTITION_CATALOG: tuple[PartitionBug, ...] = (
         year=2026,
         boundary="keeps_end_offsets; several changes of metadata folded into one",
         field="remotes (endOffset)",
-        alone="no run that comes there has been found: a leader must miss the epoch of "
-        "another leader, be elected again, and read both changes as one",
     ),
     _bug(
         "Z69",

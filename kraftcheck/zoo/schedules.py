@@ -1,0 +1,86 @@
+"""Schedules of moves in which bugs were found: where it takes more luck than seeds have.
+
+schedules/ beside this file holds them, one for each bug, in the form of reference/sim/steered. Most
+tell the story of the bug's model, and then let clients come to harm: a *watched* replay ends where
+an invariant is violated, an *unwatched* one goes on, and is healed at its end.
+
+Law of this file: nobody judges here. A schedule is replayed in the reference with its bug, and
+recorded as any run is; a move that is not possible is an error.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from kraftcheck import artifacts
+from kraftcheck.exits import BadInput
+from kraftcheck.zoo.runs import UNWATCHED, WATCHED
+from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
+from reference.sim.steered.replaying import replay as replay_script
+from reference.sim.steered.scripts import Script, read, write
+from traces.jobs.steered import broken_promise, write_trace
+
+FOLDER = Path(__file__).resolve().with_name("schedules")
+
+
+def stored(name: str, folder: Path = FOLDER) -> Script:
+    """The schedule of this name, with its file's ending. Raises BadInput: none, or damaged."""
+    path = folder / name
+    try:
+        return read(path.read_text(encoding="utf-8"))[0]
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def made(script: Script, kind: str, bug: str | None) -> Replayed:
+    """A replay with this bug, or none: `kind` is WATCHED or UNWATCHED.
+
+    The correct protocol is given the moves that it has, and the others are left out. Raises
+    BadInput: a move is not possible with the bug.
+    """
+    asked = replace(script, bug=bug, options=_options(script, kind))
+    try:
+        return replay_script(asked, broken_promise, skip=bug is None)
+    except ImpossibleMove as error:
+        raise BadInput(f"move {error.index + 1}: {error}") from None
+
+
+def _options(script: Script, kind: str) -> dict[str, object]:
+    # A quorum has no clients that read, and is always watched.
+    watched = {"watched": kind == WATCHED} if script.machine == "partition" else {}
+    return {**script.options, **watched}
+
+
+def record(folder: Path, script: Script, kind: str, correct: bool = False) -> Path:
+    """The run of a schedule as a new trace below `folder`; `correct`: without its bug.
+
+    Raises BadInput: a move is not possible; TraceError: the folder cannot be written.
+    """
+    replayed = made(script, kind, None if correct else script.bug)
+    failure = replayed.failure
+    said = replace(
+        script,
+        bug=None if correct else script.bug,
+        violates=failure.name if failure else "",
+        options=_options(script, kind),
+        moves=replayed.made,
+    )
+    _, recorder = recorded(replayed)
+    place = artifacts.claim(artifacts.claim(folder) / kind)
+    shutil.rmtree(place)
+    write_trace(place, said, write(said), recorder)
+    return place
+
+
+def differs(script: Script) -> bool:
+    """Whether the moves come to something else than in the correct protocol, as far as that has
+    them.
+    """
+    both = (made(script, UNWATCHED, script.bug), made(script, UNWATCHED, None))
+    with_bug, without = (recorded(each)[0].steps for each in both)
+    return with_bug != without
