@@ -26,7 +26,6 @@ from traces.checkers.columns import Flags, Ints, LogBatch
 from traces.checkers.findings import NOBODY, Finding, finding
 from traces.checkers.log import BROKEN, Found, Judgement
 from traces.checkers.records import Clash
-from traces.checkers.sessions import sessions
 from traces.checkers.verdict import Certificate
 from traces.checkers.version_order import version_order
 
@@ -186,7 +185,7 @@ def _regressed(judgement: Judgement) -> Finding:
     if not rejected.any():
         none = np.zeros(0, np.int64)
         return finding("session-regress", none, none)
-    own = sessions(judgement.records)
+    own = judgement.sessions
     some = rejected[own.segment] & (own.victim != own.culprit)
     return finding("session-regress", own.segment[some], own.victim[some], first=own.culprit[some])
 

@@ -31,7 +31,6 @@ from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
 from traces.checkers.records import ENDLESS, Records
 from traces.checkers.scans import Scan
-from traces.checkers.sessions import sessions
 
 
 class Staleness(NamedTuple):
@@ -72,7 +71,7 @@ def levels_of(
     if rejected.any():
         appends = scans.scan(records, reads_begin=False, reads_end=False)
         reads = scans.scan(records, reads_begin=False, reads_end=True)
-        own = sessions(records)
+        own = judgement.sessions
         lowest = own.lowest
         caps += [
             (_missed(records, appends), Level.BOUNDED_STALENESS),

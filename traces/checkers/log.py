@@ -22,6 +22,7 @@ operations. It is named after Jepsen's anomaly where there is one, else
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from traces.checkers import scans
 from traces.checkers.columns import Ints, LogBatch
 from traces.checkers.records import Records, records_of
 from traces.checkers.scans import Scan
+from traces.checkers.sessions import Sessions, sessions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.history import History
 
@@ -71,6 +73,11 @@ class Judgement:
         unsure = records.ambiguous | (self.batch.operations == 0)
         unsure[self._unplaced_with_gaps] = True
         self.verdicts = np.where(broken, BROKEN, np.where(unsure, UNDECIDED, HELD)).astype(np.int8)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """What each process knew, for who asks why a segment was rejected."""
+        return sessions(self.records)
 
     def _conditions(self) -> list[Found]:
         records, scan, batch = self.records, self.scan, self.batch

@@ -47,7 +47,7 @@ def sessions(records: Records) -> Sessions:
     group = np.concatenate((appends.group[a_rows], reads.group[r_rows]))
     gains = np.concatenate((np.where(placed >= 0, placed + 1, base), _known(records)[r_rows]))
     allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
-    order = np.lexsort((operation, invoked, process, segment))
+    order = _by_process(segment, process, invoked, operation)
     before, source = _running(segment[order], process[order], gains[order])
     begin = _begin(segment[order], process[order], group[order])
     before, source = before[begin], source[begin]
@@ -63,6 +63,23 @@ def sessions(records: Records) -> Sessions:
     lowest[a_rows] = np.maximum(needs[: len(a_rows)], 0)
     victim = operation[wrong]
     return Sessions(lowest, segment[wrong], victim, np.where(alone, victim, culprit[wrong]))
+
+
+def _by_process(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> Ints:
+    """The rows by segment and process, each of these in the order in which it invoked."""
+    if not len(segment):
+        return segment
+    low = int(process.min())
+    processes, width = int(process.max()) - low + 1, int(operation.max()) + 1
+    if (int(segment.max()) + 1) * processes * width >= 1 << 62:
+        return np.lexsort((operation, invoked, process, segment))
+    # Operations are numbered as they stand in the history, which is mostly in this order: one sort
+    # of one number does then what four would.
+    order = np.argsort((segment * processes + (process - low)) * width + operation)
+    same = (segment[order][1:] == segment[order][:-1]) & (process[order][1:] == process[order][:-1])
+    if (same & (invoked[order][1:] < invoked[order][:-1])).any():
+        return np.lexsort((operation, invoked, process, segment))
+    return order
 
 
 def _known(records: Records) -> Ints:

@@ -49,11 +49,18 @@ class _Table(NamedTuple):
 
 
 def logs(
-    runs: int, operations: int, clients: int, *, unknown: float = 0.0, seed: int = 0
+    runs: int,
+    operations: int,
+    clients: int,
+    *,
+    unknown: float = 0.0,
+    ends: bool = False,
+    seed: int = 0,
 ) -> LogBatch:
-    """Linearizable histories, a segment for each run. unknown: the share of appends without answer.
+    """Linearizable histories, a segment for each run. unknown: the share of appends without answer,
+    half of which took effect. ends: a read is told where the log ended.
 
-    Half of those took effect. Raises ValueError: nothing to do, or a share that is none.
+    Raises ValueError: nothing to do, or a share that is none.
     """
     if min(runs, operations, clients) < 1 or not 0 <= unknown <= 1:
         raise ValueError(f"{runs} runs of {operations} operations of {clients} clients")
@@ -62,7 +69,7 @@ def logs(
     lost = table.append & (chance.random(table.append.shape) < unknown)
     vanished = lost & (chance.random(table.append.shape) < 0.5)
     table = _numbered(chance, table, vanished)
-    return _columns(table, lost, vanished)
+    return _columns(table, lost, vanished, ends)
 
 
 def _worked(chance: Any, runs: int, operations: int, clients: int) -> _Table:
@@ -97,7 +104,7 @@ def _numbered(chance: Any, table: _Table, vanished: Any) -> _Table:
     return table._replace(place=np.where(table.append, seen, np.minimum(place, seen)), seen=seen)
 
 
-def _columns(table: _Table, lost: Any, vanished: Any) -> LogBatch:
+def _columns(table: _Table, lost: Any, vanished: Any, ends: bool) -> LogBatch:
     runs, operations = table.append.shape
     # Rows stand in order of invocation, as in histories.
     order = np.argsort(table.invoked, axis=1, kind="stable")
@@ -117,10 +124,11 @@ def _columns(table: _Table, lost: Any, vanished: Any) -> LogBatch:
     )
     full = table.place[r] < table.seen[r]
     count = int(r.sum())
+    end = table.seen[r] if ends else np.full(count, UNKNOWN, np.int64)
     reads = Reads(
         *(run[r], table.process[r], run[r] * operations + table.process[r]),
         *(table.invoked[r], table.completed[r], np.full(count, FETCH, np.int8)),
-        *(table.place[r], np.full(count, UNKNOWN, np.int64), np.full(count, DID, np.int8)),
+        *(table.place[r], end, np.full(count, DID, np.int8)),
         *(index[r], index[r], np.concatenate(([0], np.cumsum(full)))),
         *(table.place[r][full], table.place[r][full]),
     )
