@@ -1,5 +1,5 @@
 # Thin wrappers: each target makes sure of set-up, then hands over to one command that can be
-# typed by hand as well. `make` alone prints the list below. Needs Python 3.11+ and Java 17+.
+# typed by hand as well. `make` alone prints the list below. Needs Python 3.11+.
 #
 # Variables: OUT (where `make verify` writes), JOBS (parallel test processes), ARGS (passed on to
 # the command behind the target), PYTHON (the interpreter that set-up builds .venv from), SPARK (the
