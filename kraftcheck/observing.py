@@ -6,8 +6,9 @@ what is judged, docs/real-clusters.md what cannot be.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,10 +17,11 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.recording import HISTORY, RECORDING
 from traces.formats import jsonlines
-from traces.history import HistoryError
-from traces.observed import controller, logs, records
+from traces.history import OK, History, HistoryError
+from traces.observed import answers, controller, logs, marks, records, views
 from traces.observed.controller import Report
 from traces.observed.logs import Defect
+from traces.observed.marks import Acked
 
 LISTED = 10
 
@@ -42,40 +44,95 @@ def conform(
         raise BadInput("--jar, --backend and --master are for campaigns; rules judge a recording")
     folder = path.parent if path.name == records.NAME else path
     try:
-        report = controller.judge(records.read(folder / records.NAME))
+        written = records.read(folder / records.NAME)
+        report = controller.judge(written)
         replicas = logs.read(folder / logs.NAME) if (folder / logs.NAME).is_file() else []
-        final = _final(folder)
+        history = _history(folder)
+        said = _said(folder, written, replicas, history)
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None
-    defects = logs.judge(replicas, final)
-    code = exits.VIOLATED if report.findings or defects else exits.HOLDS
+    complete = _recording(folder).get("complete") is True
+    defects = logs.judge(replicas, _final(history) if history and complete else None)
+    wrong = report.findings or defects or said.defects
+    code = exits.VIOLATED if wrong else exits.HOLDS
     entries = sum(len(replica.records) for replica in replicas)
-    _show(report, defects, f"{len(replicas)} replicas with {entries:,} records", code, screen)
-    screen.document(_document(report, defects, len(replicas), entries, code))
+    disks = f"{len(replicas)} replicas with {entries:,} records"
+    _show(report, defects, disks, said, code, screen)
+    screen.document(_document(report, defects, len(replicas), entries, said, code))
     return code
 
 
-def _final(folder: Path) -> dict[str, dict[int, Any]] | None:
-    """By partition, what the last process read; None where it did not reach the end."""
-    if not (folder / HISTORY).is_file() or not _is_complete(folder / RECORDING):
-        return None
-    operations = jsonlines.read(folder / HISTORY).operations
-    last = max(operation.process for operation in operations)
+class Said(NamedTuple):
+    """What came of the answers of brokers. asked: how often each rule was."""
+
+    answers: int = 0
+    asked: Mapping[str, int] = {}
+    defects: Sequence[Defect] = ()
+
+
+def _said(
+    folder: Path,
+    written: Sequence[records.Record],
+    replicas: Sequence[logs.Replica],
+    history: History | None,
+) -> Said:
+    """Judges what brokers said meanwhile, where they were asked."""
+    if not (folder / answers.NAME).is_file():
+        return Said()
+    told = answers.read(folder / answers.NAME)
+    acked = _acked(history) if history and _is_durable(_recording(folder)) else []
+    judged = marks.judge(told, acked, replicas)
+    asked = dict(judged.asked)
+    states = sum(each.what == answers.PARTITION and each.error is None for each in told)
+    asked["state that the metadata log has"] = states
+    quorum = sum(each.what == answers.QUORUM and each.error is None for each in told)
+    asked["state of the quorum"] = quorum
+    return Said(len(told), asked, [*views.judge(told, written), *judged.defects])
+
+
+def _acked(history: History) -> list[Acked]:
+    return [
+        Acked(str(each.key), each.result, each.completed)
+        for each in history.operations
+        if each.f == "append" and each.outcome == OK
+        if each.result is not None and each.completed is not None
+    ]
+
+
+def _is_durable(recording: Mapping[str, Any]) -> bool:
+    """Whether an acknowledged record is committed, and what is committed stays."""
+    configuration, envelope = recording.get("configuration", {}), recording.get("envelope", {})
+    return configuration.get("acks") == "all" and not any(
+        envelope.get(loss, 1) for loss in ("unclean_moves", "lossy", "disks_lost")
+    )
+
+
+def _history(folder: Path) -> History | None:
+    return jsonlines.read(folder / HISTORY) if (folder / HISTORY).is_file() else None
+
+
+def _final(history: History) -> dict[str, dict[int, Any]]:
+    """By partition, what the last process read."""
+    last = max(operation.process for operation in history.operations)
     found: dict[str, dict[int, Any]] = {}
-    for operation in operations:
+    for operation in history.operations:
         if operation.process == last and operation.f == "fetch" and operation.result:
             found.setdefault(str(operation.key), {}).update(operation.result)
     return found
 
 
-def _is_complete(recording: Path) -> bool:
+def _recording(folder: Path) -> Mapping[str, Any]:
+    """What recording.json says; nothing where there is none that can be read."""
     try:
-        return bool(msgspec.json.decode(recording.read_bytes())["complete"])
-    except (OSError, msgspec.DecodeError, KeyError, TypeError):
-        return False
+        told = msgspec.json.decode((folder / RECORDING).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
-def _show(report: Report, defects: list[Defect], disks: str, code: int, screen: Screen) -> None:
+def _show(
+    report: Report, defects: list[Defect], disks: str, said: Said, code: int, screen: Screen
+) -> None:
     verdict = exits.VERDICTS[code]
     screen.facts(
         [
@@ -87,6 +144,8 @@ def _show(report: Report, defects: list[Defect], disks: str, code: int, screen: 
                 ", ".join(f"{n:,} {what}" for what, n in sorted(report.unjudged.items())),
             ),
             ("disks", disks),
+            ("brokers", f"{said.answers:,} answers"),
+            *[("", f"{count:,} times: {what}") for what, count in sorted(said.asked.items())],
         ]
     )
     for found in report.findings[:LISTED]:
@@ -94,13 +153,16 @@ def _show(report: Report, defects: list[Defect], disks: str, code: int, screen: 
     for defect in defects[:LISTED]:
         brokers = " and ".join(str(broker) for broker in defect.brokers)
         screen.line(f"disk of {brokers}, {defect.key}: {defect.name}: {defect.reason}")
-    left = max(0, len(report.findings) - LISTED) + max(0, len(defects) - LISTED)
+    for defect in said.defects[:LISTED]:
+        brokers = " and ".join(str(broker) for broker in defect.brokers)
+        screen.line(f"answers of {brokers}, {defect.key}: {defect.name}: {defect.reason}")
+    left = sum(max(0, len(each) - LISTED) for each in (report.findings, defects, said.defects))
     if left:
         screen.line(f"and {left:,} more; --json has them all")
 
 
 def _document(
-    report: Report, defects: list[Defect], replicas: int, entries: int, code: int
+    report: Report, defects: list[Defect], replicas: int, entries: int, said: Said, code: int
 ) -> dict[str, Any]:
     return {
         "verdict": exits.VERDICTS[code],
@@ -111,4 +173,7 @@ def _document(
         "records_on_disks": entries,
         "findings": [msgspec.to_builtins(each) for each in report.findings],
         "defects": [msgspec.to_builtins(each) for each in defects],
+        "answers": said.answers,
+        "answers_judged": dict(sorted(said.asked.items())),
+        "contradictions": [msgspec.to_builtins(each) for each in said.defects],
     }

@@ -96,10 +96,12 @@ class Poller:
         try:
             while not self._done.is_set():
                 began = time.monotonic()
+                begin = self._journal.now()
                 try:
                     self._round(number, broker, epochs, turn)
                 except NoAnswer as problem:
-                    self._write(number, "none", {"error": str(problem)}, self._journal.now())
+                    said = {"error": str(problem)}
+                    self._write(number, "none", said, begin, self._journal.now())
                 turn += 1
                 self._done.wait(max(0.0, EVERY_S - (time.monotonic() - began)))
         except OSError as error:

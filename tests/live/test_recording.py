@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.confluent import SILENT
 from live.journal import Journal
+from live.polling import ANSWERS, Poller
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
+from traces.observed import answers
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,30 @@ def test_transactions_are_all_or_nothing(
     verdict = judge_file(tmp_path / HISTORY, Options())
     assert {anomaly.name for anomaly in verdict.anomalies} == anomalies
     assert verdict.verdict == ("violated" if anomalies else "holds")
+
+
+def test_brokers_are_asked_meanwhile(bootstrap: str, tmp_path: Path) -> None:
+    """The mock knows no ELR, no quorum, and names no epoch with an offset."""
+    plan = Plan(observe=True, seconds=1.0, rate=40, topic="observed", make_topic=False)
+    record(bootstrap, plan, tmp_path)
+    told = answers.read(tmp_path / answers.NAME)
+    assert {answer.broker for answer in told} == {1, 2, 3}
+    views = [answer for answer in told if answer.what == answers.PARTITION]
+    assert {(v.key, v.epoch, v.elr, len(v.isr)) for v in views} == {("observed-0", 0, None, 3)}
+    (leader,) = {view.leader for view in views}
+    marks = [answer for answer in told if answer.what == answers.HIGH_WATERMARK]
+    assert {mark.broker for mark in marks if mark.error is None} == {leader}
+    assert {mark.error for mark in marks if mark.broker != leader} == {"NotLeaderForPartitionError"}
+    assert max(mark.offset for mark in marks) > 0
+
+
+def test_a_broker_that_is_gone_gives_no_answer(tmp_path: Path) -> None:
+    with Journal(tmp_path / HISTORY) as journal:
+        with Poller(journal, tmp_path / ANSWERS, {7: ("127.0.0.1", 9)}, "t", 1):
+            time.sleep(0.3)
+    told = answers.read(tmp_path / ANSWERS)
+    assert {(answer.broker, answer.what) for answer in told} == {(7, "none")}
+    assert {answer.error for answer in told} == {"Connection refused"}
 
 
 @pytest.mark.parametrize("workload", ["log", "groups"])

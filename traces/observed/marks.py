@@ -96,10 +96,11 @@ def _compared(before: Answer, answer: Answer) -> Iterator[Defect]:
         names = {HIGH_WATERMARK: "high watermark falls", LOG_END: "the leader's end falls"}
         name = names.get(answer.what, f"{answer.what} falls")
         yield _defect(name, answer, reason)
-    elif answer.what == EPOCH_END and answer.asked < answer.epoch:
-        if (answer.found, answer.offset) != (before.found, before.offset):
-            reason = f"epoch {answer.asked}: {reason}"
-            yield _defect("the end of an epoch moves", answer, reason)
+        return
+    ended = answer.what == EPOCH_END and answer.asked < answer.epoch
+    if ended and (answer.found, answer.offset) != (before.found, before.offset):
+        reason = f"epoch {answer.asked}: {reason}"
+        yield _defect("the end of an epoch moves", answer, reason)
 
 
 def _committed(

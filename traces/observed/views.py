@@ -58,22 +58,30 @@ def states(records: Sequence[Record]) -> dict[str, list[State]]:
         data = record.data
         if record.kind == "TOPIC_RECORD":
             image.make_topic(data)
-            continue
-        if record.kind not in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):
-            continue
-        key = (data["topicId"], data["partitionId"])
-        if record.kind == "PARTITION_RECORD":
+        elif record.kind == "PARTITION_RECORD":
             image.make_partition(data)
-        else:
-            observed = image.partitions[key]
+            found[f"{image.topics[data['topicId']]}-{data['partitionId']}"] = []
+        elif record.kind == "PARTITION_CHANGE_RECORD":
+            observed = image.partitions[data["topicId"], data["partitionId"]]
             observed.state = changed(observed.state, data)
-        observed = image.partitions[key]
-        name = f"{observed.topic}-{key[1]}"
-        if record.kind == "PARTITION_RECORD":
-            found[name] = []
-        state = observed.state
-        found[name].append(State(state.leader, state.leader_epoch, state.isr, state.elr))
+        elif record.kind == "CLEAR_ELR_RECORD":
+            image.clear_elr(data)
+        elif record.kind == "REMOVE_TOPIC_RECORD":
+            image.remove_topic(data)
+        else:
+            continue
+        _note(image, found)
     return found
+
+
+def _note(image: Image, found: dict[str, list[State]]) -> None:
+    """Every partition's state, where it is another than before."""
+    for (_, number), observed in image.partitions.items():
+        state = observed.state
+        now = State(state.leader, state.leader_epoch, state.isr, state.elr)
+        log = found[f"{observed.topic}-{number}"]
+        if not log or log[-1] != now:
+            log.append(now)
 
 
 def leaders(answers: Sequence[Answer]) -> dict[tuple[str, int], int]:

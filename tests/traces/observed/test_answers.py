@@ -1,0 +1,171 @@
+"""What brokers said: each thing that may be wrong with it is planted once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from traces.observed import answers, marks, views
+from traces.observed.answers import Answer
+from traces.observed.logs import Replica
+from traces.observed.marks import Acked
+from traces.observed.records import ObservedError, Record
+
+KEY = "t-0"
+
+
+def said(broker: int, what: str, at: int, **fields: Any) -> Answer:
+    return Answer(broker=broker, what=what, begin=10 * at, end=10 * at + 5, key=KEY, **fields)
+
+
+def view(broker: int, at: int, leader: int, epoch: int, isr: list[int]) -> Answer:
+    return said(broker, "partition", at, leader=leader, epoch=epoch, isr=isr, elr=[])
+
+
+def quorum(at: int, leader: int, epoch: int, offset: int, end: int) -> Answer:
+    told = said(1, "quorum", at, leader=leader, epoch=epoch, offset=offset, ends={str(leader): end})
+    return msgspec.structs.replace(told, key="__cluster_metadata")
+
+
+def record(offset: int, kind: str, **data: Any) -> Record:
+    return Record(offset, 4, offset, kind, 0, data, offset + 1)
+
+
+HERE: dict[str, Any] = {"topicId": "x", "partitionId": 0}
+LOG = [
+    record(0, "LEADER_CHANGE", leaderId=9),
+    record(1, "TOPIC_RECORD", name="t", topicId="x"),
+    record(
+        2,
+        "PARTITION_RECORD",
+        **HERE,
+        replicas=[1, 2, 3],
+        isr=[1, 2, 3],
+        leader=1,
+        leaderEpoch=0,
+        partitionEpoch=0,
+    ),
+    record(3, "PARTITION_CHANGE_RECORD", **HERE, isr=[2, 3], leader=2),
+    record(4, "PARTITION_CHANGE_RECORD", **HERE, isr=[1, 2, 3]),
+]
+VIEWS = [
+    view(1, 1, 1, 0, [1, 2, 3]),
+    said(1, "high-watermark", 2, offset=4, epoch=0),
+    view(2, 3, 2, 1, [2, 3]),
+    view(1, 4, 1, 0, [1, 2, 3]),  # has not heard yet
+    said(2, "high-watermark", 5, offset=4, epoch=1),
+    view(1, 6, 2, 1, [1, 2, 3]),
+    quorum(7, 9, 4, 5, 5),
+    quorum(8, 9, 4, 5, 6),
+    said(3, "high-watermark", 9, error="NotLeaderForPartitionError"),
+    said(3, "none", 10, error="timed out"),
+]
+
+MARKS = [
+    *(said(1, what, at, offset=n, epoch=0) for at, (what, n) in enumerate(
+        [("earliest", 0), ("high-watermark", 3), ("log-end", 5), ("high-watermark", 5)], 1
+    )),
+    said(2, "log-end", 5, offset=2, epoch=0),  # a follower may lag
+    said(2, "earliest", 6, offset=0, epoch=1),
+    said(2, "high-watermark", 7, offset=6, epoch=1),
+    said(2, "epoch-end", 8, epoch=1, asked=0, found=0, offset=5),
+    said(2, "epoch-end", 9, epoch=1, asked=1, found=1, offset=6),
+    said(2, "epoch-end", 10, epoch=1, asked=0, found=0, offset=5),
+    said(1, "high-watermark", 11, offset=5, epoch=0),  # cut off, and does not know
+]  # fmt: skip
+ACKED = [Acked(KEY, 2, 15), Acked(KEY, 4, 35), Acked(KEY, 5, 65)]
+REPLICA = Replica(2, KEY, [(0, 0, 1), (1, 0, 2), (2, 0, 3), (3, 0, 4), (4, 0, 5), (5, 1, 6)], [])
+
+
+def names_of_views(*more: Answer) -> set[str]:
+    told = sorted([*VIEWS, *more], key=lambda each: each.begin)
+    return {each.name for each in views.judge(told, LOG)}
+
+
+def names_of_marks(*more: Answer, acked: list[Acked] = ACKED) -> set[str]:
+    told = sorted([*MARKS, *more], key=lambda each: each.begin)
+    return {each.name for each in marks.judge(told, acked, [REPLICA]).defects}
+
+
+def test_views_that_agree_are_fine() -> None:
+    assert names_of_views() == set()
+
+
+@pytest.mark.parametrize(
+    ("planted", "found"),
+    [
+        (view(3, 11, 3, 1, [2, 3]), "two leaders"),
+        (said(3, "high-watermark", 11, offset=4, epoch=1), "two leaders"),
+        (view(1, 11, 1, 0, [1, 2, 3]), "epoch goes back"),
+        (said(2, "high-watermark", 11, offset=4, epoch=0), "epoch goes back"),
+        (view(1, 11, 2, 1, [2, 3]), "metadata goes back"),
+        (view(3, 11, 2, 1, [2]), "not in the metadata log"),
+        (view(3, 11, 2, 7, [2, 3]), "not in the metadata log"),
+        (quorum(11, 8, 4, 6, 6), "two leaders"),
+        (quorum(11, 9, 4, 4, 6), "high watermark falls"),
+        (quorum(11, 9, 4, 8, 7), "high watermark above the end"),
+    ],
+)
+def test_a_view_that_disagrees_is_found(planted: Answer, found: str) -> None:
+    assert found in names_of_views(planted)
+
+
+def test_a_leader_that_is_gone_need_not_be_named() -> None:
+    assert names_of_views(view(3, 11, -1, 1, [2, 3])) == set()
+
+
+def test_an_elr_is_held_against_the_log_where_it_is_told() -> None:
+    wrong = msgspec.structs.replace(view(3, 11, 2, 1, [2, 3]), elr=[1])
+    assert names_of_views(wrong) == {"not in the metadata log"}
+    assert names_of_views(msgspec.structs.replace(wrong, elr=None)) == set()
+
+
+def test_marks_that_fit_are_fine_and_each_rule_was_asked() -> None:
+    assert names_of_marks() == set()
+    asked = marks.judge(MARKS, ACKED, [REPLICA]).asked
+    assert len(asked) == 3 and all(asked.values())
+
+
+@pytest.mark.parametrize(
+    ("planted", "found"),
+    [
+        (said(1, "high-watermark", 12, offset=4, epoch=0), "high watermark falls"),
+        (said(1, "log-end", 12, offset=4, epoch=0), "the leader's end falls"),
+        (said(1, "log-end", 12, offset=4, epoch=0), "high watermark above the end"),
+        (said(2, "earliest", 4, offset=1, epoch=1), "earliest falls"),
+        (said(2, "epoch-end", 12, epoch=1, asked=1, found=1, offset=5), "epoch-end falls"),
+        (
+            said(2, "epoch-end", 12, epoch=1, asked=0, found=0, offset=6),
+            "the end of an epoch moves",
+        ),
+    ],
+)
+def test_marks_that_do_not_fit_are_found(planted: Answer, found: str) -> None:
+    assert found in names_of_marks(planted)
+
+
+def test_a_high_watermark_is_above_what_was_acknowledged_in_its_epoch() -> None:
+    low = said(2, "high-watermark", 6, offset=4, epoch=1)
+    assert names_of_marks(low) == {"high watermark below what was acked"}
+    assert names_of_marks(low, acked=[]) == set()  # where nothing was promised
+    overlapping = [Acked(KEY, 4, 61)]  # the client knew after the question
+    assert names_of_marks(low, acked=overlapping) == set()
+
+
+def test_answers_that_overlap_have_no_order() -> None:
+    late = msgspec.structs.replace(MARKS[3], begin=32, end=50, offset=4)
+    assert names_of_marks(late) == set()
+
+
+def test_lines_are_read_in_the_order_of_questions(tmp_path: Path) -> None:
+    file = tmp_path / answers.NAME
+    file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in reversed(MARKS)))
+    assert answers.read(file) == MARKS
+    file.write_text('{"broker": 1}\n', encoding="utf-8")
+    with pytest.raises(ObservedError, match=r"answers\.jsonl:1: no answer"):
+        answers.read(file)
+    with pytest.raises(ObservedError, match="No such file"):
+        answers.read(tmp_path / "none")
