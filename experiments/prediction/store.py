@@ -53,6 +53,17 @@ class Situation(msgspec.Struct, frozen=True):
         """Classes that Kafka showed and the reference never did."""
         return tuple(each for each in self.seen if each not in self.allowed)
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Classes that the reference showed and Kafka never did."""
+        return tuple(each for each in self.allowed if each not in self.seen)
+
+    def chance(self, name: str) -> float:
+        """Of never seeing a class in so many trials, were they independent and as likely as the
+        reference's runs.
+        """
+        return (1 - self.allowed[name] / self.runs) ** self.trials
+
 
 def situations(expected: Expected, episodes: Sequence[Observed]) -> list[Situation]:
     """All that were tried, in the order of the setups."""

@@ -136,9 +136,12 @@ def test_brokers_are_asked_meanwhile(bootstrap: str, tmp_path: Path) -> None:
 
 
 def test_a_broker_that_is_gone_gives_no_answer(tmp_path: Path) -> None:
-    with Journal(tmp_path / HISTORY) as journal:
-        with Poller(journal, tmp_path / ANSWERS, {7: ("127.0.0.1", 9)}, "t", 1):
-            time.sleep(0.3)
+    nobody = {7: ("127.0.0.1", 9)}
+    with (
+        Journal(tmp_path / HISTORY) as journal,
+        Poller(journal, tmp_path / ANSWERS, nobody, "t", 1),
+    ):
+        time.sleep(0.3)
     told = answers.read(tmp_path / ANSWERS)
     assert {(answer.broker, answer.what) for answer in told} == {(7, "none")}
     assert {answer.error for answer in told} == {"Connection refused"}
