@@ -213,7 +213,8 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
         unclean_election=values["UncleanElection"] == "TRUE",
         fetch_max_records=int(values["FetchMaxRecords"]),
     )
-    acks_all = values.get("AcksAll") == "TRUE"
+    idempotent = values.get("Idempotent") == "TRUE"
+    acks_all = idempotent or values.get("AcksAll") == "TRUE"
     of = partition.Partition(
         constants,
         broker_handlers_for(bug, constants),
@@ -221,6 +222,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
         {node: _controller(_listing_first(constants, node), bug) for node in constants.brokers},
         -1 if acks_all else 1,
         values.get("Torn") == "TRUE",
+        idempotent,
     )
     names = Naming(nodes)
     first = partition.first_world(of)
@@ -229,7 +231,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
     )
     return _Beginning(
         "partition",
-        _options(constants, acks_all),
+        _options(constants, acks_all, idempotent),
         Way(first, reads),
         lambda state, old: partition.wanted_of(state, old, names),
         (
@@ -253,7 +255,7 @@ def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConst
     return replace(constants, replicas=(broker, *others))
 
 
-def _options(constants: PartitionConstants, acks_all: bool) -> dict[str, Any]:
+def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
     return {
         "replicas": len(constants.replicas),
         "min_insync_replicas": constants.min_insync_replicas,
@@ -261,7 +263,7 @@ def _options(constants: PartitionConstants, acks_all: bool) -> dict[str, Any]:
         "unclean": constants.unclean_election,
         "fetch_max_records": constants.fetch_max_records,
         "acks": "all" if acks_all else "1",
-        "idempotence": False,
+        "idempotence": idempotent,
     }
 
 

@@ -6,17 +6,24 @@ its turn comes is left out, counted, and said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from kraftcheck.retracing.partition import Chosen, Lost
 from kraftcheck.retracing.search import Made
-from reference.core.partition_messages import CLIENT_REQUESTS
+from reference.core.partition_messages import CLIENT_REQUESTS, ProduceRequest
+from reference.core.partition_types import UNDEFINED
 from reference.sim.narrate import render_input
 from reference.sim.steered.failures import Failure
-from reference.sim.steered.partition import PartitionSchedule, name_of
+from reference.sim.steered.partition import (
+    PartitionSchedule,
+    appending_words,
+    breaking_words,
+    name_of,
+    resending_words,
+)
 from reference.sim.steered.replaying import AnySchedule, begin
 from reference.sim.steered.scripts import Script
 
@@ -67,6 +74,28 @@ def words_of(schedule: AnySchedule, made: Made) -> str:
     return schedule.words(made.node, input)  # type: ignore[union-attr]
 
 
+def _each(schedule: AnySchedule, made: Made) -> Iterator[str]:
+    """The moves of the run that are this one, each when those before it were made."""
+    request = made.input
+    if isinstance(request, ProduceRequest) and request.producer != UNDEFINED:
+        assert isinstance(schedule, PartitionSchedule), "only partitions have producers"
+        yield from _produced(schedule, request)
+    else:
+        yield words_of(schedule, made)
+
+
+def _produced(schedule: PartitionSchedule, request: ProduceRequest) -> Iterator[str]:
+    """The idempotent producer sends a value, again if it had sent it before, and it arrives."""
+    (value,), node = request.values, request.destination
+    if value > schedule.values:
+        yield appending_words(value, node)
+    else:
+        if flight := schedule.producer.flight(value):
+            yield breaking_words(*flight)
+        yield resending_words(node)
+    yield schedule.posting_words(value, node) or words_of(schedule, Made(node, request))
+
+
 def converted(
     machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]
 ) -> Converted:
@@ -76,12 +105,14 @@ def converted(
     lines: list[Line] = []
     failure: Failure | None = None
     for made in moves:
-        words = words_of(schedule, made)
-        try:
-            lines.append(Line(words, made.state, _make(schedule, words)))
-        except Failure as found:
-            lines.append(Line(words, made.state, True))
-            failure = found
+        for words in _each(schedule, made):
+            try:
+                lines.append(Line(words, made.state, _make(schedule, words)))
+            except Failure as found:
+                lines.append(Line(words, made.state, True))
+                failure = found
+                break
+        if failure:
             break
     kept = tuple([line.words for line in lines if line.made])
     violates = failure.name if failure else ""

@@ -99,7 +99,7 @@ class Chosen(NamedTuple):
 
 class Partition(NamedTuple):
     """Who handles what, and what clients ask for. acks: -1 or 1. electing: the controllers that
-    list a broker first, by that broker.
+    list a broker first, by that broker. idempotent: values are sequence numbers of one producer.
     """
 
     constants: PartitionConstants
@@ -108,6 +108,7 @@ class Partition(NamedTuple):
     electing: Mapping[int, PartitionControllerHandlers]
     acks: int
     torn: bool
+    idempotent: bool = False
 
 
 class PartitionWorld:
@@ -190,8 +191,10 @@ class PartitionWorld:
 
     def _own(self, node: int, row: BrokerRow, allowed: Allowed) -> Iterator[Input]:
         if allowed.value is not None and row.role == "Leader" and is_up(row):
-            value, none = allowed.value, (UNDEFINED,) * 3
-            yield ProduceRequest(CLIENTS, node, value, self.of.acks, (value,), *none)
+            yield self._produce(node, allowed.value)
+        if "retries" in allowed.others and row.role == "Leader" and is_up(row):
+            for value in range(1, self._records() + 1):
+                yield self._produce(node, value)
         offset = row.image.offset
         records = self.metadata[offset - INITIAL_OFFSET :]
         if is_up(row) and records:
@@ -207,10 +210,19 @@ class PartitionWorld:
         if "stops" in allowed.others:
             yield ControlledShutdown()
         if "deletes" in allowed.others and row.role == "Leader":
-            client = self.spent[COUNTED.index("records")] + 1
-            yield DeleteRecordsRequest(CLIENTS, node, client, row.high_watermark)
+            yield DeleteRecordsRequest(CLIENTS, node, self._records() + 1, row.high_watermark)
         if allowed.crash and is_up(row):
             yield from self._crashes(row)
+
+    def _produce(self, node: int, value: int) -> ProduceRequest:
+        if self.of.idempotent:
+            return ProduceRequest(CLIENTS, node, 1, -1, (value,), 1, 0, value - 1)
+        none = (UNDEFINED,) * 3
+        return ProduceRequest(CLIENTS, node, value, self.of.acks, (value,), *none)
+
+    def _records(self) -> int:
+        """How many were produced."""
+        return self.spent[COUNTED.index("records")]
 
     def _crashes(self, row: BrokerRow) -> Iterator[BrokerCrash]:
         end = len(row.log)
@@ -275,7 +287,8 @@ class PartitionWorld:
         gone = isinstance(input, SessionTimeout) and (
             self._row(input.broker).broker_epoch == UNDEFINED
         )
-        if kind is None or gone:
+        again = isinstance(input, ProduceRequest) and max(input.values) <= self._records()
+        if kind is None or gone or again:
             return self.spent
         at = COUNTED.index(kind)
         return (*self.spent[:at], self.spent[at] + 1, *self.spent[at + 1 :])

@@ -227,6 +227,12 @@ class Producer:
         return max(now + 1, min(times)) if times else None
 
     @property
+    def has_to_send(self) -> bool:
+        """Whether some batch waits for its turn, or for a retry."""
+        lanes = self._lanes.values()
+        return any(lane.filling or any(b.sent is None for b in lane.batches) for lane in lanes)
+
+    @property
     def unsettled(self) -> list[int]:
         """The values of which nothing is known yet, in the order in which they were given."""
         return [

@@ -35,10 +35,11 @@ Fault: TypeAlias = Literal[
     "clock",
     "disk",
     "delete",
+    "retry",
 ]
 FAULTS: tuple[Fault, ...] = (
     *("crash", "loss", "again", "drop", "partition", "session", "election"),
-    *("failover", "give-up", "slow", "clock", "disk", "delete"),
+    *("failover", "give-up", "slow", "clock", "disk", "delete", "retry"),
 )
 
 Moves: TypeAlias = list[Move]
@@ -51,7 +52,7 @@ def moves(of: Callable[[ClusterMachine], Moves]) -> st.SearchStrategy[Move]:
 
 def mail(machine: ClusterMachine) -> Moves:
     schedule = machine.schedule
-    return [*schedule.between(), *schedule.data(), *schedule.votes()]
+    return [*schedule.between(), *schedule.posts(), *schedule.data(), *schedule.votes()]
 
 
 def mail_again(machine: ClusterMachine) -> Moves:
@@ -106,7 +107,12 @@ def questions(machine: ClusterMachine) -> Moves:
 
 
 def produces(machine: ClusterMachine) -> Moves:
-    return [move for move in machine.schedule.asks() if "ProduceRequest" in move.words]
+    asks = [move for move in machine.schedule.asks() if "ProduceRequest" in move.words]
+    return [*machine.schedule.sends(), *asks]
+
+
+def breakages(machine: ClusterMachine) -> Moves:
+    return machine.schedule.breakages()
 
 
 def broker_crashes(machine: ClusterMachine) -> Moves:
@@ -168,6 +174,7 @@ class ClusterMachine(SteeredMachine):
         voters=st.sampled_from([3, 3, 1]),
         elr=st.sampled_from([True, True, False]),
         unclean=st.sampled_from([False, False, True]),
+        idempotence=st.booleans(),
         off=st.frozensets(st.sampled_from(FAULTS), max_size=9),
         records=st.integers(0, 2),
     )
@@ -178,13 +185,16 @@ class ClusterMachine(SteeredMachine):
         voters: int,
         elr: bool,
         unclean: bool,
+        idempotence: bool,
         off: frozenset[str],
         records: int,
     ) -> None:
         """A controller, leaders, and some committed records, so that faults have something to
         hurt.
         """
-        self.schedule = cluster_of(partitions, replicas, voters, elr, unclean, self.bug)
+        self.schedule = cluster_of(
+            partitions, replicas, voters, elr, unclean, self.bug, idempotence
+        )
         self.off = off
         self.let_time_pass(60)
         for _ in range(records):
@@ -267,6 +277,12 @@ class ClusterMachine(SteeredMachine):
     @possible(questions)
     def ask(self, move: Move) -> None:
         """Reads from anywhere up to what some client has seen, asks for the end, deletes."""
+        move.make()
+
+    @rule(move=moves(breakages))
+    @possible(breakages, "retry")
+    def break_connection(self, move: Move) -> None:
+        """Of a producer, which may then send again; or it gives up."""
         move.make()
 
     # --- The controller

@@ -18,9 +18,10 @@ def cluster_of(
     elr: bool = True,
     unclean: bool = False,
     bug: str | None = None,
+    idempotence: bool = False,
 ) -> ClusterSchedule:
-    """Three brokers and a topic; clients without idempotence, each of which asks once."""
-    data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=False)
+    """Three brokers and a topic. Without idempotence each client asks once."""
+    data = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=idempotence)
     shape = Shape(topic_partitions=partitions)
     # Of the quorum only its size matters here: faults are moves.
     quorum = type(OFF)(voters=voters)

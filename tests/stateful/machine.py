@@ -35,6 +35,7 @@ from reference.sim.words import move_words
 from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.schedule import RATES, Schedule
+from traces.jobs.steered import broken_promise
 
 Fault: TypeAlias = Literal[
     "crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"
@@ -194,6 +195,12 @@ class QuorumMachine(SteeredMachine):
     def append(self, node: int) -> None:
         self.schedule.append(node)
 
+    @rule(data=st.data())
+    @precondition(lambda self: self.schedule.readable())
+    def read(self, data: st.DataObject) -> None:
+        """What a node knows to be committed, whether or not it leads."""
+        self.schedule.read(*data.draw(st.sampled_from(self.schedule.readable())))
+
     @rule(move=moves(flushes))
     @possible(flushes)
     def flush(self, move: Move) -> None:
@@ -266,5 +273,4 @@ class QuorumMachine(SteeredMachine):
         return self.schedule
 
     def judge(self) -> str:
-        """Clients of a quorum are told nothing here."""
-        return ""
+        return broken_promise([self.schedule])

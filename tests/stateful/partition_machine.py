@@ -49,10 +49,11 @@ Fault: TypeAlias = Literal[
     "failover",
     "give-up",
     "delete",
+    "retry",
 ]
 FAULTS: tuple[Fault, ...] = (
     *("crash", "loss", "again", "drop", "partition", "session", "shutdown", "election"),
-    *("failover", "give-up", "delete"),
+    *("failover", "give-up", "delete", "retry"),
 )
 
 
@@ -67,6 +68,27 @@ class Move(NamedTuple):
 
 
 Moves: TypeAlias = list[tuple[int, Input]]
+Clients: TypeAlias = Literal["plain", "idempotent", "acks=1"]
+
+
+class Change(NamedTuple):
+    """What is no input of a node alone, which prints in words."""
+
+    words: str
+    make: Callable[[], None]
+
+    def __repr__(self) -> str:
+        return f"<{self.words}>"
+
+
+Changes: TypeAlias = list[tuple[str, Callable[[], None]]]
+
+
+def changes(of: Callable[[PartitionMachine], Changes]) -> st.SearchStrategy[Change]:
+    """As `moves`."""
+    return st.runner().flatmap(
+        lambda machine: st.sampled_from([Change(*each) for each in of(machine)])
+    )
 
 
 def moves(of: Callable[[PartitionMachine], Moves]) -> st.SearchStrategy[Move]:
@@ -115,6 +137,22 @@ def shutdowns(machine: PartitionMachine) -> Moves:
     return [(n, ControlledShutdown()) for n in machine.schedule.with_status("Running")]
 
 
+def sends(machine: PartitionMachine) -> Changes:
+    return machine.schedule.sends()
+
+
+def posts(machine: PartitionMachine) -> Changes:
+    return machine.schedule.posts()
+
+
+def breakages(machine: PartitionMachine) -> Changes:
+    return machine.schedule.breakages()
+
+
+def elections(machine: PartitionMachine) -> Changes:
+    return machine.schedule.other_elections()
+
+
 nodes = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.brokers))
 running = st.runner().flatmap(
     lambda machine: st.sampled_from(
@@ -148,19 +186,35 @@ class PartitionMachine(SteeredMachine):
         replicas=st.sampled_from([3, 3, 2]),
         elr=st.sampled_from([True, True, False]),
         unclean=st.sampled_from([False, False, True]),
+        clients=st.sampled_from(["plain", "idempotent", "acks=1"]),
         off=st.frozensets(st.sampled_from(FAULTS), max_size=7),
         records=st.integers(0, 2),
     )
     def start(
-        self, replicas: int, elr: bool, unclean: bool, off: frozenset[str], records: int
+        self,
+        replicas: int,
+        elr: bool,
+        unclean: bool,
+        clients: Clients,
+        off: frozenset[str],
+        records: int,
     ) -> None:
         """A leader with some committed records, so that faults have something to hurt."""
-        options = PartitionOptions(replicas=replicas, elr=elr, unclean=unclean, idempotence=False)
+        options = PartitionOptions(
+            replicas=replicas,
+            elr=elr,
+            unclean=unclean,
+            acks="1" if clients == "acks=1" else "all",
+            idempotence=clients == "idempotent",
+        )
         self.schedule = PartitionSchedule(options, self.bug)
         self.off = off
         self.let_time_pass(20)
-        for leader in self.schedule.leaders() * records:
-            self.schedule.produce(leader, -1)
+        for _ in range(records):
+            for words, make in sends(self)[:1]:
+                self.schedule.of_producer(words, make)
+            for leader in () if options.idempotence else self.schedule.leaders():
+                self.schedule.produce(leader, -1)
             self.let_time_pass(12)
 
     # --- Messages arrive, or do not
@@ -215,7 +269,27 @@ class PartitionMachine(SteeredMachine):
 
     # --- Clients
 
+    @rule(change=changes(sends))
+    @precondition(lambda self: bool(sends(self)))
+    def send(self, change: Change) -> None:
+        """A value of the idempotent producer, or a retry."""
+        self.schedule.of_producer(*change)
+
+    @rule(change=changes(posts))
+    @precondition(lambda self: bool(posts(self)))
+    def deliver_request(self, change: Change) -> None:
+        """Of the idempotent producer: now, or late."""
+        change.make()
+
+    @rule(change=changes(breakages))
+    @on("retry")
+    @precondition(lambda self: bool(breakages(self)))
+    def break_connection(self, change: Change) -> None:
+        """Of the idempotent producer, which may then send again; or it gives up."""
+        self.schedule.of_producer(*change)
+
     @rule(node=leaders, acks=st.sampled_from([-1, -1, 1]))
+    @precondition(lambda self: not self.schedule.options.idempotence)
     @precondition(lambda self: self.schedule.leaders())
     def produce(self, node: int, acks: int) -> None:
         self.schedule.produce(node, -1 if self.schedule.options.acks == "all" else acks)
@@ -252,6 +326,13 @@ class PartitionMachine(SteeredMachine):
     def elect(self, unclean: bool) -> None:
         allowed = unclean and self.schedule.options.unclean
         self.schedule.do(CONTROLLER, ElectLeaders("UNCLEAN" if allowed else "PREFERRED"))
+
+    @rule(change=changes(elections))
+    @on("election")
+    @precondition(lambda self: bool(elections(self)))
+    def elect_another(self, change: Change) -> None:
+        """Another replica than the one that stands first in the assignment."""
+        change.make()
 
     @rule()
     @on("failover")

@@ -53,7 +53,6 @@ DATA_ERRORS: Final = (
 _BROKEN: Final = "only a reference that breaks an invariant gets there"
 _CONSTANT: Final = "the correct rules never decide so; a bug does"
 _MALFORMED: Final = "the answer to a malformed request, which no node sends"
-_PRODUCERS: Final = "clients here are not idempotent; the simulator's producers are"
 _IN_ORDER: Final = "a broker's requests come in order, so none is older than its registration"
 
 UNREACHABLE: Final[Mapping[str, str]] = {
@@ -61,8 +60,6 @@ UNREACHABLE: Final[Mapping[str, str]] = {
     "error INVALID_REQUEST": _MALFORMED,
     "decision QuorumRules.conflicting_leader: yes": _BROKEN,
     "decision QuorumRules.is_stale_response: yes": "a node in a new epoch awaits no older answer",
-    "error OUT_OF_ORDER_SEQUENCE_NUMBER": _PRODUCERS,
-    "error INVALID_PRODUCER_EPOCH": _PRODUCERS,
     "error STALE_BROKER_EPOCH": _IN_ORDER,
     "decision PartitionRules.is_stale_broker_epoch: yes": _IN_ORDER,
     "decision PartitionRules.advances_after_alter_partition: no": _CONSTANT,

@@ -17,33 +17,40 @@ from reference.sim.operations import Operation
 from reference.sim.partition.options import configuration_of
 from reference.sim.recorder import Recorder
 from reference.sim.steered.partition import Steering
+from reference.sim.steered.quorum import Schedule
 from reference.sim.steered.scripts import Script
 from traces import schema
 from traces.checkers import log
 from traces.checkers.levels import levels_of
 from traces.checkers.recorded import from_arrow
+from traces.jobs.promised import QUORUM
 
 
-def broken_promise(partitions: Sequence[Steering]) -> str:
-    """Empty if what clients saw of each partition is as consistent as promised, or what is missing.
+def broken_promise(logs: Sequence[Steering | Schedule]) -> str:
+    """Empty if what clients saw of each log is as consistent as promised, or what is missing.
 
-    Each partition is held against its own faults (docs/consistency.md).
+    Each partition is held against its own faults (docs/consistency.md); the log of a quorum against
+    what is promised to who asks any of its nodes.
     """
-    for number, partition in enumerate(partitions):
-        configuration = configuration_of(partition.options)
-        promise = promised(configuration, partition.losses.envelope())
-        found = levels_of(_judge(partition.close_history()))
+    for number, each in enumerate(logs):
+        if isinstance(each, Steering):
+            promise = promised(configuration_of(each.options), each.losses.envelope())
+        else:
+            promise = promised(QUORUM)
+        judged = _judge(each.close_history(), gaps=not isinstance(each, Steering))
+        found = levels_of(judged)
         if not promise.nothing and found.exact[0] and found.held[0] < promise.level:
-            of = f" of partition {number}" if len(partitions) > 1 else ""
+            of = f" of partition {number}" if len(logs) > 1 else ""
             return f"clients{of} were promised {promise.level.name}, and shown less"
     return ""
 
 
-def _judge(history: Sequence[Operation]) -> log.Judgement:
+def _judge(history: Sequence[Operation], gaps: bool) -> log.Judgement:
+    """gaps: the log has records that no client knows of."""
     kind = schema.SCHEMAS["runs"].field("history").type
     names = [field.name for field in schema.OPERATION]
     rows = [dict(zip(names, each.fields(), strict=True)) for each in history]
-    return log.judge(from_arrow(pa.array([rows], kind)), at_least_once=False, gaps=False)
+    return log.judge(from_arrow(pa.array([rows], kind)), at_least_once=False, gaps=gaps)
 
 
 SCRIPT = "schedule.moves"

@@ -258,6 +258,14 @@ class ClusterSchedule:
             for message in partition.deliverable(again)[::-1]
         ]
 
+    def posts(self) -> list[Move]:
+        """Requests of idempotent producers."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.posts()
+        ]
+
     def votes(self, again: bool = False) -> list[Move]:
         """Between voters, the latest first."""
         deliverable = self.voters.deliverable(again=again)
@@ -348,6 +356,22 @@ class ClusterSchedule:
                 words = f"partition {partition.number}: {render_input(asked)}"
                 found.append(self.move(words, ask))
         return found
+
+    def sends(self) -> list[Move]:
+        """Values and retries of idempotent producers, one for each partition."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.sends()
+        ]
+
+    def breakages(self) -> list[Move]:
+        """Connections of producers that break, and values that they give up."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.breakages()
+        ]
 
     # --- Moves: faults
 
@@ -472,6 +496,7 @@ class ClusterSchedule:
         yield from (*self.votes(), *self.votes(True), *self.losses(), *self.readings())
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
+        yield from (*self.posts(), *self.sends(), *self.breakages())
         yield from (*self.asks(), *self.crashes(), *self.restarts(), *self.voter_crashes())
         yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
         yield from (*self.clocks(), *self.stalls(), self.well())
@@ -493,6 +518,8 @@ class ClusterSchedule:
     def _next(self) -> Move | None:
         if found := self.between() or self._mail():
             return found[0]
+        if posts := self.posts():
+            return posts[0]
         if votes := self.votes():
             return votes[-1]
         if found := self.flushes() or self.readings():

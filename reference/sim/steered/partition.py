@@ -58,6 +58,7 @@ from reference.sim.partition.world import PartitionWorld
 from reference.sim.recorder import Recorder
 from reference.sim.steered.failures import Violation
 from reference.sim.steered.moves import Move, Names
+from reference.sim.steered.producers import PRODUCER, Posted, SteeredProducer
 from reference.sim.steered.quorum import Link
 
 MOVES_TO_PROGRESS = 1500
@@ -123,6 +124,8 @@ class Steering(PartitionWorld):
         self.values = 0
         self.seen = 0
         """How far clients have seen the log."""
+        self.producer = SteeredProducer()
+        """Of use where producers are idempotent."""
         self._names: Names = Names(lambda known: render_input(known.value))
 
     def make_pace(self, *_: object) -> Pace:
@@ -156,14 +159,17 @@ class Steering(PartitionWorld):
         return f"{name_of(node)} {render_input(input)}"
 
     def lose(self, message: KnownInput) -> None:
-        """A message never comes."""
+        """A message never comes. With an answer the producer's connection is gone."""
         del self.waiting[message]
+        if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
+            self.breaks(message.value.source, True)
 
     def losing_words(self, message: KnownInput) -> str:
         return f"lose {self._names.of(message)}"
 
     def has_crashed(self, node: int, keep: int, corrupt: int) -> None:
-        """What a crash that is about to happen means for promises."""
+        """What a crash that is about to happen means for clients and for promises."""
+        self.producer.dies(node, self.now)
         if keep < len(self.row(node).log) or corrupt != UNDEFINED:
             self.losses.has_lost(node)
             self.judge_promise()
@@ -178,6 +184,82 @@ class Steering(PartitionWorld):
         """The next: a batch of one record, whose value no record before it had."""
         value = self.values + 1
         return ProduceRequest(CLIENTS, node, value, acks, (value,), UNDEFINED, UNDEFINED, UNDEFINED)
+
+    def append(self, node: int) -> None:
+        """The idempotent producer has a new value, and sends it as soon as it may."""
+        self.values += 1
+        operation = Operation(len(self.history), "append", node, self.now)
+        operation.values = [self.values]
+        self.history.append(operation)
+        self.producer.append(self.values, operation, node)
+
+    def post(self, posted: Posted) -> None:
+        """A request of the producer arrives."""
+        self.producer.arrives(posted)
+        self.do(posted[1].destination, posted[1])
+
+    def breaks(self, node: int, late: bool) -> None:
+        """The producer's connection to a broker, and no answer comes over it. late: what is on its
+        way to the broker arrives.
+        """
+        for message in list(self.waiting):
+            m = message.value
+            if _is_of_producer(m) and m.source == node:
+                del self.waiting[message]
+        self.producer.breaks(node, late, self.now)
+
+    def posts(self) -> list[tuple[str, Callable[[], None]]]:
+        """Requests of the producer that may arrive, in words, and how they do."""
+        return [
+            (self._post_words(posted), partial(self.post, posted))
+            for posted in self.producer.first()
+            if self.is_running(posted[1].destination)
+        ]
+
+    def _post_words(self, posted: Posted) -> str:
+        connection, request = posted
+        return f"{self.words(request.destination, request)} over connection {connection}"
+
+    def posting_words(self, value: int, node: int) -> str:
+        """Of the arrival of a value at a broker; empty if it is not on its way."""
+        for posted in self.producer.first():
+            if value in posted[1].values and posted[1].destination == node:
+                return self._post_words(posted)
+        return ""
+
+    def sends(self) -> list[tuple[str, Callable[[], None]]]:
+        """What the producer may do: a new value, and retries."""
+        found: list[tuple[str, Callable[[], None]]] = []
+        if not self.options.idempotence:
+            return found
+        for node in self.leaders():
+            if self.producer.may_begin():
+                words = appending_words(self.values + 1, node)
+                found.append((words, partial(self.append, node)))
+        if self.producer.has_to_send():
+            for node in self.leaders():
+                found.append((resending_words(node), partial(self._send_again, node)))
+        return found
+
+    def _send_again(self, node: int) -> None:
+        self.producer.send(node, self.now)
+
+    def breakages(self) -> list[tuple[str, Callable[[], None]]]:
+        """What may happen to the producer: a connection that breaks, a value that it gives up."""
+        found: list[tuple[str, Callable[[], None]]] = []
+        for node, connection in self.producer.open_connections():
+            words = breaking_words(node, connection)
+            found.append((words, partial(self.breaks, node, True)))
+            if self.producer.is_on_its_way(connection):
+                words += ", with what is on its way"
+                found.append((words, partial(self.breaks, node, False)))
+        if self.producer.oldest is not None:
+            words = f"the producer gives up on {self.producer.oldest}"
+            found.append((words, self._give_up))
+        return found
+
+    def _give_up(self) -> None:
+        self.producer.give_up(self.now)
 
     def consume(self, node: int, offset: int) -> None:
         request = self.consume_request(node, offset)
@@ -222,6 +304,9 @@ class Steering(PartitionWorld):
         if isinstance(m, DeleteRecordsResponse):
             return
         assert isinstance(m, ProduceResponse | ConsumerFetchResponse | ListOffsetsResponse), m
+        if isinstance(m, ProduceResponse) and m.request.producer != UNDEFINED:
+            self.producer.told(m, self.now)
+            return
         operation = self._asked[m.request]
         operation.completed = self.now
         if isinstance(m, ConsumerFetchResponse):
@@ -270,7 +355,7 @@ class Steering(PartitionWorld):
         """What clients may ask of leaders, and how they do."""
         acks = [-1] if self.options.acks == "all" else [-1, 1]
         for node in self.leaders():
-            for each in acks:
+            for each in () if self.options.idempotence else acks:
                 yield self.produce_request(node, each), partial(self.produce, node, each)
             for offset in range(self.seen + 1):
                 yield self.consume_request(node, offset), partial(self.consume, node, offset)
@@ -376,6 +461,17 @@ class PartitionSchedule(Steering):
         self.lose(message)
         self._note(self.losing_words(message))
 
+    def of_producer(self, words: str, make: Callable[[], None]) -> None:
+        """A move of the idempotent producer, one of `sends` and `breakages`."""
+        self.now += 1000
+        self._note(words)
+        make()
+
+    def post(self, posted: Posted) -> None:
+        words = self._post_words(posted)
+        self.producer.arrives(posted)
+        self._do(posted[1].destination, posted[1], words)
+
     def sever(self, links: set[Link]) -> None:
         """No message passes these links until they are joined again."""
         self.cut |= links
@@ -426,6 +522,12 @@ class PartitionSchedule(Steering):
                     found.append((election, broker))
         return found
 
+    def other_elections(self) -> list[tuple[str, Callable[[], None]]]:
+        """Those in words, and how they come about."""
+        return [
+            (self.electing_words(*each), partial(self.elect, *each)) for each in self.electable()
+        ]
+
     def _elected(self, state: State, election: Election) -> int:
         """Who leads after this election."""
         input = self._intern(ElectLeaders(election))
@@ -441,6 +543,10 @@ class PartitionSchedule(Steering):
             yield Move(self.losing_words(message), partial(self.drop, message))
         for node, input in (*self.unread(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
             yield self._move(node, input)
+        for words, make in self.posts():
+            yield Move(words, make)
+        for words, make in (*self.sends(), *self.breakages()):
+            yield Move(words, partial(self.of_producer, words, make))
         for asked, ask in self.asks():
             assert isinstance(asked, MESSAGES)
             yield Move(f"{name_of(asked.destination)} {render_input(asked)}", ask)
@@ -456,9 +562,8 @@ class PartitionSchedule(Steering):
         yield self._move(CONTROLLER, ElectLeaders("PREFERRED"))
         if self.options.unclean:
             yield self._move(CONTROLLER, ElectLeaders("UNCLEAN"))
-        for election, broker in self.electable():
-            words = self.electing_words(election, broker)
-            yield Move(words, partial(self.elect, election, broker))
+        for words, make in self.other_elections():
+            yield Move(words, make)
         yield self._move(CONTROLLER, ControllerFailover())
 
     def _faults(self) -> Iterator[Move]:
@@ -514,6 +619,8 @@ class PartitionSchedule(Steering):
         """The move that a partition without faults makes next; False when there is none."""
         if waiting := self.deliverable():
             self.do(waiting[0].value.destination, waiting[0].value)
+        elif posts := self.posts():
+            posts[-1][1]()
         elif unread := self.unread():
             self.do(*unread[0])
         elif urgent := self._urgent() or self._overdue():
@@ -593,8 +700,25 @@ class PartitionSchedule(Steering):
         return missing or "the new record is not committed in time"
 
 
+def _is_of_producer(m: Any) -> bool:
+    """Whether it answers the idempotent producer."""
+    return isinstance(m, ProduceResponse) and m.request.producer == PRODUCER
+
+
 def name_of(node: int) -> str:
     return {CONTROLLER: "the controller", CLIENTS: "a client"}.get(node, f"broker {node}")
+
+
+def appending_words(value: int, node: int) -> str:
+    return f"the producer appends {value}, by broker {node}"
+
+
+def resending_words(node: int) -> str:
+    return f"the producer sends again, to broker {node}"
+
+
+def breaking_words(node: int, connection: int) -> str:
+    return f"the producer's connection {connection} to broker {node} breaks"
 
 
 def cut_words(links: set[Link]) -> str:

@@ -46,6 +46,7 @@ from reference.core.timers import (
     timer_effects,
 )
 from reference.core.types import Constants, Outcome, Row, initial_row, is_running
+from reference.sim.operations import Operation
 from reference.sim.steered.failures import Violation
 from reference.sim.steered.moves import Move, Names
 from reference.sim.words import move_words
@@ -67,6 +68,10 @@ Link = tuple[int, int]
 
 def cut_words(links: set[Link]) -> str:
     return "cut " + ", ".join(f"{a} -> {b}" for a, b in sorted(links))
+
+
+def reading_words(node: int, offset: int) -> str:
+    return f"a client of {node} reads from {offset}"
 
 
 class Schedule:
@@ -98,6 +103,10 @@ class Schedule:
         self.sound = True
         """False from the step that broke something on."""
         self.appended = 0
+        self.operations: list[Operation] = []
+        """What clients of the metadata log asked, each in a process of its own."""
+        self._open: list[tuple[Operation, int]] = []
+        """Appends of which nothing is known yet, each with the epoch of who took it."""
         for n in constants.voters:
             for effect in initial_timer_effects(constants, n):
                 self._apply(n, effect)
@@ -144,6 +153,9 @@ class Schedule:
             self._names.of(m)
             self.sent[m] = self.waiting[m] = None
         rows, self.rows = self.rows, {**self.rows, node: outcome.row}
+        if isinstance(input, Append):
+            self._took(node, input.value, outcome)
+        self._tell()
         violated = check_step(self.constants, rows, self.rows, node, self.history)
         if violated is not None:
             what = violated.check(rows, self.rows, self.history)
@@ -180,6 +192,58 @@ class Schedule:
         self.appended += 1
         self.do(node, Append(self.appended))
 
+    def read(self, node: int, offset: int) -> None:
+        """A client reads what a node knows to be committed, from an offset on."""
+        self._note(reading_words(node, offset))
+        operation = self._ask("fetch", node)
+        row = self.rows[node]
+        operation.offset, operation.completed = offset, self.now_us()
+        if row.high_watermark < offset:
+            operation.outcome = "fail"
+            return
+        operation.outcome, operation.end = "ok", row.high_watermark
+        operation.values = [entry.value for entry in row.log[offset : row.high_watermark]]
+
+    def now_us(self) -> int:
+        """Virtual microseconds."""
+        return 1000 * self.now
+
+    def _ask(self, op: str, node: int) -> Operation:
+        operation = Operation(len(self.operations), op, node, self.now_us())
+        self.operations.append(operation)
+        return operation
+
+    def _took(self, node: int, value: int, outcome: Outcome) -> None:
+        """An append has reached a node, which took it if it leads."""
+        operation = self._ask("append", node)
+        operation.values = [value]
+        if outcome.ignored:
+            operation.outcome, operation.completed = "fail", self.now_us()
+            return
+        operation.offset = log.end_offset(outcome.row.log) - 1
+        self._open.append((operation, outcome.row.epoch))
+
+    def _tell(self) -> None:
+        """Who appended is told once its leader knows the record to be committed. If that leads no
+        longer, nobody tells.
+        """
+        still = []
+        for operation, epoch in self._open:
+            row = self.rows[operation.node]
+            if row.role != "Leader" or row.epoch != epoch:
+                operation.outcome = "indeterminate"
+            elif row.high_watermark > (operation.offset or 0):
+                operation.outcome, operation.completed = "ok", self.now_us()
+            else:
+                still.append((operation, epoch))
+        self._open = still
+
+    def close_history(self) -> list[Operation]:
+        """What clients saw. What is open stays open."""
+        for operation in self.operations:
+            operation.outcome = operation.outcome or "indeterminate"
+        return self.operations
+
     def sever(self, links: set[Link]) -> None:
         """No message passes these links until they are joined again."""
         self.cut |= links
@@ -203,6 +267,8 @@ class Schedule:
         for node in self.nodes("Leader"):
             words = self.words(node, Append(self.appended + 1))
             yield Move(words, partial(self.append, node))
+        for node, offset in self.readable():
+            yield Move(reading_words(node, offset), partial(self.read, node, offset))
         for node in self.constants.voters:
             yield Move(f"disk of {node} stalls", partial(self.stall, node))
             for rate, words in RATES.items():
@@ -268,6 +334,10 @@ class Schedule:
         return [
             n for n, row in self.rows.items() if (row.role in roles if roles else is_running(row))
         ]
+
+    def readable(self) -> list[tuple[int, int]]:
+        """Nodes that know what is committed, and the offsets from which they may be read."""
+        return [(n, o) for n in self.nodes() for o in range(self.rows[n].high_watermark + 1)]
 
     def unflushed(self) -> list[int]:
         behind = [n for n in self.nodes() if self.rows[n].flushed < len(self.rows[n].log)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from reference.core.messages import Append, Input
+from reference.core.messages import Input
 from reference.core.types import Constants, Outcome, Row
 from reference.sim.memo import Memo
-from reference.sim.operations import Operation
 from reference.sim.recorder import Recorder
 from reference.sim.steered.quorum import Schedule
 
@@ -21,12 +20,6 @@ class RecordedSchedule(Schedule):
         self._states = {node: self._machine.first_state(node) for node in constants.voters}
         self.recorder = recorder
         self.handler_calls = 0
-        self.operations: list[Operation] = []
-        """Appends, of which nobody is told anything."""
-
-    def now_us(self) -> int:
-        """Virtual microseconds."""
-        return 1000 * self.now
 
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         known, state = self._intern(input), self._states[node]
@@ -40,10 +33,4 @@ class RecordedSchedule(Schedule):
         recorder.times.items.append(self.now_us())
         self.handler_calls += 1
         self._states[node] = step.after
-        if isinstance(input, Append):
-            operation = Operation(len(self.operations), "append", node, self.now_us())
-            operation.values = [input.value]
-            operation.outcome = "fail" if step.ignored else "indeterminate"
-            operation.completed = self.now_us() if step.ignored else None
-            self.operations.append(operation)
         return Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)

@@ -5,7 +5,7 @@ A move that there is not when its turn comes is an error, or is left out and sai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,13 +25,15 @@ from reference.sim.steered.cluster import ClusterSchedule
 from reference.sim.steered.failures import Failure, NoProgress, PromiseBroken
 from reference.sim.steered.failures import Violation as InvariantViolated
 from reference.sim.steered.partition import PartitionSchedule, Steering
+from reference.sim.steered.quorum import Schedule
 from reference.sim.steered.recorded import RecordedSchedule
 from reference.sim.steered.scripts import Script
 from traces.schema import PROGRESSED, STOPPED
 
 AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
-Judge: TypeAlias = Callable[[list[Steering]], str]
-"""Whether clients of partitions saw what was promised: empty, or what is missing."""
+Judge: TypeAlias = Callable[[Sequence[Steering | Schedule]], str]
+"""Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
+"""
 
 
 class ImpossibleMove(ValueError):
@@ -101,7 +103,8 @@ def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
             possible[words].make()
         if reason := schedule.progress():
             raise NoProgress(reason, schedule.moves)
-        if reason := judge(partitions_of(schedule)):
+        quorum = [schedule] if isinstance(schedule, RecordedSchedule) else []
+        if reason := judge(quorum or partitions_of(schedule)):
             raise PromiseBroken(reason, schedule.moves)
     except Failure as found:
         failure = found
@@ -155,7 +158,7 @@ def _options(schedule: AnySchedule) -> msgspec.Struct:
 def _history(schedule: AnySchedule) -> list[Any]:
     """All operations; each is of a process of its own, in whatever partition."""
     if isinstance(schedule, RecordedSchedule):
-        return schedule.operations
+        return schedule.close_history()
     history: list[Any] = []
     for number, partition in enumerate(partitions_of(schedule)):
         for operation in partition.close_history():
