@@ -21,6 +21,7 @@ from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
+from traces.cover.drawings import drawn, page_of
 from traces.cover.driving import Driven, drive, script, way_to
 from traces.cover.matching import Matcher, Mismatch
 from traces.cover.models import (
@@ -32,7 +33,6 @@ from traces.cover.models import (
     read_covers,
     select,
 )
-from traces.cover.pictures import PICTURES, page
 from traces.cover.refusals import KINDS, Refusals, refuse
 
 __all__ = ["SPECS", "cover", "cover_graph"]
@@ -155,13 +155,9 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
     """Writes the page of life cycles from the graphs that it names."""
     if not file.parent.is_dir():
         raise exits.BadInput(f"there is no folder {file.parent} for the page {file.name}")
-    names = sorted({name for picture in PICTURES for name in picture.graphs})
-    dumps = {}
-    for model in select(read_covers(specs), names, []):
-        found = dump_graph(model, specs, note=screen.note, jar=tools.jar, java=tools.java)
-        dumps[model.name] = found.dump
-    file.write_text(page(dumps), encoding="utf-8")
-    screen.line(f"{len(PICTURES)} pictures of {len(dumps)} graphs in {file}")
+    found = drawn(specs, jar=tools.jar, java=tools.java, note=screen.note)
+    file.write_text(page_of(found), encoding="utf-8")
+    screen.line(f"{len(found.pictures)} pictures of {len(found.edges)} graphs in {file}")
     return exits.HOLDS
 
 

@@ -27,6 +27,7 @@ from reference.core.promises import (
 )
 from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
+from traces.cover import drawings
 from traces.foreign.describe import tables
 from traces.foreign.forms import json_schema
 from traces.schema import TABLES, describe
@@ -218,6 +219,11 @@ def mutants() -> str:
     return zoo_mutants.markdown(manifest, zoo_mutants.stored())
 
 
+def life_cycles() -> str:
+    """Pictures of life cycles, from what is stored of the graphs. Raises ToolError: it is stale."""
+    return drawings.page_of(drawings.stored())
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "foreign": foreign,
@@ -239,6 +245,7 @@ PAGES = (
 FILES: dict[str, Callable[[], str]] = {
     "docs/bug-matrix.html": bug_matrix_page,
     "docs/foreign-traces.schema.json": foreign_schema,
+    "docs/life-cycles.md": life_cycles,
 }
 
 
@@ -250,6 +257,7 @@ def rewritten(text: str) -> str:
 
 
 def main() -> None:
+    drawings.refresh()
     for page in PAGES:
         path = ROOT / page
         path.write_text(rewritten(path.read_text("utf-8")), "utf-8")

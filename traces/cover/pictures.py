@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from tla_utils import ToolError
 from tla_utils.dump import Dump
 from traces.cover.matching import LABEL
@@ -126,8 +128,21 @@ def look(dump: Dump, picture: Picture, arrows: Arrows) -> None:
                     arrows.actions[before, after].add(action)
 
 
-def draw(picture: Picture, dumps: Iterable[Dump]) -> str:
-    """The picture as a Mermaid state diagram. Raises ToolError when it is too large to be read."""
+class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a picture shows, in a fixed order.
+
+    name: of the picture. words: its states. first: those of initial states. arrows: (word before,
+    word after, the actions that make it so).
+    """
+
+    name: str
+    words: tuple[str, ...]
+    first: tuple[str, ...]
+    arrows: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+def look_at(picture: Picture, dumps: Iterable[Dump]) -> Drawing:
+    """What the graphs show. Raises ToolError when it is too much to be read."""
     arrows = Arrows()
     for dump in dumps:
         look(dump, picture, arrows)
@@ -136,32 +151,48 @@ def draw(picture: Picture, dumps: Iterable[Dump]) -> str:
             f"the picture {picture.name!r} has {len(arrows.words)} states and "
             f"{len(arrows.actions)} arrows, too many to be read"
         )
-    number = {word: f"s{at}" for at, word in enumerate(sorted(arrows.words))}
+    return Drawing(
+        picture.name,
+        tuple(sorted(arrows.words)),
+        tuple(sorted(arrows.first)),
+        tuple(
+            [
+                (before, after, tuple(sorted(actions)))
+                for (before, after), actions in sorted(arrows.actions.items())
+            ]
+        ),
+    )
+
+
+def draw(drawing: Drawing) -> str:
+    """The drawing as a Mermaid state diagram."""
+    number = {word: f"s{at}" for at, word in enumerate(drawing.words)}
     lines = ["stateDiagram-v2"]
     lines += [f'    state "{word}" as {name}' for word, name in number.items()]
-    lines += [f"    [*] --> {number[word]}" for word in sorted(arrows.first)]
-    for (before, after), actions in sorted(arrows.actions.items()):
-        lines.append(f"    {number[before]} --> {number[after]} : {', '.join(sorted(actions))}")
+    lines += [f"    [*] --> {number[word]}" for word in drawing.first]
+    for before, after, actions in drawing.arrows:
+        lines.append(f"    {number[before]} --> {number[after]} : {', '.join(actions)}")
     return "\n".join(lines) + "\n"
 
 
 def heading(picture: Picture, edges: Mapping[str, int]) -> str:
-    """What stands above a picture; edges: how many each graph has. A graph is known by its counts,
-    so a page with another heading is stale."""
+    """What stands above a picture; edges: how many each graph has."""
     listed = "\n".join(f"- {name}: {edges[name]:,} edges" for name in picture.graphs)
     return f"## {picture.name}\n\n{picture.sentence}\n\n{listed}\n"
 
 
-def page(dumps: Mapping[str, Dump], pictures: Sequence[Picture] = PICTURES) -> str:
-    """All pictures on one page; dumps: the graphs by name."""
+def page(
+    drawings: Sequence[Drawing],
+    edges: Mapping[str, int],
+    pictures: Sequence[Picture] = PICTURES,
+) -> str:
+    """All pictures on one page, each with its drawing; edges: how many each graph has."""
     parts = [
         "# Life cycles, drawn from state graphs\n\n"
-        "Written by `kraftcheck cover --pictures docs/life-cycles.md` from the graphs that TLC\n"
-        "dumps (specs/cover): each arrow is a change that some edge of these graphs makes, with\n"
-        "the actions that make it. What is beyond the bounds of the graphs is not drawn.\n"
+        "Written by `make docs` from the graphs that TLC dumps (specs/cover): each arrow is a\n"
+        "change that some edge of these graphs makes, with the actions that make it. What is\n"
+        "beyond the bounds of the graphs is not drawn.\n"
     ]
-    for picture in pictures:
-        drawn = draw(picture, [dumps[name] for name in picture.graphs])
-        counts = {name: len(dump.source) for name, dump in dumps.items()}
-        parts.append(f"{heading(picture, counts)}\n```mermaid\n{drawn}```\n")
+    for picture, drawing in zip(pictures, drawings, strict=True):
+        parts.append(f"{heading(picture, edges)}\n```mermaid\n{draw(drawing)}```\n")
     return "\n".join(parts)

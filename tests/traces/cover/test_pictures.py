@@ -1,18 +1,20 @@
-"""Pictures of life cycles are what the graphs say, and the page is fresh."""
+"""Pictures of life cycles are what the graphs say, and stale ones are noticed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.traces.cover.graphs import dumped
+from tests.traces.cover.test_models import edit, specs  # noqa: F401
 from tla_utils import Record, ToolError
 from tla_utils.dump import Dump, Split
+from traces.cover import drawings
+from traces.cover.drawings import FILE, digest, page_of, refresh, stored
 from traces.cover.models import read_covers
-from traces.cover.pictures import PICTURES, Picture, draw, heading
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "life-cycles.md"
+from traces.cover.pictures import PICTURES, Picture, draw, look_at
 
 
 def _graph(edges: list[tuple[int, int, str]]) -> Dump:
@@ -36,7 +38,7 @@ PARITY = Picture(
 def test_an_arrow_is_a_change_of_the_word_and_says_who_makes_it() -> None:
     graph = _graph([(0, 1, "Move_HandleUp"), (0, 2, "Move_HandleJump"), (1, 2, "Move_HandleUp")])
     more = _graph([(0, 1, "Move_HandleLeap")])
-    assert draw(PARITY, [graph, more]).splitlines() == [
+    assert draw(look_at(PARITY, [graph, more])).splitlines() == [
         "stateDiagram-v2",
         '    state "even" as s0',
         '    state "odd" as s1',
@@ -50,21 +52,48 @@ def test_a_picture_that_nobody_can_read_is_refused() -> None:
     graph = _graph([(number, number + 1, "Move_HandleUp") for number in range(40)])
     fine = PARITY._replace(view=lambda row: str(row.number))
     with pytest.raises(ToolError, match="'Parity' has 41 states and 40 arrows, too many"):
-        draw(fine, [graph])
+        look_at(fine, [graph])
 
 
-@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
-def test_the_page_is_of_the_graphs_that_there_are(picture: Picture) -> None:
-    """A graph is known by its counts; drawing all again takes TLC a minute."""
+def test_what_is_stored_is_of_the_graphs_that_there_are() -> None:
     counts = {name: model.edges for name, model in read_covers().items()}
-    assert heading(picture, counts) in PAGE.read_text("utf-8"), (
-        "run kraftcheck cover --pictures docs/life-cycles.md"
-    )
+    kept = stored()
+    assert kept.edges == {n: counts[n] for n in sorted({n for p in PICTURES for n in p.graphs})}
+    assert [each.name for each in kept.pictures] == [picture.name for picture in PICTURES]
+    assert page_of(kept).count("```mermaid") == len(PICTURES)
+
+
+def test_drawings_of_another_spec_are_stale(
+    specs: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = stored(specs)
+    edit(specs / "QuorumHandlers.tla", "HandleResign", "HandleResigns")
+    with pytest.raises(ToolError, match="no longer the spec's: run make docs"):
+        stored(specs)
+    now = msgspec.structs.replace(kept, of=digest(specs))
+    monkeypatch.setattr(drawings, "drawn", lambda *_, **__: now)
+    refresh(specs)
+    assert stored(specs) == now
+    monkeypatch.setattr(drawings, "drawn", None)
+    refresh(specs)
+    for damage in (b"", b"[]", (specs / FILE).read_bytes()[:-9]):
+        (specs / FILE).write_bytes(damage)
+        with pytest.raises(ToolError, match="damaged"):
+            stored(specs)
+    (specs / FILE).unlink()
+    with pytest.raises(ToolError, match="No such file"):
+        stored(specs)
+
+
+def test_another_look_makes_drawings_stale() -> None:
+    first = PICTURES[0]
+    for other in (first._replace(view=PICTURES[1].view), first._replace(graphs=first.graphs[1:])):
+        assert digest(pictures=[other]) != digest(pictures=[first])
 
 
 @pytest.mark.tlc
 @pytest.mark.xdist_group("cover")
-def test_a_picture_of_small_graphs_is_the_one_on_the_page() -> None:
-    (picture,) = [each for each in PICTURES if each.graphs == ("partition-isr",)]
-    drawn = draw(picture, [dumped("partition-isr").dump])
-    assert f"```mermaid\n{drawn}```\n" in PAGE.read_text("utf-8")
+def test_a_picture_of_a_small_graph_is_the_one_that_is_stored() -> None:
+    (at,) = [n for n, each in enumerate(PICTURES) if each.graphs == ("partition-isr",)]
+    assert stored().pictures[at] == look_at(PICTURES[at], [dumped("partition-isr").dump])
