@@ -11,7 +11,11 @@ of three brokers and a controller on loopback, replication factor 3, acks=all, n
 3. From the end of the clients' work to the recording's being complete (all is read once more,
    metadata and logs are decoded), and from there to the report (`kraftcheck check --html`).
 
-    python -m benchmarks.recording [SECONDS]    default 120, of the clients' work in 1 and 3
+    python -m benchmarks.recording [SECONDS] [--faults]
+
+SECONDS: of the clients' work in 1 and 3, by default 120. With --faults a leader or another broker
+is killed, paused or cut off meanwhile (which needs root, for network namespaces), and 2 is left
+out.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -42,6 +47,7 @@ from live.recording import HISTORY, Plan, record
 SECONDS: Final = 120.0
 TURN_S: Final = 10.0
 TURNS: Final = 3
+FAULTS: Final = ("kill", "pause", "partition")
 OPTIONS: Final = {"acks": "all", "enable.idempotence": True, "linger.ms": 0}
 TOPIC: Final = Plan().topic
 
@@ -54,7 +60,7 @@ class Turn(NamedTuple):
     cpu: float
 
 
-def main(seconds: float = SECONDS) -> None:
+def main(seconds: float = SECONDS, faults: tuple[str, ...] = ()) -> None:
     jars = artifacts.ROOT / "build" / "kafka" / artifacts.version()
     if not jars.is_dir():
         print(f"skipped: no Kafka in {jars}; make kafka fetches it")
@@ -63,21 +69,25 @@ def main(seconds: float = SECONDS) -> None:
     print(f"Apache Kafka {artifacts.version()}, {os.cpu_count()} cores, load {load:.1f} before")
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         folder = Path(name)
-        cluster = Cluster.up(folder / "cluster", "one-controller", patience=240)
+        cluster = Cluster.up(folder / "cluster", "one-controller", bool(faults), patience=240)
         try:
-            recorded(cluster, folder / "recorded", seconds)
-            compared(cluster, folder)
+            recorded(cluster, folder / "recorded", seconds, faults)
+            if not faults:
+                compared(cluster, folder)
         finally:
             cluster.down()
     print(f"load {os.getloadavg()[0]:.1f} after")
 
 
-def recorded(cluster: Cluster, folder: Path, seconds: float) -> None:
+def recorded(cluster: Cluster, folder: Path, seconds: float, faults: tuple[str, ...]) -> None:
     """Figures 1 and 3."""
     began = time.monotonic()
-    recording = record(cluster.bootstrap, Plan(seconds=seconds), folder, cluster)
+    recording = record(cluster.bootstrap, Plan(seconds=seconds, faults=faults), folder, cluster)
     complete = time.monotonic()
-    check(
+    if faults:
+        print(f"faults: {dict(Counter(fault.kind for fault in recording.faults))}")
+        print(f"complete: {recording.complete}, envelope: {recording.envelope}")
+    code = check(
         [folder / HISTORY],
         options=Options(),
         html=folder / "pages",
@@ -92,7 +102,7 @@ def recorded(cluster: Cluster, folder: Path, seconds: float) -> None:
     )
     print(
         f"complete {complete - began - seconds:.1f} s after the clients' work, report after "
-        f"another {reported - complete:.1f} s"
+        f"another {reported - complete:.1f} s; check ended with {code}"
     )
 
 
@@ -148,4 +158,8 @@ def send_recorded(bootstrap: str, path: Path, done: threading.Event) -> int:
 
 
 if __name__ == "__main__":
-    main(*(float(argument) for argument in sys.argv[1:2]))
+    words = [word for word in sys.argv[1:] if word != "--faults"]
+    main(
+        float(words[0]) if words else SECONDS,
+        FAULTS if "--faults" in sys.argv else (),
+    )
