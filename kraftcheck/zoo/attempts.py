@@ -27,12 +27,16 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kraftcheck.zoo import schedules
 from kraftcheck.zoo.runs import WATCHED, Hunt
 from reference.core.broker import BROKER_HANDLERS, BrokerHandlers
 from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
 from reference.core.partition_messages import CONTROLLER
 from reference.core.quorum import QuorumHandlers, action_of
 from reference.core.types import Constants
+from reference.sim.run import Run
+from reference.sim.steered.replaying import recorded as replayed
+from reference.sim.steered.scripts import Script
 from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
 from traces.cover.refusals import DISABLED
 from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
@@ -76,6 +80,12 @@ CAMPAIGNS: Mapping[str, tuple[Hunt, ...]] = {
 """By module of rules, the runs whose rows and inputs are taken. Their constants are fixed, so that
 they are judged together."""
 
+SCHEDULES: Mapping[str, tuple[str, ...]] = {
+    "PartitionRules": ("cut-to-older-epoch.moves", "last-leader-came-back.moves")
+}
+"""By module of rules, schedules of the correct protocol (schedules.py) that come to rows that no
+run had. Their steps are judged as they are: nothing is attempted."""
+
 
 class Battery(NamedTuple):
     """Steps under one set of constants. recorded: so many of them were taken in runs."""
@@ -110,25 +120,47 @@ def batteries(
     """The batteries of a module of rules: the same ones each time."""
     for hunt in CAMPAIGNS[module]:
         yield from _of_campaign(hunt, runs, rows, changes)
+    for name in SCHEDULES.get(module, ()):
+        yield from of_schedule(schedules.stored(name))
 
 
 def _of_campaign(hunt: Hunt, runs: int, rows: int, changes: int) -> Iterator[Battery]:
-    recorded: dict[str, dict[tuple[int, Any, Any], Step]] = {}
+    recorded: Recorded = {}
     constants: Any = None
     for number in range(runs):
         run = hunt.run(WATCHED, number)
         constants = run.result.constants
-        for taken in run.steps:
-            step = Step(
-                taken.action, taken.node, taken.before, taken.input, taken.after, taken.sent,
-                taken.ignored,
-            )  # fmt: skip
-            known = recorded.setdefault(_frame_of(constants, taken.node), {})
-            known[taken.node, taken.before, taken.input] = step
+        _enter(run, recorded)
     for frame, known in recorded.items():
         taken_steps = _thinned([known[key] for key in sorted(known, key=_order)], MOST)
         tried = _attempts(constants, taken_steps, rows, changes)
         yield _battery(frame, constants, taken_steps, [s for s in tried if _key(s) not in known])
+
+
+def of_schedule(script: Script) -> Iterator[Battery]:
+    """The distinct steps of a schedule, by the frames that judge them.
+
+    Raises BadInput: a move is not possible.
+    """
+    run, _ = replayed(schedules.made(script, WATCHED, script.bug))
+    recorded: Recorded = {}
+    _enter(run, recorded)
+    for frame, known in recorded.items():
+        yield _battery(frame, run.result.constants, [*known.values()], ())
+
+
+Recorded = dict[str, dict[tuple[int, Any, Any], Step]]
+"""By frame, the distinct steps."""
+
+
+def _enter(run: Run, recorded: Recorded) -> None:
+    for taken in run.steps:
+        step = Step(
+            taken.action, taken.node, taken.before, taken.input, taken.after, taken.sent,
+            taken.ignored,
+        )  # fmt: skip
+        known = recorded.setdefault(_frame_of(run.result.constants, taken.node), {})
+        known[_key(step)] = step
 
 
 def _key(step: Step) -> tuple[int, Any, Any]:

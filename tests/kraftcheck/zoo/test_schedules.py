@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.zoo import schedules
+from kraftcheck.zoo import attempts, schedules
 from kraftcheck.zoo.detecting import KINDS, Asked, Detection, detect
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import Oracle
@@ -20,6 +20,7 @@ from reference.sim.steered.scripts import Script, write
 from tla_utils import RunOptions
 
 NAMES = sorted(path.name for path in schedules.FOLDER.glob("*.moves"))
+CORRECT = {name for names in attempts.SCHEDULES.values() for name in names}
 USED = {
     (bug, oracle): witness.schedule
     for bug, found in stored().items()
@@ -36,8 +37,9 @@ def detected(folder: Path, bug: str, oracle: Oracle, name: str) -> Detection:
     return found[0]
 
 
-def test_every_schedule_is_some_bugs_witness() -> None:
-    assert set(USED.values()) == set(NAMES)
+def test_every_schedule_is_used() -> None:
+    assert {*USED.values(), *CORRECT} == set(NAMES)
+    assert {schedules.stored(name).bug for name in CORRECT} == {None}
     for (bug, _), name in USED.items():
         assert name.startswith(bug) and schedules.stored(name).bug == bug
 
