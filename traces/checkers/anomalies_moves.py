@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import DID, FAILED, FETCH, Flags, Ints, LogBatch, indices
+from traces.checkers.columns import DID, FAILED, FETCH, Flags, Ints, LogBatch, by_process, indices
 from traces.checkers.findings import Finding, finding
 from traces.checkers.version_order import NOWHERE, VersionOrder
 
@@ -128,7 +128,7 @@ def _last(rows: Ints, counts: Flags, follows: Flags) -> Ints:
 
 def _sends(batch: LogBatch, order: VersionOrder) -> tuple[_Moves, _Moves]:
     appends = batch.appends
-    ordered = np.lexsort((appends.operation, appends.process, appends.segment))
+    ordered = by_process(appends.segment, appends.process, appends.operation)
     return (
         _send_moves(batch, order, ordered, together=True),
         _send_moves(batch, order, ordered[appends.outcome[ordered] != FAILED], together=False),

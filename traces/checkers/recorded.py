@@ -33,6 +33,7 @@ from traces.checkers.columns import (
     Ints,
     LogBatch,
     Reads,
+    indices,
 )
 from traces.schema import OPERATIONS
 
@@ -65,8 +66,7 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
     offset = _ints(flat.field("offset"), UNKNOWN)
     process = _ints(flat.field("process"), 0)
     invoked = _ints(flat.field("invoked"), 0)
-    completed = _ints(flat.field("completed"), NEVER)
-    completed[outcome == MAY] = NEVER
+    completed = np.where(outcome == MAY, NEVER, _ints(flat.field("completed"), NEVER))
     values = flat.field("values")
     lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False).astype(np.int64)
     told = _ints(values.flatten(), 0)
@@ -117,7 +117,7 @@ def _codes(column: pa.Array, names: Sequence[str]) -> Any:
 
 def _ints(column: pa.Array, missing: int) -> Ints:
     filled = column.cast(pa.int64()).fill_null(missing) if column.null_count else column
-    return np.array(filled.to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _check(append: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
@@ -132,11 +132,12 @@ def _check(append: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
 def _appends(
     columns: tuple[Any, ...], chosen: Flags, lengths: Ints, begin: Ints, told: Ints
 ) -> Appends:
-    run, process, invoked, completed, offset, outcome, index = (each[chosen] for each in columns)
-    lengths, begin = lengths[chosen], begin[chosen]
+    rows = indices(chosen)
+    run, process, invoked, completed, offset, outcome, index = (each.take(rows) for each in columns)
+    lengths, begin = lengths.take(rows), begin.take(rows)
     arrived = lengths > 0
     value = np.full(len(run), CONTROL, np.int64)
-    value[arrived] = told[begin[arrived]]
+    value[arrived] = told.take(begin[arrived])
     outcome = np.where(~arrived & (outcome == MAY), FAILED, outcome).astype(np.int8)
     offset = np.where(outcome == DID, offset, UNKNOWN)
     return Appends(run, process, invoked, completed, value, offset, outcome, index, index)
@@ -152,17 +153,19 @@ def _reads(
     begin: Ints,
     told: Ints,
 ) -> Reads:
-    run, process, invoked, completed, offset, outcome, index = (each[judged] for each in columns)
-    counts, first = lengths[judged], begin[judged]
+    rows = indices(judged)
+    run, process, invoked, completed, offset, outcome, index = (each.take(rows) for each in columns)
+    counts, first = lengths.take(rows), begin.take(rows)
     # Of each record told, its place in the flat values and in its fetch.
     inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    values = told[np.repeat(first, counts) + inside]
+    values = told.take(np.repeat(first, counts) + inside)
     offsets = np.repeat(offset, counts) + inside
     written = values != CONTROL
     kept = np.concatenate(([0], np.cumsum(written)))
     splits = kept[np.concatenate(([0], np.cumsum(counts)))]
     session = run * (int(process.max()) + 1 if len(process) else 1) + process
     return Reads(
-        *(run, process, session, invoked, completed, kind[judged], start[judged], end[judged]),
+        *(run, process, session, invoked, completed),
+        *(kind.take(rows), start.take(rows), end.take(rows)),
         *(outcome, index, index, splits, offsets[written], values[written]),
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import FAILED, LATEST, Ints
+from traces.checkers.columns import FAILED, LATEST, Ints, by_process
 from traces.checkers.records import Records
 
 
@@ -67,15 +67,8 @@ def sessions(records: Records) -> Sessions:
 
 def _by_process(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> Ints:
     """The rows by segment and process, each of these in the order in which it invoked."""
-    if not len(segment):
-        return segment
-    low = int(process.min())
-    processes, width = int(process.max()) - low + 1, int(operation.max()) + 1
-    if (int(segment.max()) + 1) * processes * width >= 1 << 62:
-        return np.lexsort((operation, invoked, process, segment))
-    # Operations are numbered as they stand in the history, which is mostly in this order: one sort
-    # of one number does then what four would.
-    order = np.argsort((segment * processes + (process - low)) * width + operation)
+    order = by_process(segment, process, operation)
+    # Operations are numbered as they stand in the history, which is mostly this order.
     same = (segment[order][1:] == segment[order][:-1]) & (process[order][1:] == process[order][:-1])
     if (same & (invoked[order][1:] < invoked[order][:-1])).any():
         return np.lexsort((operation, invoked, process, segment))
