@@ -35,7 +35,8 @@ from live.confluent import SILENT
 from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
-from live.library import Library, LibraryError, load
+from live.libraries import load
+from live.library import Library, LibraryError
 from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
@@ -51,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     workload: str = "log"
     """A key of WORKLOADS (live/workloads.py)."""
     client: str = "confluent-kafka"
-    """One of LIBRARIES (live/library.py)."""
+    """One of LIBRARIES (live/libraries.py)."""
     api_version: str | None = None
     """What brokers speak ("2.8"), for a client that cannot ask them; None: they are asked."""
     aborts: float = 0.2
