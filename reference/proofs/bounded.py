@@ -1,20 +1,21 @@
 """Reachable counterexamples: the same relation, unrolled from the first state.
 
 An obligation that fails says nothing of a bug, since its state may be unreachable. Here the paths
-of `relation.py` are chained: step k takes one path of one handler of one voter, from rows that step
-k - 1 left, by a message that an earlier step sent. What Z3 finds is run again on the handlers with
-numbers for symbols, and only what they confirm is reported.
+of `relation.py` are chained (unrolled.py): a step takes one path of one handler of one voter, from
+the rows that the steps before it left, by a message that one of them sent. Of each kind, from each
+voter to each other, the last message that was sent may arrive, as often as it likes. What Z3 finds
+is run again on the handlers with numbers for symbols, and only what they confirm is reported.
 
-The search is complete up to its bound for the kinds of input it is given; a bound reached without a
-counterexample is "none within the bound", not "none".
+The search is complete up to its bound for the kinds of input it is given and such a network; a
+bound reached without a counterexample is "none within the bound", not "none".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import z3
@@ -37,7 +38,6 @@ from reference.proofs.relation import (
     Case,
     cases,
     message_in_form,
-    message_symbol,
     sent_of,
     whole_log,
 )
@@ -51,10 +51,10 @@ from reference.proofs.symbolic import (
     term_of,
     truth_of,
 )
+from reference.proofs.unrolled import Move, Unrolled, shortest
 
 ELECTIONS: Final = (VoteRequest, VoteResponse, ElectionTimeout, Crash, Restart)
 ANNOUNCED: Final = (*ELECTIONS, BeginQuorumEpochRequest)
-_KINDS: Final = {kind.__name__: kind for kind in MESSAGES}
 _SETS: Final = ("granted", "rejected", "fetched_voters", "unacked")
 _BY_VOTER: Final = ("end_offsets", "connections")
 
@@ -111,12 +111,6 @@ def flat_message(m: Any, prefix: str = "") -> Flat:
     return flat
 
 
-class Channel(NamedTuple):
-    kind: str
-    source: int
-    destination: int
-
-
 @dataclass
 class Found:
     """property, bound: what was looked for, in how many steps at most. steps: the counterexample as
@@ -132,134 +126,77 @@ class Found:
     reason: str = ""
 
 
-class _Step(NamedTuple):
-    """Which path is taken, and the variables that hold what it left and sent."""
-
-    taken: list[z3.BoolRef]
-    rows: dict[int, Flat]
-    sent: dict[Channel, tuple[z3.BoolRef, Flat]]
-
-
 class Search:
-    """The unrolled relation, one step longer with each `extend`."""
+    """The moves of all voters, unrolled one step further with each `extend`."""
 
     def __init__(self, constants: Constants, rules: QuorumRules, kinds: Sequence[type]) -> None:
-        self.constants, self.rules = constants, rules
+        self.constants = constants
         self.kinds = tuple(kinds)
         self.voters = constants.voters
-        self.cases = [
+        found = [
             case
             for n in self.voters
             for case in cases(constants, rules, kinds, n, constants.others(n))
             # An ignored input changes nothing, so a shortest counterexample has none.
             if not case.outcome.ignored
         ]
-        self.solver = z3.Solver()
-        first = {v: flat_row(initial_row(constants), self.voters) for v in self.voters}
-        self.steps = [_Step([], first, {})]
-        self.channels = self._channels()
-        self.next = _variables("next", next(iter(first.values())))
-        self.out = {c: _sent_variables("out", c, flat) for c, flat in self.channels.items()}
-        self.made = [self._made(case) for case in self.cases]
-
-    def _channels(self) -> dict[Channel, Flat]:
-        """One message each, for the names of its fields."""
-        found = {}
-        for case in self.cases:
+        row = flat_row(initial_row(constants), self.voters)
+        first = {f"v{v}.{name}": term for v in self.voters for name, term in row.items()}
+        for case in found:
             for _, m in sent_of(case.outcome):
                 # What nobody here handles need not be kept.
                 if type(m) in self.kinds:
-                    found[Channel(type(m).__name__, m.source, m.destination)] = flat_message(m)
-        return found
+                    first |= _no_message(m)
+        self.unrolled = Unrolled(first, [self._move(case, first) for case in found])
 
-    def extend(self) -> None:
-        """One step more."""
-        k = len(self.steps)
-        before = self.steps[-1].rows
-        rows = {v: _variables(f"s{k}.{v}", before[v]) for v in self.voters}
-        sent = {c: _sent_variables(f"m{k}", c, flat) for c, flat in self.channels.items()}
-        taken = [z3.Bool(f"t{k}.{number}") for number in range(len(self.cases))]
-        step = _Step(taken, rows, sent)
-        arrived = {c: z3.Bool(f"a{k}.{c}") for c in self.channels}
-        for channel, bit in arrived.items():
-            self.solver.add(z3.Implies(bit, self._arrived(channel, k)))
-        for bit, case, made in zip(taken, self.cases, self.made, strict=True):
-            self.solver.add(z3.Implies(bit, self._taken(k, case, made, step)))
-            through = _channel_of(case.input)
-            if through is not None:
-                self.solver.add(z3.Implies(bit, arrived.get(through, z3.BoolVal(False))))
-        self.solver.add(z3.PbEq([(bit, 1) for bit in taken], 1))
-        self.steps.append(step)
-
-    def _made(self, case: Case) -> tuple[z3.BoolRef, list[z3.ExprRef]]:
-        """What a path demands and makes, over the symbols row, m, next and out; and its own."""
-        made: list[z3.ExprRef] = list(case.path.condition)
+    def _move(self, case: Case, first: Mapping[str, z3.ExprRef]) -> Move:
+        """A path, over the variables of the acting voter and of the channel it is about."""
+        n = case.node
+        guard: list[z3.BoolRef] = list(case.path.condition)
+        names, fixed = _names(flat_row(case.row, self.voters), f"v{n}.")
+        guard += fixed
         if isinstance(case.input, MESSAGES):
-            made += message_in_form(self.constants, case.input)
-        after = flat_row(case.outcome.row, self.voters)
-        made += [self.next[name] == term for name, term in after.items()]
-        sending = {
-            Channel(type(m).__name__, m.source, m.destination): (condition, flat_message(m))
-            for condition, m in sent_of(case.outcome)
-            if type(m) in self.kinds
+            guard += message_in_form(self.constants, case.input)
+            channel = _channel(case.input)
+            if f"{channel}present" not in first:
+                # Nobody sends it.
+                return Move(z3.BoolVal(False), {}, case)
+            more, fixed = _names(flat_message(case.input), channel)
+            names += more
+            guard += [*fixed, z3.Bool(f"{channel}present")]
+        before = flat_row(case.row, self.voters)
+        updates = {
+            f"v{n}.{name}": z3.substitute(term, *names)
+            for name, term in flat_row(case.outcome.row, self.voters).items()
+            if not term.eq(before[name])
         }
-        for channel, (present, fields) in self.out.items():
-            condition, flat = sending.get(channel, (z3.BoolVal(False), {}))
-            made.append(present == condition)
-            made += [fields[name] == term for name, term in flat.items()]
-        whole = z3.And(made)
-        return whole, _own_symbols(whole)
+        for condition, m in sent_of(case.outcome):
+            if type(m) in self.kinds:
+                updates |= _sent(condition, m, names)
+        return Move(z3.substitute(z3.And(guard), *names), updates, case)
 
-    def _taken(
-        self, k: int, case: Case, made: tuple[z3.BoolRef, list[z3.ExprRef]], step: _Step
-    ) -> z3.BoolRef:
-        """What it means that this path is the k-th step."""
-        whole, own = made
-        before, n = self.steps[-1].rows, case.node
-        symbols = flat_row(case.row, self.voters)
-        names = [(symbol, before[n][name]) for name, symbol in symbols.items() if is_name(symbol)]
-        fixed = [
-            symbol == before[n][name] for name, symbol in symbols.items() if not is_name(symbol)
-        ]
-        names += [(term, step.rows[n][name]) for name, term in self.next.items()]
-        for channel, (present, fields) in self.out.items():
-            there, variables = step.sent[channel]
-            names.append((present, there))
-            names += [(term, variables[name]) for name, term in fields.items()]
-        names += [(term, _at(term, k)) for term in own]
-        others = [
-            step.rows[v][name] == term
-            for v in self.voters
-            if v != n
-            for name, term in before[v].items()
-        ]
-        return z3.And(*fixed, z3.substitute(whole, *names), *others)
-
-    def _arrived(self, channel: Channel, k: int) -> z3.BoolRef:
-        """The message of step k was sent in an earlier step, through this channel."""
-        m = message_symbol(_KINDS[channel.kind], "m", channel.source, channel.destination)
-        flat = {name: _at(term, k) for name, term in flat_message(m).items()}
-        ways = []
-        for step in self.steps[1:]:
-            present, fields = step.sent[channel]
-            ways.append(z3.And(present, *(flat[name] == fields[name] for name in flat)))
-        return z3.Or(ways)
+    def row(self, step: int, v: int) -> Flat:
+        """The variables of a voter after so many steps."""
+        prefix = f"v{v}."
+        at = self.unrolled.at(step)
+        return {k.removeprefix(prefix): t for k, t in at.items() if k.startswith(prefix)}
 
     # --- What is looked for, in the state after the last step.
 
     def votes_twice(self) -> z3.BoolRef:
         """VoteOnce is broken: a voter voted for two in one epoch."""
-        last, found = self.steps[-1].rows, []
-        for step in self.steps[:-1]:
-            for v in self.voters:
-                a, b = step.rows[v], last[v]
+        found = []
+        for v in self.voters:
+            b = self.row(self.unrolled.depth, v)
+            for step in range(self.unrolled.depth):
+                a = self.row(step, v)
                 voted = z3.And(a["voted"] != NOBODY, b["voted"] != NOBODY)
                 found.append(z3.And(a["epoch"] == b["epoch"], voted, a["voted"] != b["voted"]))
         return z3.Or(found)
 
     def two_leaders(self) -> z3.BoolRef:
         """ElectionSafety is broken: two rows name different leaders of one epoch."""
-        rows = self.steps[-1].rows
+        rows = {v: self.row(self.unrolled.depth, v) for v in self.voters}
         return z3.Or(
             [
                 z3.And(
@@ -279,44 +216,53 @@ def is_name(term: z3.ExprRef) -> bool:
     return bool(z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED)
 
 
-def _variables(name: str, flat: Flat) -> Flat:
-    return {
-        key: z3.Bool(f"{name}.{key}") if z3.is_bool(term) else z3.Int(f"{name}.{key}")
-        for key, term in flat.items()
+Renaming = list[tuple[z3.ExprRef, z3.ExprRef]]
+
+
+def _names(flat: Flat, prefix: str) -> tuple[Renaming, list[z3.BoolRef]]:
+    """The symbols of a row or a message as the variables they stand for; and which variables must
+    have a fixed value, because the path is of that one only.
+    """
+    names, fixed = [], []
+    for name, term in flat.items():
+        variable = _variable(f"{prefix}{name}", term)
+        if is_name(term):
+            names.append((term, variable))
+        else:
+            fixed.append(variable == term)
+    return names, fixed
+
+
+def _variable(name: str, like: z3.ExprRef) -> z3.ExprRef:
+    return z3.Bool(name) if z3.is_bool(like) else z3.Int(name)
+
+
+def _channel(m: Any) -> str:
+    """Where the last message of a kind from one to another is."""
+    return f"{type(m).__name__} {m.source} {m.destination} "
+
+
+def _no_message(m: Any) -> dict[str, z3.ExprRef]:
+    """The variables of a channel through which nothing has gone."""
+    channel = _channel(m)
+    flat = {
+        f"{channel}{name}": z3.BoolVal(False) if z3.is_bool(term) else z3.IntVal(0)
+        for name, term in flat_message(m).items()
     }
+    return {f"{channel}present": z3.BoolVal(False), **flat}
 
 
-def _sent_variables(name: str, channel: Channel, flat: Flat) -> tuple[z3.BoolRef, Flat]:
-    full = ".".join([name, *map(str, channel)])
-    return z3.Bool(full), _variables(full, flat)
-
-
-def _channel_of(m: Any) -> Channel | None:
-    """Through which channel a message goes; None for another input."""
-    if not isinstance(m, MESSAGES):
-        return None
-    return Channel(type(m).__name__, m.source, m.destination)
-
-
-def _at(term: z3.ExprRef, k: int) -> z3.ExprRef:
-    """The symbol as step k has it."""
-    return z3.Const(f"k{k}.{term.decl().name()}", term.sort())
-
-
-def _own_symbols(term: z3.ExprRef) -> list[z3.ExprRef]:
-    """The symbols of an input and the fresh ones, of which each step has its own."""
-    found: dict[str, z3.ExprRef] = {}
-    waiting, seen = [term], set[int]()
-    while waiting:
-        at = waiting.pop()
-        if at.get_id() in seen:
-            continue
-        seen.add(at.get_id())
-        name = at.decl().name() if is_name(at) else ""
-        if name.startswith("m.") or "!" in name:
-            found[name] = at
-        waiting += at.children()
-    return list(found.values())
+def _sent(condition: z3.BoolRef, m: Any, names: Renaming) -> dict[str, z3.ExprRef]:
+    """What sending makes of a channel: under the condition, this message is the last one."""
+    channel = _channel(m)
+    sends = z3.substitute(condition, *names)
+    updates: dict[str, z3.ExprRef] = {
+        f"{channel}present": z3.Or(z3.Bool(f"{channel}present"), sends)
+    }
+    for name, term in flat_message(m).items():
+        old = _variable(f"{channel}{name}", term)
+        updates[f"{channel}{name}"] = z3.If(sends, z3.substitute(term, *names), old)
+    return updates
 
 
 PROPERTIES: Final[dict[str, Callable[[Search], z3.BoolRef]]] = {
@@ -341,22 +287,14 @@ def find(
     begin = monotonic()
     found = Found(property, bound)
     search = Search(constants, rules(constants), kinds)
-    for length in range(1, bound + 1):
-        search.extend()
-        if length < least:
-            continue
-        left = timeout_s - (monotonic() - begin)
-        if left <= 0:
-            found.reason = f"the time limit of {timeout_s:g} s, at {length} steps"
-            break
-        search.solver.set("timeout", int(left * 1000))
-        answer = search.solver.check(PROPERTIES[property](search))
-        if answer == z3.unknown:
-            found.reason = f"the solver at {length} steps: {search.solver.reason_unknown()}"
-            break
-        if answer == z3.sat:
-            _confirm(search, search.solver.model(), found, rules)
-            break
+
+    def wanted(unrolled: Unrolled) -> z3.BoolRef:
+        return PROPERTIES[property](search)
+
+    answer, _ = shortest(search.unrolled, wanted, bound, timeout_s, least)
+    found.reason = answer.reason
+    if answer.model is not None:
+        _confirm(search, answer.model, found, rules)
     found.seconds = monotonic() - begin
     return found
 
@@ -368,19 +306,15 @@ def _confirm(search: Search, model: z3.ModelRef, found: Found, rules: type[Quoru
     rows = {v: initial_row(constants) for v in constants.voters}
     history = [dict(rows)]
     network: list[Any] = []
-    for k, step in enumerate(search.steps[1:], start=1):
-        case = next(
-            case
-            for bit, case in zip(step.taken, search.cases, strict=True)
-            if z3.is_true(model.eval(bit))
-        )
+    for k, move in enumerate(search.unrolled.taken(model)):
+        case = move.about
         outcome = None
-        for input in _inputs(case, network, model, k):
+        for input in _inputs(search.unrolled, case, network, model, k):
             outcome = handlers.step(case.node, rows[case.node], input)
             if outcome is not None:
                 break
         if outcome is None:
-            found.reason = f"the handlers do not do step {k}"
+            found.reason = f"the handlers do not do step {k + 1}"
             return
         rows[case.node] = outcome.row
         history.append(dict(rows))
@@ -393,25 +327,23 @@ def _confirm(search: Search, model: z3.ModelRef, found: Found, rules: type[Quoru
     found.confirmed = broken(found.property, history)
 
 
-def _inputs(case: Case, network: Sequence[Any], model: z3.ModelRef, k: int) -> list[Any]:
+def _inputs(
+    unrolled: Unrolled, case: Case, network: Sequence[Any], model: z3.ModelRef, k: int
+) -> list[Any]:
     """The concrete inputs that the solver's may stand for."""
-
-    def said(term: z3.ExprRef) -> z3.ExprRef:
-        names = [(own, _at(own, k)) for own in _own_symbols(term)]
-        return model.eval(z3.substitute(term, *names), model_completion=True)
-
     if isinstance(case.input, Crash):
         return [Crash(keep) for keep in range(8)]
     if not isinstance(case.input, MESSAGES):
         return [case.input]
-    wanted = flat_message(case.input)
-    return [
-        m
-        for m in network
-        if type(m) is type(case.input)
-        and (m.source, m.destination) == (case.input.source, case.input.destination)
-        and all(z3.is_true(z3.simplify(said(wanted[n]) == t)) for n, t in flat_message(m).items())
-    ]
+    channel = _channel(case.input)
+
+    def is_it(m: Any) -> bool:
+        return all(
+            unrolled.value(model, k, _variable(f"{channel}{name}", term) == term)
+            for name, term in flat_message(m).items()
+        )
+
+    return [m for m in network if _channel(m) == channel and is_it(m)]
 
 
 def broken(property: str, history: Sequence[dict[int, Row]]) -> bool:

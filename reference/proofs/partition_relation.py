@@ -292,10 +292,10 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
             f"image.stopping.{b}": truth_of(state.stopping),
             f"image.isr.{b}": known[b],
         }
-    return view | _asked_view(row.alter_request, brokers)
+    return view | alter_view(row.alter_request, brokers)
 
 
-def _asked_view(asked: Any, brokers: Sequence[int]) -> View:
+def alter_view(asked: Any, brokers: Sequence[int]) -> View:
     """The AlterPartition of a row as terms."""
     if isinstance(asked, Unread):
         return {name: term for name, term in asked.view.items() if name.split(".")[0] == "asked"}
