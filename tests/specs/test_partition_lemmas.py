@@ -52,6 +52,7 @@ def test_the_lemmas_hold_in_larger_models(cfg: str) -> None:
     [
         ("FetchSound", "IsDiverging <- [PartitionRules] NeverDiverging"),
         ("CutsNothing", "TruncationPoint <- [PartitionRules] CutsAll"),
+        ("Appended", "IsDiverging <- [PartitionRules] NeverDiverging"),
     ],
 )
 def test_a_lemma_fails_where_its_rule_is_replaced(lemma: str, rule: str) -> None:
