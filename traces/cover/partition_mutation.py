@@ -53,11 +53,26 @@ def mutants(message: Any, brokers: Sequence[int]) -> Iterator[Any]:
     become every other. A set of brokers loses or gains each; a proposed member also gets another
     broker epoch. Records get one more, of their epoch and of the next; where a log diverges moves
     by one in epoch and offset. The request in a response is mutated alike.
+
+    An offset is never out of range without the end of the leader's log (`_in_form`).
     """
     for name in message.__struct_fields__:
         value = getattr(message, name)
         for other in _others(message, name, value, brokers):
-            yield replace(message, **{name: other})
+            yield from (m for m in _in_form(replace(message, **{name: other})) if m != message)
+
+
+def _in_form(mutant: Any) -> Iterator[Any]:
+    """The mutant; or, of an answer that an offset is out of range and that does not say where the
+    leader's log ends, two that do: at its beginning, and where the follower asked. Every such
+    answer says it, and no log can be cut to an undefined offset.
+    """
+    answers = isinstance(mutant, ReplicaFetchResponse)
+    if not answers or mutant.error != "OFFSET_OUT_OF_RANGE" or mutant.end_offset != UNDEFINED:
+        yield mutant
+        return
+    for end in dict.fromkeys((0, mutant.request.fetch_offset)):
+        yield replace(mutant, end_offset=end)
 
 
 def _others(message: Any, name: str, value: Any, brokers: Sequence[int]) -> Iterable[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reference.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
 from reference.core.broker import BrokerHandlers
@@ -20,7 +21,7 @@ from reference.core.partition_messages import (
     ReplicaFetchResponse,
 )
 from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import NO_DIVERGENCE, BrokerRow
+from reference.core.partition_types import NO_DIVERGENCE, UNDEFINED, BrokerRow
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
@@ -157,8 +158,19 @@ def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
         assert len(set(changed)) == len(changed) > 5
         for mutant in changed:
             fields = message.__struct_fields__
-            assert sum(getattr(mutant, f) != getattr(message, f) for f in fields) == 1
+            differing = {f for f in fields if getattr(mutant, f) != getattr(message, f)}
+            assert len(differing) == 1 or differing == {"error", "end_offset"}
             assert mutant.destination == message.destination != CLIENTS
+
+
+def test_an_offset_out_of_range_says_where_the_log_ends() -> None:
+    """A log cannot be cut to an undefined offset: the spec keeps nothing, Python all but one."""
+    fetch = ReplicaFetchRequest(1, 0, 0, 1, 2, 1)
+    fine = ReplicaFetchResponse(0, 1, fetch, "NONE", (), NO_DIVERGENCE, 0, 0, UNDEFINED)
+    outside = replace(fine, error="OFFSET_OUT_OF_RANGE", end_offset=0)
+    for answer, ends in ((fine, {0, 2}), (outside, {0, 1, 2})):
+        changed = [m for m in mutants(answer, (0, 1)) if m.error == "OFFSET_OUT_OF_RANGE"]
+        assert {m.end_offset for m in changed} == ends and answer not in changed
 
 
 @pytest.mark.parametrize(
