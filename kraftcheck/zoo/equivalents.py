@@ -2,7 +2,7 @@
 
 An argument says why the guard decides nothing in what the spec can reach: another guard says the
 same before it, or what it protects cannot occur. It is an argument and no proof; what was explored
-stands in mutants.json.
+stands in mutants.json. Two are evaluated for every small row as well (same_answers.py).
 """
 
 from __future__ import annotations
@@ -85,6 +85,19 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "conjunct",
             "partition.lastKnownLeader # Nobody",
         ): "nobody is never among those who may lead, which the next conjunct asks for",
+        (
+            "PartitionRules.IsWaitedFor",
+            "disjunct",
+            "row.remotes[r].endOffset = EndOffset(row.log)",
+        ): "the high watermark's bound alone asks it, and whoever has the whole log does not lower "
+        "that bound, waited for or not; TLC finds the same bound for every small row",
+        (
+            "PartitionRules.ParkedError",
+            "always",
+            "Cardinality(MaximalIsr(row)) >= EffectiveMinIsr",
+        ): "it is asked when the high watermark has just moved, which it does only while the ISR, "
+        "and so the maximal ISR, is large enough (EnoughInSync); TLC finds the same answers for "
+        "every small row. Z50, Kafka before that rule, replaces both",
     }
 )
 """By decision, kind of mutant and guard: the argument, in a sentence."""
