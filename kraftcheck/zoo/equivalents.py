@@ -86,6 +86,13 @@ EQUIVALENT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "partition.lastKnownLeader # Nobody",
         ): "nobody is never among those who may lead, which the next conjunct asks for",
         (
+            "PartitionRules.IsOutOfSync",
+            "conjunct",
+            "row.remotes[r].endOffset # EndOffset(row.log)",
+        ): "a fetch at the end of the log makes a replica caught up, and it lags only once the log "
+        "has grown, so that who is not caught up is not at the end; the model with other steps is "
+        "one that forgets who is caught up (docs/reductions.md, 12)",
+        (
             "PartitionRules.IsWaitedFor",
             "disjunct",
             "row.remotes[r].endOffset = EndOffset(row.log)",

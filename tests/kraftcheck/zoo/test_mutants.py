@@ -189,6 +189,23 @@ def test_an_argument_is_about_a_mutant_that_nothing_tells_apart(manifest: Manife
     assert verdicts <= {EQUAL, NOT_JUDGED}
 
 
+def test_who_is_at_the_end_is_caught_up() -> None:
+    """What IsOutOfSync's argument says."""
+    at_the_end = [
+        remote.caught_up
+        for number in range(6)
+        for step in attempts.CAMPAIGNS["PartitionRules"][0].run("watched", number).steps
+        if getattr(step.after, "role", "") == "Leader"
+        for remote in step.after.remotes
+        if remote.end_offset == len(step.after.log)
+    ]
+    assert len(at_the_end) > 100 and all(at_the_end)
+
+
+def test_no_mutant_is_left_without_an_answer(manifest: Manifest) -> None:
+    assert not zoo.open_questions(manifest, zoo.load())
+
+
 def test_the_table_tells_what_is_stored_of_the_specs_as_they_are(manifest: Manifest) -> None:
     results = zoo.load()
     judged = zoo.current(manifest, results)
