@@ -596,7 +596,9 @@ PROVED = (
     help="A property; may be repeated; default: all.",
 )
 @click.option(
-    "--nodes", type=click.Choice([3, 5]), default=3, show_default=True, help="How many nodes."
+    "--nodes",
+    type=click.Choice([2, 3, 5]),
+    help="How many nodes; default: 3, of a search 2.",
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
 @click.option(

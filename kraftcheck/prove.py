@@ -23,8 +23,9 @@ from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
 from reference.proofs import election, partition_proof
-from reference.proofs.bounded import find
+from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
+from reference.proofs.partition_bounded import PROPERTY, find_partition
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
@@ -34,6 +35,8 @@ PROPERTIES: Final = {
     **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
 }
 """Property -> whose it is."""
+SEARCHED: Final = (*election.PROPERTIES, PROPERTY)
+"""What a search looks for a violation of."""
 
 
 class Task(NamedTuple):
@@ -53,7 +56,7 @@ class Task(NamedTuple):
 def prove(
     *,
     properties: Sequence[str] = (),
-    nodes: int = 3,
+    nodes: int | None = None,
     bug_id: str | None = None,
     timeout: float = 60.0,
     jobs: int | None = None,
@@ -68,10 +71,12 @@ def prove(
     if out is not None:
         artifacts.claim(out)
     if search is not None:
-        of_quorum = [name for name in chosen if PROPERTIES[name] == "quorum"]
-        if not of_quorum:
-            raise exits.BadInput("a search is for properties of the quorum")
-        return _search(of_quorum, bug_id, rules or QuorumRules, search, search_limit, out, screen)
+        wanted = [name for name in chosen if name in SEARCHED]
+        if not wanted:
+            raise exits.BadInput(f"a search is for {', '.join(SEARCHED)}")
+        sought = Sought(wanted, nodes or 2, rules, search, search_limit)
+        return _search(sought, bug_id, out, screen)
+    nodes = nodes or 3
     tasks = _tasks(chosen, nodes, rules, int(timeout * 1000))
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
@@ -183,26 +188,37 @@ def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> Non
         screen.line(f"    {line}")
 
 
-def _search(
-    properties: Sequence[str],
-    bug_id: str | None,
-    rules: type[QuorumRules],
-    bound: int,
-    limit: float,
-    out: Path | None,
-    screen: Screen,
-) -> int:
-    """A reachable counterexample of two voters, in the relation that the proof is about."""
-    constants = Constants((0, 1), 1)
+class Sought(NamedTuple):
+    """What a search is for: properties, of how many nodes, with which rules, in how many steps at
+    most, in how many seconds.
+    """
+
+    properties: Sequence[str]
+    nodes: int
+    rules: Any
+    bound: int
+    limit: float
+
+    def found(self, name: str) -> Found:
+        if PROPERTIES[name] == "partition":
+            rules = self.rules or PartitionRules
+            return find_partition(self.nodes, rules, self.bound, self.limit)
+        constants = Constants(tuple(range(self.nodes)), 1)
+        rules = self.rules or QuorumRules
+        return find(constants, rules, name, self.bound, timeout_s=self.limit)
+
+
+def _search(sought: Sought, bug_id: str | None, out: Path | None, screen: Screen) -> int:
+    """A reachable counterexample of a few nodes, with the handlers that the proof is about."""
     found = []
-    for name in properties:
-        screen.note(f"{name}: looking for a counterexample of at most {bound} steps")
-        done = find(constants, rules, name, bound, timeout_s=limit)
+    for name in sought.properties:
+        screen.note(f"{name}: looking for a counterexample of at most {sought.bound} steps")
+        done = sought.found(name)
         found.append(done)
-        said = done.reason or f"none within {bound} steps of two voters"
-        if done.steps:
+        said = done.reason or f"none within {sought.bound} steps of {sought.nodes} nodes"
+        if done.steps and not done.reason:
             sure = "confirmed by the handlers" if done.confirmed else "not confirmed"
-            said = f"violated in {len(done.steps)} steps, {sure}"
+            said = f"violated in {done.length} steps, {sure}"
         screen.line(f"{name}: {said}, {done.seconds:.1f} s")
         for line in done.steps:
             screen.line(f"    {line}")
@@ -212,7 +228,7 @@ def _search(
     document = {
         "verdict": exits.VERDICTS[code],
         "bug": bug_id,
-        "voters": len(constants.voters),
+        "nodes": sought.nodes,
         "searches": [asdict(done) for done in found],
     }
     if out is not None:

@@ -114,13 +114,15 @@ def flat_message(m: Any, prefix: str = "") -> Flat:
 @dataclass
 class Found:
     """property, bound: what was looked for, in how many steps at most. steps: the counterexample as
-    readable lines, none if there is none. confirmed: the handlers do the same with numbers.
+    readable lines, none if there is none; length: of how many steps it is. confirmed: the handlers
+    do the same with numbers.
     seconds: wall time. reason: why nothing is known, if so.
     """
 
     property: str
     bound: int
     steps: list[str] = field(default_factory=list)
+    length: int = 0
     confirmed: bool = False
     seconds: float = 0.0
     reason: str = ""
@@ -320,6 +322,7 @@ def _confirm(search: Search, model: z3.ModelRef, found: Found, rules: type[Quoru
         history.append(dict(rows))
         network += [m for m in outcome.sent if m not in network]
         row = outcome.row
+        found.length += 1
         found.steps.append(
             f"voter {case.node}: {HANDLERS[type(input)]} {msgspec.json.encode(input).decode()} -> "
             f"{row.role}, epoch {row.epoch}, leader {row.leader}, voted {row.voted}"

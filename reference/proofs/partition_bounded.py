@@ -9,7 +9,7 @@ within the bound", not "none".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic
 from typing import Any
 
@@ -116,7 +116,7 @@ class Replay:
         if done.name in steps:
             steps[done.name]()
         else:
-            for each in _ALONE[done.name]:
+            for each in ALONE[done.name]:
                 each(self, done.node)
 
     def _shrinks(self, n: int) -> None:
@@ -227,7 +227,7 @@ class Replay:
         )
 
 
-_ALONE: dict[str, Sequence[Any]] = {
+ALONE: dict[str, Sequence[Any]] = {
     "Shrinks": [Replay._shrinks],
     "Produces": [Replay._produces],
     "ReadsOne": [Replay._reads_one],
@@ -241,7 +241,6 @@ _ALONE: dict[str, Sequence[Any]] = {
     "AsksAndHears": [Replay._asks, Replay._is_judged, Replay._hears],
     "Registers": [Replay._registers],
     "Beats": [Replay._beats],
-    "RegistersAndReads": [Replay._registers, Replay._reads_all],
     "ComesBack": [Replay._registers, Replay._reads_all, Replay._beats],
 }
 
@@ -252,15 +251,17 @@ def find_partition(
     bound: int,
     timeout_s: float = 300.0,
     least: int = 1,
+    names: Collection[str] = (),
 ) -> Found:
     """A shortest reachable state that breaks LeaderCandidateCompleteness, within `bound` moves, for
     any min ISR.
 
-    least: shorter ones are not looked for. timeout_s: for all questions together.
+    least: shorter ones are not looked for. timeout_s: for all questions together. names: of moves,
+    if not all are looked at.
     """
     begin = monotonic()
     found = Found(PROPERTY, bound)
-    moves = PartitionMoves(brokers, rules)
+    moves = PartitionMoves(brokers, rules, names)
     unrolled = Unrolled(moves.first, moves.moves, WIDTH)
     unrolled.known.append(unrolled.finite.of(z3.And(MIN_ISR >= 1, brokers >= MIN_ISR)))
 
@@ -294,6 +295,7 @@ def _confirm(
         except Disabled as error:
             found.reason = f"step {step + 1}: {error}"
             return
+        found.length += 1
         found.steps.append(replay.tell(move.about))
     found.confirmed = replay.incomplete()
     found.steps.insert(0, f"{brokers} brokers, min ISR {min_isr}, broker 0 leads epoch 1")

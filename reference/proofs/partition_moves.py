@@ -16,7 +16,8 @@ way round:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any, Final, NamedTuple
 
 import z3
@@ -108,7 +109,6 @@ VERSIONS: Final = 8
 """How many changes of metadata a search has at most."""
 RUNNING, STARTING, DOWN = (STATUSES.index(each) for each in ("Running", "Starting", "Down"))
 LEADER: Final = 1
-_PRODUCED: Final = 1
 
 
 class Done(NamedTuple):
@@ -162,9 +162,15 @@ class PartitionMoves:
     """All moves for a number of brokers and a set of rules. min ISR is any number that they allow.
 
     first: each variable's value in the first state, in which broker 0 leads and everybody knows it.
+    names: only moves of these names; all if there are none.
     """
 
-    def __init__(self, brokers: int, rules: type[PartitionRules] = PartitionRules) -> None:
+    def __init__(
+        self,
+        brokers: int,
+        rules: type[PartitionRules] = PartitionRules,
+        names: Collection[str] = (),
+    ) -> None:
         self.brokers = tuple(range(brokers))
         self.constants = PartitionConstants(self.brokers, 1, fetch_max_records=1)
         self._modules = modules_of(rules)
@@ -174,7 +180,9 @@ class PartitionMoves:
         self._broker = _Broker(self.constants, given)
         self._controller = SymbolicController(self.constants, given)
         self.first = self._first(rules)
-        self.moves = list(self._all())
+        self._made: dict[tuple[Any, ...], Move] = {}
+        makers = self._makers()
+        self.moves = [make() for name, make in makers if not names or name in names]
 
     # --- The state.
 
@@ -296,29 +304,58 @@ class PartitionMoves:
 
     # --- The moves.
 
-    def _all(self) -> Iterator[Move]:
-        asks, decides, answered = {}, {}, {}
+    def _makers(self) -> Iterator[tuple[str, Callable[[], Move]]]:
+        """All moves by their names, each made when it is asked for."""
         for n in self.brokers:
-            asks[n], decides[n], answered[n] = self._asks(n), self._decides(n), self._answered(n)
-            yield from (asks[n], decides[n], answered[n])
-            yield self.then(asks[n], decides[n], Done("AsksAndIsJudged", n))
-            whole = self.then(decides[n], answered[n], Done("IsJudgedAndHears", n))
-            yield self.then(asks[n], whole, Done("AsksAndHears", n))
-            next_change, all_changes = self._reads(n, True), self._reads(n, False)
-            yield from (next_change, all_changes)
-            registers, beats = self._registers(n), self._beats(n)
-            yield from (registers, beats)
-            back = self.then(registers, all_changes, Done("RegistersAndReads", n))
-            yield self.then(back, beats, Done("ComesBack", n))
-            yield from self._alone(n)
-            for r in self.brokers:
-                if r != n:
-                    serves, uses = self._serves(n, r), self._uses(r)
-                    yield serves
-                    yield self.then(serves, uses, Done("Fetches", n, r))
-                    yield self._lags(n, r)
-        yield from (self._uses(r) for r in self.brokers)
-        yield self._elects()
+            asks, decides = (
+                partial(self._once, self._asks, n),
+                partial(self._once, self._decides, n),
+            )
+            hears, reads = partial(self._once, self._hears, n), partial(self._once, self._reads, n)
+            registers = partial(self._once, self._registers, n)
+            beats = partial(self._once, self._beats, n)
+            yield from (("Asks", asks), ("IsJudged", decides), ("Hears", hears))
+            yield from self._together(n, "AsksAndIsJudged", asks, decides)
+            yield from self._together(n, "IsJudgedAndHears", decides, hears)
+            yield from self._together(n, "AsksAndHears", asks, decides, hears)
+            yield "ReadsOne", partial(self._reads, n, one=True)
+            yield from (("ReadsAll", reads), ("Registers", registers), ("Beats", beats))
+            yield from self._together(n, "ComesBack", registers, reads, beats)
+            yield from (
+                ("Shrinks", partial(self._shrinks, n)),
+                ("Produces", partial(self._produces, n)),
+            )
+            yield from (
+                ("Crashes", partial(self._crashes, n)),
+                ("TimesOut", partial(self._times_out, n)),
+            )
+            uses = partial(self._once, self._uses, n)
+            yield "Uses", uses
+            for peer in self.brokers:
+                if peer != n:
+                    serves = partial(self._once, self._serves, peer, n)
+                    yield "Serves", serves
+                    yield from self._together(peer, "Fetches", serves, uses, peer=n)
+                    yield "Lags", partial(self._lags, n, peer)
+        yield "Elects", self._elects
+
+    def _once(self, make: Callable[..., Move], *given: int) -> Move:
+        key = (make.__name__, *given)
+        if key not in self._made:
+            self._made[key] = make(*given)
+        return self._made[key]
+
+    def _together(
+        self, n: int, name: str, *parts: Callable[[], Move], peer: int = NOBODY
+    ) -> Iterator[tuple[str, Callable[[], Move]]]:
+        yield (
+            name,
+            lambda: reduce(
+                lambda before, part: self.then(before, part(), Done(name, n, peer)),
+                parts[1:],
+                parts[0](),
+            ),
+        )
 
     def _step(self, n: int, row: BrokerRow, input: Any) -> dict[str, z3.ExprRef] | None:
         outcome = self._broker.step(n, row, input)
@@ -332,17 +369,15 @@ class PartitionMoves:
     def _runs(self, n: int) -> z3.BoolRef:
         return z3.Int(f"b{n}.status") == RUNNING
 
-    def _alone(self, n: int) -> Iterator[Move]:
+    def _shrinks(self, n: int) -> Move:
         leads = [self._is_leader(n), self._runs(n)]
-        shrink = IsrShrinkTimeout()
-        yield self._folded(Done("Shrinks", n), leads, lambda: self._step(n, self._row(n), shrink))
-        room = z3.Int(f"b{n}.length") < PLACES
-        request = produced(n)
-        yield self._folded(
-            Done("Produces", n), [*leads, room], lambda: self._step(n, self._row(n), request)
-        )
-        yield self._crashes(n)
-        yield self._times_out(n)
+        input = IsrShrinkTimeout()
+        return self._folded(Done("Shrinks", n), leads, lambda: self._step(n, self._row(n), input))
+
+    def _produces(self, n: int) -> Move:
+        given = [self._is_leader(n), self._runs(n), z3.Int(f"b{n}.length") < PLACES]
+        input = produced(n)
+        return self._folded(Done("Produces", n), given, lambda: self._step(n, self._row(n), input))
 
     def _lags(self, n: int, r: int) -> Move:
         given = [self._is_leader(n), self._runs(n)]
@@ -368,7 +403,7 @@ class PartitionMoves:
 
         return self._folded(Done("Crashes", n), [self._runs(n)], make)
 
-    def _reads(self, n: int, one: bool) -> Move:
+    def _reads(self, n: int, one: bool = False) -> Move:
         now, last = z3.Int(f"b{n}.version"), z3.Int("version")
         to = now + 1 if one else last
         names = list(_snapshot(self._view("c."), self.brokers))
@@ -556,7 +591,7 @@ class PartitionMoves:
         }
         return {f"b{n}.{name}": term for name, term in told.items()}
 
-    def _answered(self, n: int) -> Move:
+    def _hears(self, n: int) -> Move:
         view = self._view(f"b{n}.")
         isr: Any = BrokerSet({b: view[f"reply.isr.{b}"] for b in self.brokers})
         error: Any = Choice(view["reply.error"], ANSWERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from kraftcheck import cli, prove
 from reference.proofs import partition_proof
+from reference.proofs.partition_bounded import PROPERTY, find_partition
 
 TWO = ("Init", "HandleSendReplicaFetch")
 
@@ -56,6 +58,23 @@ def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.Mo
     assert "an obligation that fails is no counterexample" in done.output
 
 
+def test_a_search_tells_a_counterexample_and_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = partial(find_partition, names=("TimesOut", "ReadsAll", "Produces"))
+    monkeypatch.setattr(prove, "find_partition", few)
+    out = tmp_path / "search"
+    done = run("--bug", "Z41", "--search", "4", "--out", str(out))
+    assert done.exit_code == 1, done.output
+    assert "violated in 3 steps, confirmed by the handlers" in done.output
+    assert ": Produces -> Running Leader" in done.output
+    written = json.loads((out / prove.PROOF).read_text("utf-8"))
+    (search,) = written["searches"]
+    assert written["nodes"] == 2 and search["confirmed"] and search["length"] == 3
+    none = run("--property", PROPERTY, "--search", "2")
+    assert none.exit_code == 2 and "none within 2 steps of 2 nodes" in none.output
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -63,7 +82,10 @@ def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.Mo
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
         (("--bug", "Z33", "--property", "VoteOnce"), "VoteOnce is a property of the quorum"),
-        (("--bug", "Z33", "--search", "3"), "a search is for properties of the quorum"),
+        (
+            ("--property", "PartitionLeaderCompleteness", "--search", "3"),
+            "a search is for ElectionSafety, VoteOnce, LeaderCandidateCompleteness",
+        ),
     ],
 )
 def test_what_cannot_be_proved_is_refused_in_one_line(args: tuple[str, ...], said: str) -> None:

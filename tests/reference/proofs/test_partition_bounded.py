@@ -1,0 +1,64 @@
+"""Reachable counterexamples of a partition: found, confirmed on the handlers, and not invented."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import z3
+
+from reference.bugs.partition_catalog import partition_bug
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import PartitionConstants
+from reference.proofs import partition_bounded
+from reference.proofs.partition_bounded import Disabled, Replay, find_partition
+from reference.proofs.partition_moves import Done, PartitionMoves
+
+FEW = ("TimesOut", "ReadsAll", "Produces")
+"""What Z41 needs: a member is fenced below min ISR, and the other commits without it."""
+
+
+def test_a_bug_has_a_shortest_counterexample_that_the_handlers_confirm() -> None:
+    rules = partition_bug("Z41").replacement
+    assert rules is not None and issubclass(rules, PartitionRules)
+    found = find_partition(2, rules, bound=4, names=FEW)
+    assert found.confirmed and not found.reason
+    assert len(found.steps) == 1 + 3 and found.steps[0].startswith("2 brokers, min ISR 2")
+    assert "Produces" in found.steps[-1] and "committed 1" in found.steps[-1]
+
+
+def test_the_correct_rules_have_none_within_the_bound() -> None:
+    found = find_partition(2, PartitionRules, bound=5, names=FEW)
+    assert found.steps == [] and not found.confirmed and not found.reason
+
+
+def test_a_search_without_time_says_so_and_finds_nothing() -> None:
+    found = find_partition(2, PartitionRules, bound=3, timeout_s=0.0, names=FEW)
+    assert "time limit" in found.reason and not found.confirmed
+
+
+def test_what_the_handlers_do_not_do_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a relation in which anybody may produce at once, leader or not."""
+    made = PartitionMoves._produces
+
+    def anybody(self: PartitionMoves, n: int) -> object:
+        updates = {f"b{n}.length": z3.IntVal(0), "committed": z3.IntVal(1)}
+        return replace(made(self, n), guard=z3.BoolVal(True), updates=updates)
+
+    monkeypatch.setattr(PartitionMoves, "_produces", anybody)
+    found = find_partition(2, PartitionRules, bound=1, names=("Produces",))
+    assert not found.confirmed
+
+
+def test_a_move_that_is_disabled_is_told() -> None:
+    replay = Replay(PartitionConstants((0, 1), 1), PartitionRules)
+    with pytest.raises(Disabled, match="no answer is on its way to broker 1"):
+        replay.do(Done("Uses", 1), 0)
+    with pytest.raises(Disabled, match="no AlterPartition of broker 0"):
+        replay.do(Done("IsJudged", 0), 0)
+
+
+def test_every_move_of_the_search_can_be_replayed() -> None:
+    makers = PartitionMoves(2, PartitionRules, names=("Elects",))._makers()
+    own = {"Crashes", "Serves", "Fetches", "Lags", "Elects", "TimesOut"}
+    assert {name for name, _ in makers} == own | set(partition_bounded.ALONE)
