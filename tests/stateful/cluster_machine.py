@@ -268,10 +268,13 @@ class ClusterMachine(SteeredMachine):
 
     # --- Clients
 
-    @rule(move=moves(produces))
+    @rule(move=moves(produces), at_once=st.booleans())
     @possible(produces)
-    def produce(self, move: Move) -> None:
+    def produce(self, move: Move, at_once: bool) -> None:
+        """Of an idempotent producer it is on its way then, and perhaps arrives at once."""
         move.make()
+        for post in self.schedule.posts()[:at_once]:
+            post.make()
 
     @rule(move=moves(questions))
     @possible(questions)
@@ -279,11 +282,13 @@ class ClusterMachine(SteeredMachine):
         """Reads from anywhere up to what some client has seen, asks for the end, deletes."""
         move.make()
 
-    @rule(move=moves(breakages))
+    @rule(move=moves(breakages), at_once=st.booleans())
     @possible(breakages, "retry")
-    def break_connection(self, move: Move) -> None:
-        """Of a producer, which may then send again; or it gives up."""
+    def break_connection(self, move: Move, at_once: bool) -> None:
+        """Of a producer, which may then send again, perhaps at once; or it gives up a value."""
         move.make()
+        for again in self.schedule.sends()[-1:] if at_once else ():
+            again.make()
 
     # --- The controller
 

@@ -28,6 +28,7 @@ from reference.core.types import Constants
 from reference.sim.run import forget, simulate_run
 from reference.sim.shrink import failure_of
 from reference.sim.steered.scripts import Script
+from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.schedule import Violation
@@ -35,6 +36,10 @@ from tests.stateful.schedule import Violation
 STEPS: Final = 60
 """So many rules an example takes at most, besides those that begin it."""
 MACHINES: Final = ("quorum", "partition")
+SHARES: Final = {"quorum": 0.45, "partition": 0.45, "cluster": 0.1}
+"""Of the examples with the correct reference, by machine: one of a cluster costs as much as five of
+the others.
+"""
 BUGS: Final = {
     "quorum": tuple(bug.id for bug in CATALOG if bug.in_scope),
     "partition": tuple(
@@ -84,6 +89,8 @@ def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
     """The machine of this name whose reference has the bug. Raises UnknownBug, OutOfScope."""
     if name == "partition":
         return type("PartitionMachine", (PartitionMachine,), {"bug": bug})
+    if name == "cluster":
+        return type("ClusterMachine", (ClusterMachine,), {"bug": bug})
     rules = type(rules_for(bug, Constants((1, 2, 3), 2)))
     return type("QuorumMachine", (QuorumMachine,), {"decisions": rules})
 

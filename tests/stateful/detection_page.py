@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
-from tests.stateful.detecting import BUGS, MACHINES, STEPS
+from tests.stateful.detecting import BUGS, MACHINES, SHARES, STEPS
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.quantiles import interval, quantile
 
@@ -79,7 +79,7 @@ def _speed(detection: Detection) -> Iterator[str]:
     yield "## Speed\n"
     yield "| machine | examples a CPU minute | moves a CPU second | moves an example |"
     yield "|---|---:|---:|---:|"
-    for machine in MACHINES:
+    for machine in SHARES:
         searches = [s for of in detection.samples.get(machine, {}).values() for s in of.search]
         totals: list[Sample | Correct] = [*searches]
         if machine in detection.correct:

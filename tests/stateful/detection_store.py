@@ -24,7 +24,14 @@ SOURCES: Final = {
         "tests/stateful/machine.py",
         "tests/stateful/partition_machine.py",
         f"{_STEERED}/partition.py",
+        f"{_STEERED}/producers.py",
         f"{_STEERED}/quorum.py",
+    ),
+    "cluster": (
+        "tests/stateful/machine.py",
+        "tests/stateful/cluster_machine.py",
+        *(f"{_STEERED}/{name}.py" for name in ("cluster", "cluster_parts", "partition")),
+        *(f"{_STEERED}/{name}.py" for name in ("producers", "quorum", "recorded")),
     ),
 }
 """What a machine is made of, besides the reference."""

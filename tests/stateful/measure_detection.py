@@ -26,6 +26,7 @@ from reference.sim.run import forget
 from tests.stateful.detecting import (
     BUGS,
     MACHINES,
+    SHARES,
     Searched,
     budget,
     campaign,
@@ -163,12 +164,12 @@ def _unfinished(detection: Detection, examples: int, again: bool) -> list[tuple[
     found with an earlier version of a machine counts, unless asked for `again`.
     """
     waiting = []
-    for machine in MACHINES if examples else ():
+    for machine in SHARES if examples else ():
         version = version_of(machine)
         have = detection.correct.get(machine)
         if have is None or (again and have.version != version):
             have = detection.correct[machine] = Correct(version=version)
-        done = have.examples >= examples / len(MACHINES) or have.found
+        done = have.examples >= examples * SHARES[machine] or have.found
         if have.version == version and not done:
             waiting.append((machine, have))
     return waiting

@@ -269,11 +269,13 @@ class PartitionMachine(SteeredMachine):
 
     # --- Clients
 
-    @rule(change=changes(sends))
+    @rule(change=changes(sends), at_once=st.booleans())
     @precondition(lambda self: bool(sends(self)))
-    def send(self, change: Change) -> None:
-        """A value of the idempotent producer, or a retry."""
+    def send(self, change: Change, at_once: bool) -> None:
+        """A value of the idempotent producer, or a retry; and perhaps it arrives at once."""
         self.schedule.of_producer(*change)
+        for _, make in posts(self)[:at_once]:
+            make()
 
     @rule(change=changes(posts))
     @precondition(lambda self: bool(posts(self)))
@@ -281,12 +283,16 @@ class PartitionMachine(SteeredMachine):
         """Of the idempotent producer: now, or late."""
         change.make()
 
-    @rule(change=changes(breakages))
+    @rule(change=changes(breakages), at_once=st.booleans())
     @on("retry")
     @precondition(lambda self: bool(breakages(self)))
-    def break_connection(self, change: Change) -> None:
-        """Of the idempotent producer, which may then send again; or it gives up."""
+    def break_connection(self, change: Change, at_once: bool) -> None:
+        """Of the idempotent producer, which may then send again, perhaps at once; or it gives up a
+        value.
+        """
         self.schedule.of_producer(*change)
+        for again in sends(self)[-1:] if at_once else ():
+            self.schedule.of_producer(*again)
 
     @rule(node=leaders, acks=st.sampled_from([-1, -1, 1]))
     @precondition(lambda self: not self.schedule.options.idempotence)
