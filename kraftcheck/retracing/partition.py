@@ -59,7 +59,7 @@ from reference.core.partition_types import (
     is_up,
 )
 
-COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes")
+COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes", "retries")
 """Moves that the models count."""
 _COUNTED_AS: Final[Mapping[type, str]] = {
     ProduceRequest: "records",
@@ -287,9 +287,10 @@ class PartitionWorld:
         gone = isinstance(input, SessionTimeout) and (
             self._row(input.broker).broker_epoch == UNDEFINED
         )
-        again = isinstance(input, ProduceRequest) and max(input.values) <= self._records()
-        if kind is None or gone or again:
+        if kind is None or gone:
             return self.spent
+        if isinstance(input, ProduceRequest) and max(input.values) <= self._records():
+            kind = "retries"
         at = COUNTED.index(kind)
         return (*self.spent[:at], self.spent[at] + 1, *self.spent[at + 1 :])
 
