@@ -116,8 +116,11 @@ class Poller:
             end = self._journal.now()
             for said in question.read(response):
                 self._write(number, question.what, said, begin, end)
-                if question.what == "high-watermark" and said.get("epoch", -1) >= 0:
-                    epochs[int(said["key"].rpartition("-")[2])] = said["epoch"]
+                if question.what == "high-watermark":
+                    partition = int(said["key"].rpartition("-")[2])
+                    epochs.pop(partition, None)
+                    if said.get("epoch", -1) >= 0:
+                        epochs[partition] = said["epoch"]
 
     def _write(
         self, number: int, what: str, said: Said, begin: int, end: int | None = None

@@ -5,7 +5,8 @@ on the history's clock; an answer was true at some moment in between. `what` say
 there:
 
 - partition: `leader`, `epoch` (the leader's), `isr`, `elr`, as the broker's metadata has them;
-- earliest, high-watermark, log-end: `offset`, and `epoch` in which the broker is;
+- high-watermark, log-end: `offset`, and `epoch` in which the broker is;
+- earliest: `offset`, and `epoch` of the record there;
 - epoch-end: `offset` where epoch `found` ends, the last one up to `asked`, said in `epoch`;
 - quorum: of the metadata log, `leader`, `epoch`, `offset` (its high watermark), `ends` by voter;
 - none: the broker did not answer.

@@ -2,7 +2,8 @@
 
 Of a partition, by answers that do not overlap in time:
 
-- within an epoch neither high watermark, nor the leader's end, nor its first offset falls;
+- within an epoch neither high watermark nor the leader's end falls, and a broker's first offset
+  never does;
 - a leader's end is not below a high watermark that it named before, in the same epoch;
 - where an epoch ends, its successor says the same each time; of its own epoch it says no less;
 - who leads names a high watermark above every record of its epoch or an older one that had been
@@ -48,7 +49,9 @@ class Report(NamedTuple):
 
 
 Place = tuple[str, int, str, int]
-"""Partition, epoch, what was asked, and of epoch-end which epoch."""
+"""Partition, epoch (of the first offset, instead: the broker), what was asked, and of epoch-end
+which epoch.
+"""
 
 
 def judge(
@@ -59,7 +62,7 @@ def judge(
     """acked: empty where nothing was promised. replicas: tell the epochs of records."""
     told = [a for a in answers if a.error is None and a.epoch != UNKNOWN and a.offset >= 0]
     leads = views.leaders(answers)
-    own = [a for a in told if leads.get((a.key, a.epoch)) == a.broker]
+    own = [a for a in told if a.what == EARLIEST or leads.get((a.key, a.epoch)) == a.broker]
     asked: Counter[str] = Counter()
     found: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
     for defect in (*_steady(own, asked), *_committed(own, list(acked), replicas, asked)):
@@ -73,7 +76,8 @@ def _steady(answers: Sequence[Answer], asked: Counter[str]) -> Iterator[Defect]:
     for answer in answers:
         if answer.what not in (EARLIEST, HIGH_WATERMARK, LOG_END, EPOCH_END):
             continue
-        place = (answer.key, answer.epoch, answer.what, answer.asked)
+        within = answer.broker if answer.what == EARLIEST else answer.epoch
+        place = (answer.key, within, answer.what, answer.asked)
         before = last.get(place)
         if before is not None and before.end <= answer.begin:
             asked["not below what was named before"] += 1
@@ -91,7 +95,8 @@ def _steady(answers: Sequence[Answer], asked: Counter[str]) -> Iterator[Defect]:
 
 
 def _compared(before: Answer, answer: Answer) -> Iterator[Defect]:
-    reason = f"{answer.offset} after {before.offset} in epoch {answer.epoch}"
+    reason = f"{answer.offset} after {before.offset}"
+    reason += "" if answer.what == EARLIEST else f" in epoch {answer.epoch}"
     if answer.offset < before.offset:
         names = {HIGH_WATERMARK: "high watermark falls", LOG_END: "the leader's end falls"}
         name = names.get(answer.what, f"{answer.what} falls")

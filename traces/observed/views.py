@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from reference.core.partition_messages import NOBODY
 from traces.observed.answers import (
-    EARLIEST,
     HIGH_WATERMARK,
+    LOG_END,
     PARTITION,
     QUORUM,
     UNKNOWN,
@@ -99,7 +99,7 @@ def _leader(answer: Answer) -> int | None:
         return None
     if answer.what == PARTITION and answer.leader != NOBODY:
         return answer.leader
-    return answer.broker if answer.what in (EARLIEST, HIGH_WATERMARK) else None
+    return answer.broker if answer.what == HIGH_WATERMARK else None
 
 
 def _one_leader(answers: Sequence[Answer]) -> Iterator[Defect]:
@@ -118,7 +118,7 @@ def _never_back(answers: Sequence[Answer]) -> Iterator[Defect]:
     """Kinds of answers are kept apart: metadata is applied to partitions one after the other."""
     last: dict[tuple[str, int, bool], int] = {}
     for answer in answers:
-        if answer.epoch == UNKNOWN or answer.what == QUORUM:
+        if answer.epoch == UNKNOWN or answer.what not in (PARTITION, HIGH_WATERMARK, LOG_END):
             continue
         place = (answer.key, answer.broker, answer.what == PARTITION)
         if answer.epoch < last.get(place, UNKNOWN):

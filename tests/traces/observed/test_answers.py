@@ -135,7 +135,7 @@ def test_marks_that_fit_are_fine_and_each_rule_was_asked() -> None:
         (said(1, "high-watermark", 12, offset=4, epoch=0), "high watermark falls"),
         (said(1, "log-end", 12, offset=4, epoch=0), "the leader's end falls"),
         (said(1, "log-end", 12, offset=4, epoch=0), "high watermark above the end"),
-        (said(2, "earliest", 4, offset=1, epoch=1), "earliest falls"),
+        (said(2, "earliest", 4, offset=1, epoch=0), "earliest falls"),
         (said(2, "epoch-end", 12, epoch=1, asked=1, found=1, offset=5), "epoch-end falls"),
         (
             said(2, "epoch-end", 12, epoch=1, asked=0, found=0, offset=6),
