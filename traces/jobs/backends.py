@@ -194,12 +194,18 @@ class _Watch:
 
 
 _OWN = re.compile(r"^(?:[\w.]*\.)?(TraceError|ToolError): (.*)$", re.MULTILINE)
+_RAISED = re.compile(r"^((?!java\.|org\.|py4j\.)[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
+"""The last line of a traceback of Python."""
+_LOST = re.compile(r"most recent failure: (?:Lost task [^:]*: )?(.+)")
+"""What the last of several attempts ended with, of a task that Spark gave up."""
 
 
 def _own_error(error: Exception) -> Exception:
     """The error that a worker raised, which Spark wraps in tracebacks of two languages."""
-    found = _OWN.search(str(error))
-    if found is None:
-        last = [line for line in str(error).splitlines() if line.strip()] or [repr(error)]
-        return ToolError(f"Spark failed: {last[0][:300]}")
-    return (TraceError if found[1] == "TraceError" else ToolError)(found[2])
+    text = str(error)
+    found = _OWN.search(text)
+    if found is not None:
+        return (TraceError if found[1] == "TraceError" else ToolError)(found[2])
+    lines = [line for line in text.splitlines() if line.strip()] or [repr(error)]
+    said = [*_RAISED.findall(text)[-1:], *_LOST.findall(text), lines[0].strip()]
+    return ToolError(f"Spark failed: {said[0][:300]}")

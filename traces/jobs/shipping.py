@@ -8,6 +8,8 @@ Law of this file: equal sources make an equal archive.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -25,9 +27,10 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 def ship(session: SparkSession) -> None:
     """Puts our packages in front of everything that the session's workers import."""
-    # Spark copies the file when it is named; the folder may go afterwards.
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        session.sparkContext.addPyFile(str(pack(Path(folder) / "kraftcheck-code.zip")))
+    # Executors fetch the file from the driver whenever they begin, so it must stay.
+    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-code-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    session.sparkContext.addPyFile(str(pack(folder / "kraftcheck-code.zip")))
 
 
 def pack(path: Path) -> Path:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tla_utils.errors import ToolError
-from traces.jobs.backends import Backend, Pool, Spark
+from traces.jobs.backends import Backend, Pool, Spark, _own_error
 from traces.jobs.session import spark_session
 from traces.schema import TraceError
 
@@ -80,7 +80,19 @@ def test_an_error_of_ours_arrives_as_itself(
 def test_an_unforeseen_error_in_spark_is_one_line(spark: SparkSession) -> None:
     with pytest.raises(ToolError) as caught:
         Spark(spark).run(stumble, 1, SCHEMA)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value) == "Spark failed: RuntimeError: unforeseen"
+
+
+def test_a_task_that_spark_gave_up_says_why() -> None:
+    said = (
+        "An error occurred while calling o64.getResult.\n: org.apache.spark.SparkException: Job"
+        " aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure:"
+        " Lost task 0.3 in stage 0.0 (TID 7) (127.0.0.1 executor 1):"
+        " java.lang.RuntimeException: Stream '/files/x.zip' was not found.\n\tat org.apache"
+    )
+    own = _own_error(Exception(said))
+    why = "java.lang.RuntimeException: Stream '/files/x.zip' was not found."
+    assert str(own) == f"Spark failed: {why}"
 
 
 def test_a_process_that_dies_is_an_error() -> None:
