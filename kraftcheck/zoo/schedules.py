@@ -51,9 +51,9 @@ def made(script: Script, kind: str, bug: str | None) -> Replayed:
 
 
 def _options(script: Script, kind: str) -> dict[str, object]:
-    # A quorum has no clients that read, and is always watched.
-    watched = {"watched": kind == WATCHED} if script.machine == "partition" else {}
-    return {**script.options, **watched}
+    # What a cluster is made of has options of its own, of which none is stored.
+    assert script.machine != "cluster", script.machine
+    return {**script.options, "watched": kind == WATCHED}
 
 
 def record(folder: Path, script: Script, kind: str, correct: bool = False) -> Path:

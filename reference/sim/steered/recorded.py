@@ -12,8 +12,10 @@ from reference.sim.steered.quorum import Schedule
 class RecordedSchedule(Schedule):
     """As Schedule, with the rules of a memo."""
 
-    def __init__(self, constants: Constants, memo: Memo, recorder: Recorder) -> None:
-        super().__init__(constants)
+    def __init__(
+        self, constants: Constants, memo: Memo, recorder: Recorder, watched: bool = True
+    ) -> None:
+        super().__init__(constants, watched=watched)
         self._machine = memo.machine(constants)
         self._intern = memo.interner.input
         self.handlers = self._machine.handlers

@@ -50,6 +50,7 @@ class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     voters: tuple[int, ...]
     fetch_max_records: int
+    watched: bool = True
 
 
 class Replayed(NamedTuple):
@@ -79,7 +80,7 @@ def begin(script: Script) -> AnySchedule:
         raise ValueError(f"line 5: options: {error}") from None
     constants = Constants(setting.voters, setting.fetch_max_records)
     memo = Memo(Timeouts(), script.bug and quorum_bug(script.bug).id)
-    return RecordedSchedule(constants, memo, Recorder(0))
+    return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
 
 
 def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:

@@ -54,7 +54,8 @@ def test_a_schedule_does_what_it_says_and_only_with_its_bug(name: str) -> None:
         assert schedules.made(script, kind, None).failure is None
     if UNWATCHED in kinds:
         failure = schedules.made(script, UNWATCHED, script.bug).failure
-        assert failure is not None and failure.name.startswith("promise: ")
+        # Where a quorum does not even come back to work, nobody judges what its clients saw here.
+        assert failure is not None and failure.name.startswith(("promise: ", "no progress: "))
 
 
 def test_a_bug_is_found_in_its_schedule_and_told(tmp_path: Path) -> None:
