@@ -36,9 +36,12 @@ from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import stamp
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-MADE_BY: Final = ("reference/core", "traces/cover")
+MADE_BY: Final = (
+    *("reference/core/*.py", "traces/jobs/relevance.py", "traces/cover/charts.py"),
+    *("traces/cover/composition.py", "traces/cover/matching.py", "traces/cover/settings.py"),
+    *("traces/cover/partition.py", "traces/cover/quorum.py"),
+)
 """Our sources, besides those of a verdict's stamp, on which a chart depends."""
-RELEVANCE: Final = "traces/jobs/relevance.py"
 
 
 class ChartClass(msgspec.Struct, frozen=True, array_like=True):
@@ -268,7 +271,6 @@ def _without_remarks(text: str) -> str:
 @cache
 def _sources(specs: Path) -> str:
     digest = sha256(stamp(specs, FRAMES).encode())
-    paths = [path for top in MADE_BY for path in sorted((ROOT / top).glob("*.py"))]
-    for path in (*paths, ROOT / RELEVANCE):
+    for path in [path for each in MADE_BY for path in sorted(ROOT.glob(each))]:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
