@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,20 +21,32 @@ LOGS = "logs.jsonl"
 CHECKPOINT = "leader-epoch-checkpoint"
 
 _FILE = re.compile(r"Dumping (.+)")
-_BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*partitionLeaderEpoch: (\d+) ")
-_RECORD = re.compile(r"\| offset: (\d+) .*?payload: (.*)")
+_BATCH = re.compile(
+    r"baseOffset: .* producerId: (-?\d+) .*partitionLeaderEpoch: (\d+) isTransactional: (\w+) "
+)
+_RECORD = re.compile(r"\| offset: (\d+) .*?(payload|endTxnMarker): (.*)")
 
 
 class Replica(msgspec.Struct, frozen=True):
     """One partition on one broker's disk.
 
-    records: (offset, leader epoch, value) of each. epochs: the epoch cache, (epoch, first offset).
+    records: (offset, leader epoch, value) of each; of a transaction's marker the value is COMMIT or
+    ABORT. epochs: the epoch cache, (epoch, first offset). transactions: of each record that belongs
+    to one (offset, producer id, whether it is the marker).
     """
 
     broker: int
     key: str
     records: list[tuple[int, int, int | str]]
     epochs: list[tuple[int, int]]
+    transactions: list[tuple[int, int, bool]] = []
+
+
+class Content(NamedTuple):
+    """What the files of one directory hold; fields as of Replica."""
+
+    records: list[tuple[int, int, int | str]]
+    transactions: list[tuple[int, int, bool]]
 
 
 def dump(cluster: Cluster, topic: str) -> list[Replica]:
@@ -51,26 +64,32 @@ def dump(cluster: Cluster, topic: str) -> list[Replica]:
         raise ClusterError(f"no broker has anything of {topic}")
     host = next(node.name for node in cluster.state.nodes)
     said = cluster.run_tool(host, TOOL, "--print-data-log", "--files", ",".join(files))
-    records = parse(said.splitlines())
-    return [
-        Replica(broker, key, records.get(directory, []), epochs_in(directory / CHECKPOINT))
-        for directory, (broker, key) in places.items()
-    ]
+    contents = parse(said.splitlines())
+    replicas = []
+    for directory, (broker, key) in places.items():
+        records, transactions = contents.get(directory, Content([], []))
+        epochs = epochs_in(directory / CHECKPOINT)
+        replicas.append(Replica(broker, key, records, epochs, transactions))
+    return replicas
 
 
-def parse(lines: Iterable[str]) -> dict[Path, list[tuple[int, int, int | str]]]:
+def parse(lines: Iterable[str]) -> dict[Path, Content]:
     """What DumpLogSegments printed, by the directory of the file."""
-    found: dict[Path, list[tuple[int, int, int | str]]] = {}
-    records: list[tuple[int, int, int | str]] = []
-    epoch = -1
+    found: dict[Path, Content] = {}
+    content = Content([], [])
+    producer = epoch = -1
+    transactional = False
     for line in lines:
         if file := _FILE.match(line):
-            records = found.setdefault(Path(file[1]).parent, [])
+            content = found.setdefault(Path(file[1]).parent, Content([], []))
         elif batch := _BATCH.match(line):
-            epoch = int(batch[3])
+            producer, epoch, transactional = int(batch[1]), int(batch[2]), batch[3] == "true"
         elif record := _RECORD.match(line):
-            value = int(record[2]) if record[2].isdigit() else record[2]
-            records.append((int(record[1]), epoch, value))
+            offset, marker = int(record[1]), record[2] == "endTxnMarker"
+            text = record[3].split()[0] if marker else record[3]
+            content.records.append((offset, epoch, int(text) if text.isdigit() else text))
+            if transactional:
+                content.transactions.append((offset, producer, marker))
     return found
 
 

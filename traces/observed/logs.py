@@ -1,7 +1,8 @@
 """The logs on brokers' disks, when all is quiet: do they agree, and with what clients were told?
 
 A replica is a line of `logs.jsonl`, as `kraftcheck record` writes it: broker, key (its partition),
-records as [offset, leader epoch, value], and the epoch cache as [epoch, first offset].
+records as [offset, leader epoch, value], the epoch cache as [epoch, first offset], and of each
+record of a transaction [offset, producer id, whether it is the marker that ends it].
 
 What is asked (docs/protocol-rules.md):
 
@@ -11,7 +12,9 @@ What is asked (docs/protocol-rules.md):
 - all replicas of a partition end alike, since nobody writes any more and all are in sync;
 - the epoch cache says of each record the epoch that it has (S5, S6); it may know epochs in which
   nothing was written (KAFKA-7415);
-- what was read in the end is what lies there.
+- what was read in the end is what lies there, without markers and without records of transactions
+  that were aborted or never ended (KIP-98: a consumer that reads what is committed is shown those
+  of no others).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ import msgspec
 from traces.observed.records import ObservedError
 
 NAME = "logs.jsonl"
+COMMIT = "COMMIT"
+"""The value of a marker that ends a transaction well."""
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -36,6 +41,7 @@ class Replica(msgspec.Struct, frozen=True):
     key: str
     records: list[tuple[int, int, Any]]
     epochs: list[tuple[int, int]]
+    transactions: list[tuple[int, int, bool]] = []
 
 
 class Defect(msgspec.Struct, frozen=True):
@@ -135,9 +141,26 @@ def _end(replica: Replica) -> int:
 
 
 def _as_read(replica: Replica, final: Mapping[int, Any]) -> Iterator[Defect]:
-    here = {offset: value for offset, _, value in replica.records}
+    hidden = _hidden(replica)
+    here = {offset: value for offset, _, value in replica.records if offset not in hidden}
     for offset in sorted(here.keys() | final.keys()):
         if here.get(offset) != final.get(offset):
             reason = f"offset {offset} holds {here.get(offset)}, and {final.get(offset)} was read"
             yield Defect("not as read", replica.key, (replica.broker,), reason)
             break
+
+
+def _hidden(replica: Replica) -> set[int]:
+    """Offsets that no consumer of committed records is shown."""
+    values = {offset: value for offset, _, value in replica.records}
+    hidden: set[int] = set()
+    begun: dict[int, list[int]] = {}
+    for offset, producer, marker in replica.transactions:
+        if not marker:
+            begun.setdefault(producer, []).append(offset)
+            continue
+        hidden.add(offset)
+        ended = begun.pop(producer, [])
+        if values.get(offset) != COMMIT:
+            hidden.update(ended)
+    return hidden.union(*begun.values())

@@ -77,27 +77,63 @@ def test_what_was_read_must_lie_there(final: dict[int, str]) -> None:
 DUMPED = """\
 Dumping b1/t-0/00000000000000000000.log
 Log starting offset: 0
-baseOffset: 0 lastOffset: 1 count: 2 baseSequence: 0 partitionLeaderEpoch: 4 isControl: false
+baseOffset: 0 lastOffset: 1 count: 2 baseSequence: 0 lastSequence: 1 producerId: 6 \
+producerEpoch: 0 partitionLeaderEpoch: 4 isTransactional: false isControl: false
 | offset: 0 CreateTime: 7 keySize: -1 valueSize: 1 sequence: 0 headerKeys: [] payload: 8
 | offset: 1 CreateTime: 7 keySize: -1 valueSize: 1 sequence: 1 headerKeys: [] payload: x y
 Dumping b1/t-0/00000000000000000002.log
-baseOffset: 2 lastOffset: 2 count: 1 baseSequence: 2 partitionLeaderEpoch: 5 isControl: false
-| offset: 2 CreateTime: 8 keySize: -1 valueSize: 1 sequence: 2 headerKeys: [] payload: 9
+baseOffset: 2 lastOffset: 2 count: 1 baseSequence: 0 lastSequence: 0 producerId: 7 \
+producerEpoch: 0 partitionLeaderEpoch: 5 isTransactional: true isControl: false
+| offset: 2 CreateTime: 8 keySize: -1 valueSize: 1 sequence: 0 headerKeys: [] payload: 9
+baseOffset: 3 lastOffset: 3 count: 1 baseSequence: -1 lastSequence: -1 producerId: 7 \
+producerEpoch: 0 partitionLeaderEpoch: 5 isTransactional: true isControl: true
+| offset: 3 CreateTime: 9 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] \
+endTxnMarker: COMMIT coordinatorEpoch: 0
 """
 
 
 def test_what_the_tool_prints_is_taken_apart_and_read_again(tmp_path: Path) -> None:
     found = datalog.parse(DUMPED.splitlines())
-    assert found == {Path("b1/t-0"): [(0, 4, 8), (1, 4, "x y"), (2, 5, 9)]}
+    content = found[Path("b1/t-0")]
+    assert content.records == [(0, 4, 8), (1, 4, "x y"), (2, 5, 9), (3, 5, "COMMIT")]
+    assert content.transactions == [(2, 7, False), (3, 7, True)]
     (tmp_path / "cache").write_text("0\n2\n4 0\n5 2\n", encoding="utf-8")
     epochs = datalog.epochs_in(tmp_path / "cache")
     assert epochs == [(4, 0), (5, 2)]
     assert datalog.epochs_in(tmp_path / "none") == []
-    records = found[Path("b1/t-0")]
-    datalog.write([datalog.Replica(1, "t-0", records, epochs)], tmp_path / "logs.jsonl")
+    replica = datalog.Replica(1, "t-0", content.records, epochs, content.transactions)
+    datalog.write([replica], tmp_path / "logs.jsonl")
     (again,) = read(tmp_path / "logs.jsonl")
-    assert (again.records, again.epochs) == (records, epochs)
-    assert judge([again]) == []
+    assert (again.records, again.epochs) == (content.records, epochs)
+    assert again.transactions == content.transactions
+    assert judge([again], {"t-0": {0: 8, 1: "x y", 2: 9}}) == []
+
+
+ENDED = replica(
+    records=[
+        (at, 0, value) for at, value in enumerate(["a", "b", "COMMIT", "c", "ABORT", "d", "e"])
+    ],
+    epochs=[(0, 0)],
+    transactions=[
+        *((0, 7, False), (1, 8, False), (2, 7, True), (3, 8, False), (4, 8, True), (6, 7, False)),
+    ],
+)
+"""Producer 7 commits a, producer 8 aborts b and c, nobody has ended e, and d is in none."""
+
+
+@pytest.mark.parametrize(
+    ("final", "found"),
+    [
+        ({0: "a", 5: "d"}, set()),
+        ({0: "a", 1: "b", 5: "d"}, {"not as read"}),
+        ({0: "a", 2: "COMMIT", 5: "d"}, {"not as read"}),
+        ({0: "a", 5: "d", 6: "e"}, {"not as read"}),
+        ({5: "d"}, {"not as read"}),
+    ],
+    ids=["committed", "aborted", "marker", "open", "missing"],
+)
+def test_readers_are_shown_what_is_committed(final: dict[int, str], found: set[str]) -> None:
+    assert names(ENDED, final=final) == found
 
 
 def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
