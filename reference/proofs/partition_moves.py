@@ -102,6 +102,7 @@ from reference.proofs.symbolic import (
     folded,
     paths,
     term_of,
+    truth_of,
 )
 from reference.proofs.unrolled import Move
 
@@ -645,24 +646,54 @@ class PartitionMoves:
         return self._folded(Done("Registers", b), [*given, *self._formed()], make)
 
     def _beats(self, b: int) -> Move:
+        """A heartbeat and its answer, as two moves in one: so their ways add up, not multiply."""
+        return self.then(self._beat_is_judged(b), self._beat_is_heard(b), Done("Beats", b))
+
+    def _heartbeat(self, b: int, row: BrokerRow) -> HeartbeatRequest:
+        starts: Any = Truth(z3.Int(f"b{b}.status") == STARTING)
+        return HeartbeatRequest(
+            source=b,
+            destination=CONTROLLER,
+            broker_epoch=row.broker_epoch,
+            metadata_offset=row.image.offset,
+            want_fence=starts,
+            want_shut_down=False,
+        )
+
+    def _beat_is_judged(self, b: int) -> Move:
         def make() -> dict[str, z3.ExprRef] | None:
-            row = self._row(b)
-            starts: Any = Truth(z3.Int(f"b{b}.status") == STARTING)
-            request = HeartbeatRequest(
-                b, CONTROLLER, row.broker_epoch, row.image.offset, starts, False
-            )
+            request = self._heartbeat(b, self._row(b))
             outcome = self._controller.step(self._controller_row(), request)
             assert outcome is not None, "a heartbeat is always answered"
-            answers = [m for m in outcome.sent if isinstance(m, HeartbeatResponse)]
-            waiting = replace(row, controller_request=request)
-            taken = self._broker.step(b, waiting, answers[0])
-            assert taken is not None, "an answer is taken"
-            return self._of_broker(b, taken.row) | self._of_controller(outcome.row)
+            (answer,) = [m for m in outcome.sent if isinstance(m, HeartbeatResponse)]
+            told = {
+                f"b{b}.beat.accepted": z3.BoolVal(answer.error == "NONE"),
+                f"b{b}.beat.caught_up": truth_of(answer.is_caught_up),
+            }
+            return self._of_controller(outcome.row) | told
 
-        status: Any = z3.Int(f"b{b}.status")
-        given: Any = [z3.Or(status == STARTING, status == RUNNING)]
-        given.append(z3.Int(f"b{b}.broker_epoch") >= 0)
+        status = z3.Int(f"b{b}.status")
+        given = [z3.Or(status == STARTING, status == RUNNING), z3.Int(f"b{b}.broker_epoch") >= 0]
         return self._folded(Done("Beats", b), [*given, *self._formed()], make)
+
+    def _beat_is_heard(self, b: int) -> Move:
+        view = self._view(f"b{b}.beat.")
+        told: Any = {
+            "is_caught_up": Truth(view["caught_up"]),
+            "is_fenced": False,
+            "should_shut_down": False,
+        }
+
+        def make() -> dict[str, z3.ExprRef] | None:
+            row = self._row(b)
+            request = self._heartbeat(b, row)
+            error: Any = "NONE" if Truth(view["accepted"]) else "STALE_BROKER_EPOCH"
+            answer = HeartbeatResponse(CONTROLLER, b, request, error, **told)
+            return self._step(b, replace(row, controller_request=request), answer)
+
+        status = z3.Int(f"b{b}.status")
+        given = [z3.Or(status == STARTING, status == RUNNING), z3.Int(f"b{b}.broker_epoch") >= 0]
+        return self._folded(Done("Beats", b), given, make)
 
     # --- What is looked for.
 
@@ -715,6 +746,7 @@ def _no_answer(brokers: Sequence[int]) -> View:
     told: View = {f"fetched.{name}": zero for name in (*numbers, "end", "epoch", "offset")}
     told |= {f"reply.{name}": zero for name in ("error", "leader", "leader_epoch")}
     told |= {"fetched.there": no, "sent": no, "replied": no, "reply.partition_epoch": zero}
+    told |= {"beat.accepted": no, "beat.caught_up": no}
     told |= {f"sent.{name}": zero for name in ("broker_epoch", "leader_epoch", "partition_epoch")}
     for b in brokers:
         told |= {f"reply.isr.{b}": no, f"sent.member.{b}": no, f"sent.epoch.{b}": zero}
