@@ -29,6 +29,7 @@ SETTINGS = {
     "broker.heartbeat.interval.ms": "500",
     "replica.lag.time.max.ms": "3000",
     "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
 }
 
 
@@ -44,8 +45,20 @@ def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
 
 
 FAULTS = ("kill", "pause", "partition", "stop")
+ROUGH = ("kill", "pause", "partition")
 SAMPLES = {
     **{f"healthy-{kind}": Sample(plan(f"healthy-{kind}", faults=(kind,))) for kind in FAULTS},
+    **{
+        f"{work}-{kind}": Sample(
+            plan(f"{work}-{kind}", workload=work, partitions=2, faults=(kind,))
+        )
+        for work in ("groups", "txn")
+        for kind in ROUGH
+    },
+    "healthy-observed": Sample(
+        plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))
+    ),
+    "healthy-second": Sample(plan("healthy-second", client="kafka-python", faults=("kill",))),
     "acks-one-partition": Sample(
         plan("acks-one-partition", acks="1", idempotent=False, faults=("partition",))
     ),
