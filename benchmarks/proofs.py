@@ -5,10 +5,11 @@ graphs of two nodes, every local step as a solution and every solution as a loca
 blocking clauses (traces/cover/drift.py, reference/proofs/partition_drift.py): what `make test` does
 for a sample.
 
-    python -m benchmarks.proofs [GRAPH ...]
+    python -m benchmarks.proofs [GRAPH ... | BUG ...]
 
 default: quorum-votes and partition-change; half an hour on two cores. With graphs named, only they
-are compared.
+are compared. With bugs of the partition named, or `bugs` for all of SEARCHES, their reachable
+counterexamples are searched for and nothing else is done.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
+from reference.bugs.partition_catalog import partition_bug
 from reference.core.types import Constants
 from reference.proofs.election import prove
 from reference.proofs.partition_actions import ACTIONS
+from reference.proofs.partition_bounded import find_partition
 from reference.proofs.partition_drift import LocalStep
 from reference.proofs.partition_drift import differences as of_partition
 from reference.proofs.partition_proof import discharge_partition, partition_obligations
@@ -29,6 +32,26 @@ from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
 GRAPHS = ("quorum-votes", "partition-change")
+_CHANGES = ("Lags", "Shrinks", "AsksAndHears", "AsksAndIsJudged", "Asks", "IsJudged")
+_DATA = ("Fetches", "Serves", "Produces", "ReadsAll")
+
+
+class Wanted(NamedTuple):
+    """Of how many brokers, in how many moves, of which kinds (all, if there are none)."""
+
+    brokers: int
+    moves: int
+    names: tuple[str, ...] = ()
+
+
+SEARCHES = {
+    "Z33": Wanted(2, 8, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
+    "Z34": Wanted(2, 3),
+    "Z41": Wanted(2, 3),
+    "Z42": Wanted(2, 6),
+    "Z69": Wanted(2, 10, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
+}
+"""Bug -> where its counterexample is."""
 
 
 def main() -> None:
@@ -36,7 +59,8 @@ def main() -> None:
         for nodes in (3, 5):
             _prove(nodes)
     for name in sys.argv[1:] or GRAPHS:
-        _compare(name)
+        for bug in SEARCHES if name == "bugs" else [name]:
+            _search(bug) if bug in SEARCHES else _compare(bug)
 
 
 def _prove(nodes: int) -> None:
@@ -50,6 +74,22 @@ def _prove(nodes: int) -> None:
 
 def _show(nodes: int, part: str, done: Any) -> None:
     print(f"{nodes} nodes  {part:9} {done.name:52} {done.status:8} {done.seconds:8.2f} s")
+
+
+def _search(name: str) -> None:
+    wanted = SEARCHES[name]
+    rules: Any = partition_bug(name).replacement
+    begin = process_time()
+    least = wanted.moves if wanted.names else 1
+    found = find_partition(
+        wanted.brokers, rules, wanted.moves, least=least, names=wanted.names, timeout_s=1800
+    )
+    print(
+        f"{name}: {wanted.brokers} brokers, {found.length} moves, confirmed {found.confirmed}, "
+        f"{process_time() - begin:.1f} s {found.reason}"
+    )
+    for line in found.steps:
+        print(f"    {line}")
 
 
 def _compare(name: str) -> None:
