@@ -114,7 +114,8 @@ def test_only_what_is_stored_can_be_asked(tmp_path: Path) -> None:
     asked = detecting.Asked(only_stored=True, out=tmp_path)
     assert detecting.wanted_of(entry_of("Z06"), asked, runs) == ("tlc", "invariants")
     assert detecting.wanted_of(entry_of("Z54"), asked, {}) == ("histories",)
-    # Z24 has the overlay of Z23, and no model of its own.
-    assert detecting.wanted_of(entry_of("Z24"), asked, {}) == ()
+    # Z24 has a model of its own with the overlay of Z23; Z36 has none.
+    assert detecting.wanted_of(entry_of("Z24"), asked, {}) == ("tlc",)
+    assert detecting.wanted_of(entry_of("Z36"), asked, {}) == ()
     everything = detecting.Asked(out=tmp_path)
     assert len(detecting.wanted_of(entry_of("Z06"), everything, {})) == 4
