@@ -9,7 +9,9 @@ moment at which clients stop, and what the broker does at that moment:
     calm         nothing
     held         it is stopped (SIGSTOP) for three seconds before the producers stop, and goes on
                  when their connection has been closed
-    held, open   the same, but the connection is closed only at the very end
+    held, open   the same, but the connection is closed only five seconds later
+    held, asked  as `held`, and amid the records the client asks for metadata, so that the broker
+                 has something to answer when nobody listens any more
 
 Everything is read twice, at once and five seconds later. What the second read has and the first has
 not was late; what neither has was lost. Exit code 0; 3: no cluster.
@@ -18,21 +20,22 @@ not was late; what neither has was lost. Exit code 0; 3: no cluster.
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from experiments.tools import click_errors
-from live.clients import Setting, connected, greet, produce, read_all
+from live.clients import Setting, greet, produce, read_all
 from live.cluster import Cluster
-from live.confluent import SILENT
+from live.confluent import SILENT, ConfluentSender
 from live.episode import GREETING, Lane, make
 from live.journal import Journal
 from traces.formats import jsonlines
@@ -40,7 +43,7 @@ from traces.history import OK
 
 PARTITIONS, PACE_S, WORK_S, HELD_S, LATER_S = 12, 0.002, 3.0, 3.0, 5.0
 OPTIONS = {"acks": "0", "enable.idempotence": False, "retries": 0, "linger.ms": 0}
-WAYS = ("calm", "held", "held, open")
+WAYS = ("calm", "held", "held, open", "held, asked")
 
 
 class Outcome(NamedTuple):
@@ -84,7 +87,7 @@ def tried(cluster: Cluster, topic: str, way: str, path: Path) -> Outcome:
     with Journal(path) as journal:
         setting = Setting(journal, cluster.bootstrap, topic, PARTITIONS, PACE_S)
         greet(setting, GREETING)
-        write(cluster, setting, None if way == "calm" else victim, close_late="open" in way)
+        write(cluster, setting, victim, way)
         first, second = setting.processes.next(), setting.processes.next()
         read_all(setting, {}, process=first)
         time.sleep(LATER_S)
@@ -92,28 +95,39 @@ def tried(cluster: Cluster, topic: str, way: str, path: Path) -> Outcome:
     return counted(path, first, second)
 
 
-def write(cluster: Cluster, setting: Setting, victim: str | None, *, close_late: bool) -> None:
+class Asking(ConfluentSender):
+    """Knows one broker only, so that whatever it asks goes over the same connection."""
+
+    def ask(self) -> None:
+        """Sends a question, and does not wait long for the answer."""
+        with suppress(KafkaException):
+            self._producer.list_topics(timeout=0.05)
+
+
+def write(cluster: Cluster, setting: Setting, victim: str, way: str) -> None:
     """Producers at work; their connection is closed when this returns."""
-    shared = connected(setting, OPTIONS)
+    shared: Asking | None = Asking(cluster.node(victim).listener, OPTIONS)
     with ThreadPoolExecutor(PARTITIONS) as pool:
         work = [
             pool.submit(partial(produce, setting, at, OPTIONS, partition=at, shared=shared))
             for at in range(PARTITIONS)
         ]
         time.sleep(WORK_S)
-        if victim is not None:
+        if way != "calm":
             cluster.pause(victim)
-            time.sleep(HELD_S)
+            time.sleep(HELD_S / 2)
+            if shared is not None and way.endswith("asked"):
+                shared.ask()
+            time.sleep(HELD_S / 2)
         setting.done.set()
         for each in work:
             each.result()
-    del work  # the last that know the connection are gone, unless we keep it
-    kept = shared if close_late else None
-    del shared
-    if victim is not None:
+    kept = shared if way.endswith("open") else None
+    shared = None  # nobody knows the producer any more, which closes its connection
+    if way != "calm":
         cluster.resume(victim)
     if kept is not None:
-        threading.Event().wait(LATER_S)
+        time.sleep(LATER_S)
 
 
 def counted(path: Path, first: int, second: int) -> Outcome:
