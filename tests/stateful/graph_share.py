@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from reference.core.types import Outcome
+from msgspec.structs import replace
+
+from reference.core.types import Constants, Outcome
 from reference.sim.recorder import Recorder
 from reference.sim.steered.moves import Steered
 from reference.sim.steered.quorum import Schedule
 from tests.stateful import reached
 from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from traces.cover.models import of_scenario, read_covers, select
-from traces.jobs.canonical import Step
+from traces.jobs.canonical import Step, node_map, rename_step, value_map, values_of
 
 ASKED: Final = "CHAOS_COVERAGE"
 CHARTS: Final = Path(__file__).resolve().parents[2] / "runs" / ".verdicts" / "charts"
@@ -103,14 +105,28 @@ def steps_of(schedule: Steered) -> Iterator[tuple[Any, Step]]:
 
 
 def key_of(constants: Any, step: Step) -> bytes:
+    """The class of a step as the graphs name it, in which voters count from 0."""
     key = _keys.get((constants, step))
     if key is None:
         if len(_keys) >= MEMO:
             _keys.clear()
-        if constants not in _namers:
-            _namers[constants] = Namer(constants)
-        key = _keys[constants, step] = _namers[constants].name(step)
+        own, renamed = _from_zero(constants, step)
+        if own not in _namers:
+            _namers[own] = Namer(own)
+        key = _keys[constants, step] = _namers[own].name(renamed)
     return key
+
+
+def _from_zero(constants: Any, step: Step) -> tuple[Any, Step]:
+    """Voters 1, 2, 3 as 0, 1, 2: classes are of steps under equal constants."""
+    if not isinstance(constants, Constants):
+        return constants, step
+    voters = tuple(range(len(constants.voters)))
+    items = (step.before, step.input, step.after, *step.sent)
+    values = list(dict.fromkeys(value for item in items for value in values_of(item)))
+    nodes = node_map(constants.voters, voters)
+    renamed = rename_step(step, nodes, value_map(values, values))
+    return replace(constants, voters=voters), renamed
 
 
 def report(counts: Mapping[str, Counter[str]], store: ChartStore | None = None) -> Iterator[str]:

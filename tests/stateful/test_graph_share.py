@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from reference.core.timers import Timeouts
 from reference.core.types import Constants
@@ -24,7 +25,7 @@ from traces.cover.models import CoverModel
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, INIT, Classes
 
-VOTERS = Constants((1, 2, 3), 2)
+VOTERS = Constants((0, 1, 2), 2)
 MOVES = 150
 FAULTS = ("Crash", "clock", "cut", "disk", "heal")
 
@@ -70,6 +71,19 @@ def test_a_quorum_has_taken_what_its_recording_says() -> None:
     found = firsts(reached.of("quorum"))
     assert plain.moves == record.moves and len(found) > 20
     assert found == dict.fromkeys(recorded_keys(record), 0)
+
+
+def test_voters_count_from_0() -> None:
+    """The machine's are 1, 2, 3, those of the graphs 0, 1, 2."""
+    found = []
+    for constants in (VOTERS, replace(VOTERS, voters=(1, 2, 3))):
+        reached.begin("quorum", True)
+        schedule = Schedule(constants)
+        wander(schedule)
+        taken = list(graph_share.steps_of(schedule))
+        found.append({graph_share.key_of(*each) for each in taken})
+        graph_share._taken.clear()
+    assert found[0] == found[1] and len(found[0]) > 20
 
 
 def test_a_partition_has_taken_what_its_recording_says() -> None:
