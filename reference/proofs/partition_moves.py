@@ -17,7 +17,7 @@ way round:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import z3
@@ -119,6 +119,10 @@ class Done(NamedTuple):
     node: int
     peer: int = NOBODY
 
+    def __str__(self) -> str:
+        who = [each for each in (self.node, self.peer) if each >= 0]
+        return " ".join([self.name, *map(str, who)])
+
 
 def produced(n: int, value: int = 1) -> ProduceRequest:
     """What clients produce: one record that is acked by the leader alone."""
@@ -163,7 +167,8 @@ class PartitionMoves:
     """All moves for a number of brokers and a set of rules. min ISR is any number that they allow.
 
     first: each variable's value in the first state, in which broker 0 leads and everybody knows it.
-    names: only moves of these names; all if there are none.
+    names: only moves of these names ("Fetches", or "Fetches 0 1" of these two only); all if there
+    are none.
     """
 
     def __init__(
@@ -182,8 +187,11 @@ class PartitionMoves:
         self._controller = SymbolicController(self.constants, given)
         self.first = self._first(rules)
         self._made: dict[tuple[Any, ...], Move] = {}
-        makers = self._makers()
-        self.moves = [make() for name, make in makers if not names or name in names]
+        self.moves = [
+            make()
+            for done, make in self._makers()
+            if not names or done.name in names or str(done) in names
+        ]
 
     # --- The state.
 
@@ -305,40 +313,43 @@ class PartitionMoves:
 
     # --- The moves.
 
-    def _makers(self) -> Iterator[tuple[str, Callable[[], Move]]]:
-        """All moves by their names, each made when it is asked for."""
+    def _makers(self) -> Iterator[tuple[Done, Callable[[], Move]]]:
+        """All moves, each made when it is asked for."""
         for n in self.brokers:
-            asks, decides = (
-                partial(self._once, self._asks, n),
-                partial(self._once, self._decides, n),
-            )
-            hears, reads = partial(self._once, self._hears, n), partial(self._once, self._reads, n)
-            registers = partial(self._once, self._registers, n)
-            beats = partial(self._once, self._beats, n)
-            yield from (("Asks", asks), ("IsJudged", decides), ("Hears", hears))
-            yield from self._together(n, "AsksAndIsJudged", asks, decides)
-            yield from self._together(n, "IsJudgedAndHears", decides, hears)
-            yield from self._together(n, "AsksAndHears", asks, decides, hears)
-            yield "ReadsOne", partial(self._reads, n, one=True)
-            yield from (("ReadsAll", reads), ("Registers", registers), ("Beats", beats))
-            yield from self._together(n, "ComesBack", registers, reads, beats)
-            yield from (
-                ("Shrinks", partial(self._shrinks, n)),
-                ("Produces", partial(self._produces, n)),
-            )
-            yield from (
-                ("Crashes", partial(self._crashes, n)),
-                ("TimesOut", partial(self._times_out, n)),
-            )
-            uses = partial(self._once, self._uses, n)
-            yield "Uses", uses
+            yield from self._of_one(n)
             for peer in self.brokers:
                 if peer != n:
                     serves = partial(self._once, self._serves, peer, n)
-                    yield "Serves", serves
-                    yield from self._together(peer, "Fetches", serves, uses, peer=n)
-                    yield "Lags", partial(self._lags, n, peer)
-        yield "Elects", self._elects
+                    uses = partial(self._once, self._uses, n)
+                    yield Done("Serves", peer, n), serves
+                    yield self._together(Done("Fetches", peer, n), serves, uses)
+                    yield Done("Lags", n, peer), partial(self._lags, n, peer)
+        yield Done("Elects", CONTROLLER), self._elects
+
+    def _of_one(self, n: int) -> Iterator[tuple[Done, Callable[[], Move]]]:
+        """The moves of a broker by itself, or with the controller."""
+
+        def once(make: Callable[[int], Move]) -> Callable[[], Move]:
+            return partial(self._once, make, n)
+
+        asks, decides, hears = once(self._asks), once(self._decides), once(self._hears)
+        registers, reads, beats = once(self._registers), once(self._reads), once(self._beats)
+        yield Done("Asks", n), asks
+        yield Done("IsJudged", n), decides
+        yield Done("Hears", n), hears
+        yield self._together(Done("AsksAndIsJudged", n), asks, decides)
+        yield self._together(Done("IsJudgedAndHears", n), decides, hears)
+        yield self._together(Done("AsksAndHears", n), asks, decides, hears)
+        yield Done("ReadsOne", n), partial(self._reads, n, one=True)
+        yield Done("ReadsAll", n), reads
+        yield Done("Registers", n), registers
+        yield Done("Beats", n), beats
+        yield self._together(Done("ComesBack", n), registers, reads, beats)
+        yield Done("Shrinks", n), once(self._shrinks)
+        yield Done("Produces", n), once(self._produces)
+        yield Done("Crashes", n), once(self._crashes)
+        yield Done("TimesOut", CONTROLLER, n), once(self._times_out)
+        yield Done("Uses", n), once(self._uses)
 
     def _once(self, make: Callable[..., Move], *given: int) -> Move:
         key = (make.__name__, *given)
@@ -346,17 +357,16 @@ class PartitionMoves:
             self._made[key] = make(*given)
         return self._made[key]
 
-    def _together(
-        self, n: int, name: str, *parts: Callable[[], Move], peer: int = NOBODY
-    ) -> Iterator[tuple[str, Callable[[], Move]]]:
-        yield (
-            name,
-            lambda: reduce(
-                lambda before, part: self.then(before, part(), Done(name, n, peer)),
-                parts[1:],
-                parts[0](),
-            ),
-        )
+    def _together(self, done: Done, *parts: Callable[[], Move]) -> tuple[Done, Callable[[], Move]]:
+        """Moves one after the other at once, as one."""
+
+        def make() -> Move:
+            move = parts[0]()
+            for part in parts[1:]:
+                move = self.then(move, part(), done)
+            return move
+
+        return done, make
 
     def _step(self, n: int, row: BrokerRow, input: Any) -> dict[str, z3.ExprRef] | None:
         outcome = self._broker.step(n, row, input)

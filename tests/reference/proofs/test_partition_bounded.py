@@ -61,4 +61,4 @@ def test_a_move_that_is_disabled_is_told() -> None:
 def test_every_move_of_the_search_can_be_replayed() -> None:
     makers = PartitionMoves(2, PartitionRules, names=("Elects",))._makers()
     own = {"Crashes", "Serves", "Fetches", "Lags", "Elects", "TimesOut"}
-    assert {name for name, _ in makers} == own | set(partition_bounded.ALONE)
+    assert {done.name for done, _ in makers} == own | set(partition_bounded.ALONE)
