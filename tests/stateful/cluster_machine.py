@@ -19,7 +19,7 @@ from reference.sim.steered.partition import DISK, FAILED, LATE, PROMPT
 from tests.stateful import reached
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 from tests.stateful.gifts import SteeredMachine
-from tests.stateful.machine import Decorator
+from tests.stateful.machine import Decorator, by_position
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -47,7 +47,7 @@ Moves: TypeAlias = list[Move]
 
 def moves(of: Callable[[ClusterMachine], Moves]) -> st.SearchStrategy[Move]:
     """One of the moves that a machine has now; the first ones are the simplest."""
-    return st.runner().flatmap(lambda machine: st.sampled_from(of(machine)))
+    return st.runner().flatmap(lambda machine: by_position(of(machine)))
 
 
 def mail(machine: ClusterMachine) -> Moves:

@@ -27,7 +27,7 @@ from reference.sim.narrate import render_input
 from reference.sim.partition.options import PartitionOptions
 from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine
-from tests.stateful.machine import Decorator
+from tests.stateful.machine import Decorator, by_position
 from tests.stateful.partition_schedule import (
     DISK,
     FAILED,
@@ -86,15 +86,13 @@ Changes: TypeAlias = list[tuple[str, Callable[[], None]]]
 
 def changes(of: Callable[[PartitionMachine], Changes]) -> st.SearchStrategy[Change]:
     """As `moves`."""
-    return st.runner().flatmap(
-        lambda machine: st.sampled_from([Change(*each) for each in of(machine)])
-    )
+    return st.runner().flatmap(lambda machine: by_position([Change(*each) for each in of(machine)]))
 
 
 def moves(of: Callable[[PartitionMachine], Moves]) -> st.SearchStrategy[Move]:
     """One of the moves that a machine has now; the first ones are the simplest."""
     return st.runner().flatmap(
-        lambda machine: st.sampled_from([Move(n, input) for n, input in of(machine)])
+        lambda machine: by_position([Move(n, input) for n, input in of(machine)])
     )
 
 
@@ -232,7 +230,7 @@ class PartitionMachine(SteeredMachine):
     @rule(data=st.data())
     @possible(mail, "drop")
     def lose(self, data: st.DataObject) -> None:
-        self.schedule.drop(data.draw(st.sampled_from(self.schedule.deliverable())))
+        self.schedule.drop(data.draw(by_position(self.schedule.deliverable())))
 
     @rule(count=st.integers(1, 10))
     def let_time_pass(self, count: int) -> None:
@@ -352,7 +350,7 @@ class PartitionMachine(SteeredMachine):
     @precondition(lambda self: any(map(self.schedule.is_running, self.schedule.brokers)))
     def crash(self, node: int, data: st.DataObject) -> None:
         damages = self.schedule.damages(node, "loss" not in self.off)
-        keep, corrupt = data.draw(st.sampled_from(damages))
+        keep, corrupt = data.draw(by_position(damages))
         self.schedule.crash(node, keep, corrupt)
 
     @rule(move=moves(restarts))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+from hypothesis import strategies as st
 
 from tests.stateful import measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
@@ -25,6 +26,7 @@ from tests.stateful.detection_store import (
     store,
     version_of,
 )
+from tests.stateful.machine import by_position
 from tests.stateful.measure_detection import main
 from tests.stateful.quantiles import interval, quantile
 
@@ -72,10 +74,17 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
     assert left is not None and left <= moves < found.length
 
 
-def test_a_search_is_the_same_each_time() -> None:
-    one, other = (search("quorum", "Z03", 2, budget(20)) for _ in range(2))
+@pytest.mark.parametrize(("machine", "bug"), [("quorum", "Z03"), ("partition", "Z48")])
+def test_a_search_is_the_same_each_time(machine: str, bug: str) -> None:
+    one, other = (search(machine, bug, 2, budget(60)) for _ in range(2))
     assert one.script is not None
     assert one._replace(seconds=0.0) == other._replace(seconds=0.0)
+
+
+def test_draws_look_alike_by_position_alone() -> None:
+    """What hashes by its address would make each search another."""
+    one, other = (by_position([object() for _ in range(3)]) for _ in range(2))
+    assert one.label == other.label != st.sampled_from([object() for _ in range(3)]).label
 
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
