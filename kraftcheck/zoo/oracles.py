@@ -73,8 +73,15 @@ def judge(oracle: Oracle, folder: Path, backend: Backend | None = None) -> Opini
 
 
 def _steps(folder: Path, backend: Backend) -> Opinion:
+    return steps(folder, backend)
+
+
+def steps(folder: Path, backend: Backend, explain: int = EXPLAINED) -> Opinion:
+    """What the step relation says. explain: of so many rejected steps TLC tells the difference,
+    which takes it as long as judging them.
+    """
     # Runs of the campaign that were not recorded are nobody's fault here.
-    summary = conform(folder, ConformOptions(backend=backend, explain=EXPLAINED)).summary
+    summary = conform(folder, ConformOptions(backend=backend, explain=explain)).summary
     rejections = summary["rejections"]
     if rejections:
         first = rejections[0]
