@@ -42,7 +42,8 @@ had shown. What else differed is in the [diary](divergences.md).
 
 AFTER_FAULTS = """
 Producers with acks=all are idempotent; the others send nothing twice. With acks=0 all that was
-sent counts as acknowledged, and the order of acknowledgements is not judged.
+sent counts as acknowledged, and the order of acknowledgements is not judged; what the broker had
+not yet taken from its socket when everything was read counts as lost ([diary](divergences.md)).
 
 ## Classes
 
