@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -255,13 +255,19 @@ def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
         path = find_module(name, [specs / "cover", specs])
         if name not in texts and path is not None:  # others are TLC's own
             texts[name] = path.read_text(encoding="utf-8")
-            module = read_module(texts[name])
-            waiting += [*module.extends, *module.instances]
+            waiting += _builds_on(texts[name])
     texts[""] = (specs / "cover" / model.config).read_text(encoding="utf-8")
     told = [_without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()
 
 
+@lru_cache(maxsize=64)
+def _builds_on(text: str) -> tuple[str, ...]:
+    module = read_module(text)
+    return (*module.extends, *module.instances)
+
+
+@lru_cache(maxsize=64)
 def _without_remarks(text: str) -> str:
     """Lines that say something, without what is said to readers only."""
     lines = [line.rstrip() for line in REMARK.sub(" ", text).splitlines()]
