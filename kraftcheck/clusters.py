@@ -90,12 +90,15 @@ def record(
         raise BadInput(str(error)) from None
     end = "complete" if recording.complete else "INCOMPLETE: the final read did not reach the end"
     screen.line(f"{out / HISTORY}: {recording.lines} lines in {recording.seconds} s, {end}")
+    if recording.held:
+        screen.line(f"{recording.held} clients were left behind: their library never came back")
     screen.document(
         {
             "history": str(out / HISTORY),
             "lines": recording.lines,
             "seconds": recording.seconds,
             "complete": recording.complete,
+            "held": recording.held,
         }
     )
     return exits.HOLDS if recording.complete else exits.UNKNOWN

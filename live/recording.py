@@ -17,7 +17,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from live import datalog, facts, metadata
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
+from live.crew import Crew
 from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
@@ -40,6 +40,10 @@ from live.library import Library, LibraryError
 from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
+
+
+HELD_S = 120.0
+"""How long a client may take to end after it was told to."""
 
 
 class RecordingError(Exception):
@@ -100,6 +104,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     envelope_is: str
     """Where the envelope is from: the metadata log, or assumed."""
     faults: tuple[Fault, ...]
+    held: int = 0
+    """How many clients their library never let go; what they asked last has no answer."""
 
 
 def record(
@@ -132,7 +138,7 @@ def record(
             where = (bootstrap, plan.topic, plan.partitions, pace)
             setting = Setting(journal, *where, aborts=plan.aborts, library=library)
             with _observed(bootstrap, plan, journal, folder):
-                faults = _work(setting, plan, cluster)
+                faults, held = _work(setting, plan, cluster)
                 if cluster is not None:
                     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
                     settle(admin, plan.topic, plan.partitions, SETTLE_S)
@@ -148,6 +154,7 @@ def record(
             envelope=_envelope(plan, records, faults, cluster),
             envelope_is="read from the metadata log" if records else "assumed",
             faults=tuple(faults),
+            held=held,
         )
         _write(recording, folder)
     except OSError as error:
@@ -241,36 +248,34 @@ def _envelope(
     return facts.envelope(moves, [f.kind for f in faults], outages, cluster.session_ms)
 
 
-def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> list[Fault]:
+def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> tuple[list[Fault], int]:
+    """The faults that were done, and how many clients their library did not let go."""
     workload = WORKLOADS[plan.workload]
-    crew = [
+    clients = [
         *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
         *((workload.consumer, at, {}) for at in range(plan.consumers)),
         *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
-    with ThreadPoolExecutor(len(crew) + 1) as pool:
-        work = [pool.submit(role, setting, at, options) for role, at, options in crew]
-        nemesis = None
-        if cluster is not None and plan.faults:
-            nemesis = Nemesis(cluster, setting.journal, (plan.topic,))
-            names = [node.name for node in cluster.state.nodes]
-            how = (plan.faults, plan.seed, calm, cluster.session_ms / 1000)
-            leader = partial(
-                _leader,
-                AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}),
-                cluster,
-                plan.topic,
-            )
-            work.append(pool.submit(disturb, nemesis, names, *how, leader))
-        try:
-            wait(work, plan.seconds, FIRST_EXCEPTION)
-        finally:
-            calm.set()
-            setting.done.set()
-        for each in work:
-            each.result()
-    return nemesis.faults if nemesis else []
+    crew, nemesis = Crew(), None
+    for role, at, options in clients:
+        crew.start(role, setting, at, options)
+    disturbers = Crew()
+    if cluster is not None and plan.faults:
+        nemesis = Nemesis(cluster, setting.journal, (plan.topic,))
+        names = [node.name for node in cluster.state.nodes]
+        how = (plan.faults, plan.seed, calm, cluster.session_ms / 1000)
+        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+        leader = partial(_leader, admin, cluster, plan.topic)
+        disturbers.start(disturb, nemesis, names, *how, leader)
+    try:
+        crew.wait(plan.seconds)
+    finally:
+        calm.set()
+        setting.done.set()
+        disturbers.join()  # no node stays down or paused
+    held = crew.join(HELD_S)
+    return (nemesis.faults if nemesis else []), held
 
 
 def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:

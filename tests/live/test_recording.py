@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +17,9 @@ from confluent_kafka import Producer
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
-from live.confluent import SILENT
+from live.confluent import SILENT, ConfluentReader
 from live.journal import Journal
+from live.library import Got
 from live.polling import ANSWERS, Poller
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
@@ -205,6 +207,29 @@ def test_a_client_that_cannot_be_had_is_one_line(
     plan = Plan(client=client, api_version=api_version)
     with pytest.raises(RecordingError, match=said):
         record("127.0.0.1:9", plan, tmp_path)
+
+
+def test_a_client_that_its_library_does_not_let_go_is_left_behind(
+    bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history has its question without an answer, and is complete all the same."""
+    poll, release = ConfluentReader.poll, threading.Event()
+
+    def held(self: ConfluentReader, seconds: float) -> list[Got]:
+        if threading.current_thread() is not threading.main_thread():
+            release.wait()
+        return poll(self, seconds)
+
+    monkeypatch.setattr(ConfluentReader, "poll", held)
+    monkeypatch.setattr("live.recording.HELD_S", 0.2)
+    plan = Plan(seconds=0.5, topic="held", make_topic=False, consumers=1)
+    recording = record(bootstrap, plan, tmp_path)
+    release.set()
+    assert (recording.held, recording.complete) == (1, True)
+    polls = [json.loads(line) for line in (tmp_path / HISTORY).read_text("utf-8").splitlines()]
+    kinds = Counter(each["type"] for each in polls if each["f"] == "poll")
+    assert kinds["invoke"] == kinds["ok"] + 1
+    assert judge_file(tmp_path / HISTORY, Options()).verdict == "holds"
 
 
 def test_nobody_there_is_one_line(tmp_path: Path) -> None:
