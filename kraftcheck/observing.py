@@ -52,7 +52,8 @@ def conform(
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None
     complete = _recording(folder).get("complete") is True
-    defects = logs.judge(replicas, _final(history) if history and complete else None)
+    final = _final(history) if history and complete else None
+    defects = logs.judge(replicas, final, _transactions(history) if history else ())
     wrong = report.findings or defects or said.defects
     code = exits.VIOLATED if wrong else exits.HOLDS
     entries = sum(len(replica.records) for replica in replicas)
@@ -97,6 +98,15 @@ def _acked(history: History) -> list[Acked]:
         if each.f == "append" and each.outcome == OK
         if each.result is not None and each.completed is not None
     ]
+
+
+def _transactions(history: History) -> list[list[tuple[str, Any]]]:
+    """What clients wrote as one, however that ended."""
+    groups: dict[int, list[tuple[str, Any]]] = {}
+    for each in history.operations:
+        if each.f == "append":
+            groups.setdefault(each.group, []).append((str(each.key), each.argument))
+    return [written for written in groups.values() if len(written) > 1]
 
 
 def _is_durable(recording: Mapping[str, Any]) -> bool:

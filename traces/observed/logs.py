@@ -13,8 +13,8 @@ What is asked (docs/protocol-rules.md):
 - the epoch cache says of each record the epoch that it has (S5, S6); it may know epochs in which
   nothing was written (KAFKA-7415);
 - what was read in the end is what lies there, without markers and without records of transactions
-  that were aborted or never ended (KIP-98: a consumer that reads what is committed is shown those
-  of no others).
+  that were aborted or never ended; and of every transaction all records are shown or none (KIP-98:
+  a consumer that reads what is committed is shown those of no others).
 """
 
 from __future__ import annotations
@@ -70,11 +70,14 @@ def read(path: Path) -> list[Replica]:
 
 
 def judge(
-    replicas: Sequence[Replica], final: Mapping[str, Mapping[int, Any]] | None = None
+    replicas: Sequence[Replica],
+    final: Mapping[str, Mapping[int, Any]] | None = None,
+    transactions: Sequence[Sequence[tuple[str, Any]]] = (),
 ) -> list[Defect]:
     """Everything that is wrong, the first place of each kind.
 
-    final: by key, the value at each offset that somebody read at the very end.
+    final: by key, the value at each offset that somebody read at the very end. transactions: keys
+    and values that clients wrote as one, however that ended; values are unique.
     """
     found: list[Defect] = []
     by_key: dict[str, list[Replica]] = {}
@@ -86,6 +89,8 @@ def judge(
             found += _together(one, other)
         if final is not None and key in final:
             found += [each for replica in group for each in _as_read(replica, final[key])]
+    for broker in sorted({replica.broker for replica in replicas}):
+        found += _whole([each for each in replicas if each.broker == broker], transactions)
     return found
 
 
@@ -148,6 +153,26 @@ def _as_read(replica: Replica, final: Mapping[int, Any]) -> Iterator[Defect]:
             reason = f"offset {offset} holds {here.get(offset)}, and {final.get(offset)} was read"
             yield Defect("not as read", replica.key, (replica.broker,), reason)
             break
+
+
+def _whole(
+    replicas: Sequence[Replica], transactions: Sequence[Sequence[tuple[str, Any]]]
+) -> Iterator[Defect]:
+    """Of one broker: the first transaction of which a reader is shown a part."""
+    shown = {each.key: _shown(each) for each in replicas}
+    for written in transactions:
+        here = [(key, value) for key, value in written if key in shown]
+        missing = [(key, value) for key, value in here if value not in shown[key]]
+        if 0 < len(missing) < len(here):
+            key, value = missing[0]
+            reason = f"{value} is not shown, of a transaction that wrote {[v for _, v in here]}"
+            yield Defect("part of a transaction", key, (replicas[0].broker,), reason)
+            return
+
+
+def _shown(replica: Replica) -> set[Any]:
+    hidden = _hidden(replica)
+    return {value for offset, _, value in replica.records if offset not in hidden}
 
 
 def _hidden(replica: Replica) -> set[int]:

@@ -142,3 +142,24 @@ def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
         read(tmp_path / "logs.jsonl")
     with pytest.raises(ObservedError, match="No such file"):
         read(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (["a"], set()),
+        (["b", "c"], set()),  # aborted
+        (["x", "y"], set()),  # never sent
+        (["a", "d"], set()),
+        (["a", "b"], {"part of a transaction"}),
+        (["d", "e"], {"part of a transaction"}),
+        (["a", "x"], {"part of a transaction"}),
+    ],
+)
+def test_of_a_transaction_all_is_shown_or_nothing(written: list[str], found: set[str]) -> None:
+    transactions = [[("t-0", value) for value in written]]
+    assert {each.name for each in judge([ENDED], None, transactions)} == found
+
+
+def test_partitions_of_other_brokers_are_not_missed() -> None:
+    assert judge([ENDED], None, [[("t-0", "a"), ("t-1", "x")]]) == []
