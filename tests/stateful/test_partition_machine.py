@@ -16,7 +16,10 @@ from tests.stateful import searching
 from tests.stateful.partition_machine import Move, PartitionMachine
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 from tests.stateful.schedule import NoProgress, Violation
-from tests.stateful.test_quorum_machine import BUDGET, SEED
+from tests.stateful.test_quorum_machine import BUDGET
+
+SEED = 6
+"""With which the bugs below are found soon: whether they are with any is in docs/detection.md."""
 
 
 def test_the_search_finds_nothing() -> None:
