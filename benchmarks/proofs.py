@@ -33,7 +33,6 @@ from traces.cover.models import dump_graph, read_covers
 
 GRAPHS = ("quorum-votes", "partition-change")
 _CHANGES = ("Lags", "Shrinks", "AsksAndHears", "AsksAndIsJudged", "Asks", "IsJudged")
-_DATA = ("Fetches", "Serves", "Produces", "ReadsAll")
 
 
 class Wanted(NamedTuple):
@@ -45,8 +44,38 @@ class Wanted(NamedTuple):
 
 
 SEARCHES = {
+    "Z28": Wanted(
+        3,
+        11,
+        (
+            *("Lags 0 2", "Shrinks 0", "AsksAndHears 0", "Produces 0", "Fetches 0 1", "Serves 0 1"),
+            *("TimesOut 0", "ReadsAll 1", "ReadsAll 2", "Fetches 1 2", "Serves 1 2"),
+            "AsksAndIsJudged 1",
+        ),
+    ),
+    "Z29": Wanted(
+        2,
+        9,
+        ("Produces", "TimesOut 0", "ReadsAll", "Beats 0", "Serves 1 0", "AsksAndIsJudged 1"),
+    ),
     "Z33": Wanted(2, 8, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
     "Z34": Wanted(2, 3),
+    "Z35": Wanted(
+        3,
+        10,
+        (
+            *("Lags 0 2", "Shrinks 0", "Asks 0", "IsJudged 0", "TimesOut 1", "ReadsAll 0"),
+            *("Beats 1", "Produces 0", "Fetches 0 2"),
+        ),
+    ),
+    "Z38": Wanted(
+        2,
+        11,
+        (
+            *("Lags 0 1", "Shrinks 0", "AsksAndHears 0", "Produces 0", "Fetches 0 1"),
+            *("Crashes 1", "TimesOut 1", "ComesBack 1", "Beats 1", "AsksAndIsJudged 0"),
+        ),
+    ),
     "Z41": Wanted(2, 3),
     "Z42": Wanted(2, 6),
     "Z69": Wanted(2, 10, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
