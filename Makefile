@@ -20,7 +20,7 @@ CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools 
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## make .venv and check Java (under a second when done already)
 	@tools/setup.sh

@@ -24,7 +24,9 @@ def test_a_bug_has_a_shortest_counterexample_that_the_handlers_confirm() -> None
     found = find_partition(2, rules, bound=4, names=FEW)
     assert found.confirmed and not found.reason
     assert len(found.steps) == 1 + 3 and found.steps[0].startswith("2 brokers, min ISR 2")
-    assert "Produces" in found.steps[-1] and "committed 1" in found.steps[-1]
+    # Which of several it is depends on what the process has asked the solver before.
+    story = " ".join(found.steps)
+    assert "Produces" in story and "committed 1" in story
 
 
 def test_the_correct_rules_have_none_within_the_bound() -> None:
