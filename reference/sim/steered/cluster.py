@@ -624,7 +624,8 @@ class ClusterSchedule:
         self.slow.clear()
         probes: dict[int, int] = {}
         why = ""
-        for _ in range(MOVES_TO_PROGRESS * (1 + len(self.partitions))):
+        copying = sum(each.moves_to_copy() for each in self.partitions)
+        for _ in range(MOVES_TO_PROGRESS * (1 + len(self.partitions)) + copying):
             for restart in self.restarts():
                 restart.make()
             why = self._missing(probes)

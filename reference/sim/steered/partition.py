@@ -62,6 +62,10 @@ from reference.sim.steered.producers import PRODUCER, Posted, SteeredProducer
 from reference.sim.steered.quorum import Link
 
 MOVES_TO_PROGRESS = 1500
+MOVES_TO_COPY = 6
+"""How many moves it may take to be well again: so many, and so many for each record that is in a
+log or on its way to one, and each replica that must get it, since a fetch may carry one at a time.
+"""
 MEMO_STEPS = 200_000
 SENTENCES = {each.name: each for each in PARTITION_INVARIANTS}
 AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
@@ -336,6 +340,12 @@ class Steering(PartitionWorld):
         if (m.source, m.destination) in self.cut:
             return False
         return m.destination < 0 or self.is_running(m.destination)
+
+    def moves_to_copy(self) -> int:
+        """How many moves it may take to bring all records there are to every replica."""
+        longest = max(len(self.row(node).log) for node in self.brokers)
+        coming = len(self.waiting) * self.options.batch_records
+        return MOVES_TO_COPY * (longest + coming) * len(self.brokers)
 
     def deliverable(self, again: bool = False) -> list[KnownInput]:
         """Messages that may come now, the oldest first; `again`: come once more."""
@@ -683,7 +693,7 @@ class PartitionSchedule(Steering):
         """
         self.heal()
         probe = UNDEFINED
-        for _ in range(MOVES_TO_PROGRESS):
+        for _ in range(MOVES_TO_PROGRESS + self.moves_to_copy()):
             for node in self.with_status("Down"):
                 self.do(node, BrokerRestart())
             missing = self.missing()

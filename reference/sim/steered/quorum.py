@@ -56,7 +56,7 @@ SPREAD = 70
 TRUE_RATE = 4
 WELL = "disks and clocks are well"
 RATES = {1: "runs four times too fast", 4: "runs true", 16: "runs four times too slowly"}
-MOVES_TO_PROGRESS = 400
+MOVES_TO_PROGRESS = 1000
 MOVES_TO_COPY = 6
 """How many moves it may take to be well again, once all faults have ended and what waited has come:
 for each voter so many, since a timer may have been armed by a clock that ran four times too slowly;
