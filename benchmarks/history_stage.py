@@ -35,6 +35,7 @@ PARTS = 16
 RECORDED_RUNS = 1000
 OPTIONS = {"acks": "all", "unclean": False, "idempotence": True, "partitions": 1}
 """What promises the strongest level, so that everything is looked for."""
+WORDS = ["history.list.element.op", "history.list.element.outcome"]
 FIELDS = SCHEMAS["runs"].field("history").type.value_type
 
 
@@ -83,7 +84,8 @@ def made_up(recorded: pa.Table, length: int) -> pa.Table:
 
 def judged(path: str) -> int:
     """The stage: how many operations were judged."""
-    found = judge_histories("partition", pq.read_table(path, columns=list(READS)))
+    table = pq.read_table(path, columns=list(READS), use_threads=False, read_dictionary=WORDS)
+    found = judge_histories("partition", table)
     assert "unknown" not in found.verdicts["verdict"].to_pylist()
     return int(sum(found.verdicts["operations"].to_pylist()))
 

@@ -107,6 +107,9 @@ def partitions(history: pa.ChunkedArray | pa.ListArray) -> Iterator[pa.ListArray
 
 
 def _codes(column: pa.Array, names: Sequence[str]) -> Any:
+    if pa.types.is_dictionary(column.type) and len(column):
+        # Read from Parquet as it is there, each word once.
+        return _codes(column.dictionary, names).take(column.indices.to_numpy())
     found = pc.index_in(column, value_set=pa.array(names)).fill_null(-1)
     codes = found.to_numpy(zero_copy_only=False).astype(np.int8)
     if (codes < 0).any():

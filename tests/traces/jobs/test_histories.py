@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.traces.jobs.recorded import part, with_histories
@@ -61,6 +63,15 @@ def test_stale_reads_are_measured() -> None:
     assert all(row["stale_reads"] <= row["reads"] <= row["operations"] for row in stale)
     named = [row for row in judged.anomalies.to_pylist() if row["name"] == "stale-read"]
     assert {row["run"] for row in named} == {row["run"] for row in stale}
+
+
+def test_words_that_are_read_once_each_say_the_same(tmp_path: Path) -> None:
+    runs = part("partition").tables["runs"]
+    pq.write_table(runs, tmp_path / "runs.parquet")
+    words = [f"history.list.element.{name}" for name in ("op", "outcome")]
+    read = pq.read_table(tmp_path / "runs.parquet", read_dictionary=words)
+    assert "dictionary" in str(read.schema.field("history").type)
+    assert judge_histories("partition", read) == judge_histories("partition", runs)
 
 
 def test_no_runs_have_no_answers() -> None:
