@@ -221,7 +221,7 @@ def test_a_client_that_its_library_does_not_let_go_is_left_behind(
         return poll(self, seconds)
 
     monkeypatch.setattr(ConfluentReader, "poll", held)
-    monkeypatch.setattr("live.recording.HELD_S", 0.2)
+    monkeypatch.setattr("live.recording.HELD_S", 3.0)
     plan = Plan(seconds=0.5, topic="held", make_topic=False, consumers=1)
     recording = record(bootstrap, plan, tmp_path)
     release.set()

@@ -20,6 +20,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -114,6 +115,8 @@ class Standin:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # The suite may have been started in the background, where a shell ignores it.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
 
     def run(self, **env: str) -> tuple[int, str]:
