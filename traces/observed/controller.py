@@ -211,7 +211,9 @@ class _Replay:
             what = AGAIN
             if new.epoch != known.epoch:
                 self._find(record, f"broker {b}", "the same process was given another epoch")
-        elif not self._all_follow(record, b, left, _as_it_was):
+        elif new.epoch < record.offset or not self._all_follow(record, b, left, _as_it_was):
+            # The epoch is where the registration's records begin: changes of its own stand before
+            # it, though a leader could have asked for the same.
             what, rule = AFTER_KILL, unclean
         written = self._event(record, b, left, rule, what)
         if what != AGAIN and new.epoch != record.offset - written:

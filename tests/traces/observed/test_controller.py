@@ -23,6 +23,7 @@ from traces.observed.controller import Report, broker_event, judge
 from traces.observed.records import NAME, ObservedError, Record, read
 
 BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
+BACK = BUSY.with_name("back.metadata.jsonl.gz")
 SAMPLES = sorted((Path(__file__).parents[2] / "live" / "data").glob("*.zip"))
 
 
@@ -44,6 +45,20 @@ def test_every_record_of_a_busy_log_is_a_step(busy: list[Record]) -> None:
         *(f"change by {each}" for each in (controller.FENCE, controller.UNFENCE)),
     }
     assert wanted <= report.steps.keys()
+
+
+def test_a_broker_that_is_back_before_it_was_fenced(tmp_path: Path) -> None:
+    """Killed, and registered again within its session: what its registration changes stands before
+    it, and a leader could have asked for the same; its epoch says whose changes they are.
+    """
+    (tmp_path / NAME).write_bytes(gzip.decompress(BACK.read_bytes()))
+    records = read(tmp_path / NAME)
+    report = judge(records)
+    assert report.findings == []
+    assert report.steps[controller.AFTER_KILL] == 1
+    at = places(records, lambda r: broker_event(r) == controller.REGISTER)[-1]
+    later = replaced(records, at, with_data(records[at], brokerEpoch=records[at].offset - 1))
+    assert any("its records begin at" in each.reason for each in later.findings)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
