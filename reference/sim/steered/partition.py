@@ -543,7 +543,8 @@ class PartitionSchedule(Steering):
         input = self._intern(ElectLeaders(election))
         step = state.steps.get(input) or state.machine.step(state, input)
         assert step is not None, "an election may be asked for at any time"
-        return step.after.row.partition.leader  # type: ignore[no-any-return]
+        leader: int = step.after.row.partition.leader
+        return leader
 
     def possible(self) -> Iterator[Move]:
         for again in (False, True):
