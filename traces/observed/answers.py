@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from traces.observed.records import ObservedError
+from traces.observed.records import decoded
 
 NAME = "answers.jsonl"
 PARTITION, QUORUM = "partition", "quorum"
@@ -50,15 +50,5 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(path: Path) -> list[Answer]:
     """In the order of questions. Raises ObservedError: no such file, a line that is no answer."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise ObservedError(f"{path}: {error.strerror or error}") from None
-    decode = msgspec.json.Decoder(Answer).decode
-    answers = []
-    for number, line in enumerate(lines, 1):
-        try:
-            answers.append(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ObservedError(f"{path}:{number}: no answer: {error}") from None
+    answers = decoded(path, Answer, "answer")
     return sorted(answers, key=lambda answer: (answer.begin, answer.end, answer.broker))

@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from traces.observed.records import ObservedError
+from traces.observed.records import decoded
 
 NAME = "logs.jsonl"
 COMMIT = "COMMIT"
@@ -55,18 +55,7 @@ class Defect(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> list[Replica]:
     """Raises ObservedError: no such file, or a line that is no replica."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise ObservedError(f"{path}: {error.strerror or error}") from None
-    decode = msgspec.json.Decoder(Replica).decode
-    replicas = []
-    for number, line in enumerate(lines, 1):
-        try:
-            replicas.append(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ObservedError(f"{path}:{number}: no replica: {error}") from None
-    return replicas
+    return decoded(path, Replica, "replica")
 
 
 def judge(

@@ -7,12 +7,15 @@ missing in `data`.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 NAME = "metadata.jsonl"
+
+T = TypeVar("T")
 
 
 class ObservedError(Exception):
@@ -31,22 +34,30 @@ class Record(msgspec.Struct, frozen=True):
     end: int = -1
 
 
-def read(path: Path) -> list[Record]:
-    """Raises ObservedError: no such file, a line that is no record, offsets that do not grow."""
+def decoded(path: Path, of: type[T], what: str) -> list[T]:
+    """The lines of a file of JSON lines. Raises ObservedError: no such file, a line that is none;
+    what: that it should have been.
+    """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise ObservedError(f"{path}: {error.strerror or error}") from None
-    decode = msgspec.json.Decoder(Record).decode
-    records: list[Record] = []
+    decode = msgspec.json.Decoder(of).decode
+    found = []
     for number, line in enumerate(lines, 1):
         try:
-            record = decode(line)
+            found.append(decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ObservedError(f"{path}:{number}: no metadata record: {error}") from None
-        if records and record.offset <= records[-1].offset:
+            raise ObservedError(f"{path}:{number}: no {what}: {error}") from None
+    return found
+
+
+def read(path: Path) -> list[Record]:
+    """Raises ObservedError: no such file, a line that is no record, offsets that do not grow."""
+    records = decoded(path, Record, "metadata record")
+    for number, (last, record) in enumerate(pairwise(records), 2):
+        if record.offset <= last.offset:
             raise ObservedError(f"{path}:{number}: offset {record.offset} is not after the last")
-        records.append(record)
     if not records:
         raise ObservedError(f"{path}: empty")
     return records
