@@ -1,51 +1,128 @@
 """Edges of TLC's graphs covered on the reference, against MongoDB's 87,143 tests in 40 minutes.
 
-One line for each graph: edges, paths and moves with the lower bound, seconds by stage, edges per
-minute, and seconds of the processor, TLC and the reading of its dump included. The comparison is
-with what MongoDB's engineers report of tests generated from their model's states, one test for
-each: 2,179 a minute.
+One line of a table for each graph: states and edges; walks, moves and the certified bound on both
+together, with the gap; seconds of the processor, our own and TLC's, the reading of its dump
+included; edges for each minute of a processor; refusals attempted, and how many of them are
+distinct mutants that were left out; what those cost; and how large our process became. Each graph
+has a process of its own. Seconds of the processor do not depend on who else wants it, wall times
+do. The comparison is with what MongoDB's engineers report of tests generated from their model's
+states, one test for each: 2,179 a minute.
 
-    python -m benchmarks.cover [GRAPH ...]     default: the small and medium graphs, some minutes
+    python -m benchmarks cover                             all graphs, about half an hour
+    python -m benchmarks.cover [--mutants N] GRAPH ...     these; N as in `kraftcheck cover`
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
-import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
 
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
-from traces.cover.models import dump_graph, read_covers, select
+from tla_utils import CheckOptions
+from tla_utils.dump import PEAK_PER_MB
+from traces.cover.models import CoverModel, dump_graph, read_covers, select
+from traces.cover.refusals import Refusals, refuse
 
 MONGODB_PER_MINUTE = 87_143 / 40
+ALL_MUTANTS = 10_000_000
+HEADS = (
+    *("graph", "states", "edges", "walks", "moves", "bound (gap)", "own s", "TLC s"),
+    *("edges a minute", "refusals", "left out", "own s", "TLC s", "MB"),
+)
 
 
-def processor_seconds() -> float:
-    """Of this process and of those that it waited for."""
+class Spent(NamedTuple):
+    """Seconds of the processor."""
+
+    own: float
+    tlc: float
+
+    @property
+    def both(self) -> float:
+        return self.own + self.tlc
+
+    def since(self, before: Spent) -> Spent:
+        return Spent(self.own - before.own, self.tlc - before.tlc)
+
+
+class Figures(NamedTuple):
+    """What one graph took. refusals: None if none were attempted; peak_mb: of our process."""
+
+    model: CoverModel
+    walks: int
+    moves: int
+    bound: int
+    gap: int
+    covering: Spent
+    refusals: Refusals | None
+    refusing: Spent
+    peak_mb: int
+
+    def cells(self) -> list[str]:
+        refused = ["", "", "", ""]
+        if self.refusals is not None:
+            counts = (self.refusals.attempts, self.refusals.skipped)
+            refused = [*(f"{n:,}" for n in counts), *(f"{s:.1f}" for s in self.refusing)]
+        return [
+            *(self.model.name, f"{self.model.states:,}", f"{self.model.edges:,}"),
+            *(f"{self.walks:,}", f"{self.moves:,}", f"{self.bound:,} ({self.gap})"),
+            *(f"{s:.1f}" for s in self.covering),
+            *(f"{per_minute(self.model.edges, self.covering):,.0f}", *refused),
+            f"{self.peak_mb:,}",
+        ]
+
+
+def per_minute(edges: int, spent: Spent) -> float:
+    return 60 * edges / spent.both
+
+
+def spent() -> Spent:
+    """By this process, and by those that it waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return Spent(*(each.ru_utime + each.ru_stime for each in used))
+
+
+def measured(model: CoverModel, mutants: int) -> Figures:
+    """Covers a graph whole. mutants: at most so many, -1 for no refusals at all."""
+    begin = spent()
+    covered = cover_graph(dump_graph(model), mutants=-1, screen=Screen(quiet=True))
+    cover, driven = covered.cover, covered.driven
+    assert cover is not None and driven is not None, f"{model.name}: the graphs differ"
+    assert not covered.wrong and driven.edges == model.edges, f"{model.name}: not all is covered"
+    covering, begin = spent().since(begin), spent()
+    found = None
+    if mutants >= 0:
+        found = refuse(covered.matcher, mutants, CheckOptions(chunk=50_000, parallel=1))
+        assert not found.rejected and not found.unknown, f"{model.name}: {found.rejected[:1]}"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
+    sizes = (len(cover.walks), cover.moves, cover.bound, cover.gap)
+    return Figures(model, *sizes, covering, found, spent().since(begin), peak)
 
 
 def main() -> None:
-    tiers = [] if sys.argv[1:] else ["small", "medium"]
-    edges, seconds = 0, 0.0
-    for model in select(read_covers(), sys.argv[1:], tiers):
-        before = processor_seconds()
-        covered = cover_graph(dump_graph(model), mutants=-1, screen=Screen(quiet=True))
-        assert covered.cover is not None and covered.driven is not None, "the graphs differ"
-        spent = sum(covered.seconds.values())
-        cpu = processor_seconds() - before
-        edges, seconds = edges + covered.driven.edges, seconds + spent
-        stages = ", ".join(f"{stage} {s:.1f}" for stage, s in covered.seconds.items())
-        print(
-            f"{model.name:22} {model.edges:8,} edges, {len(covered.cover.walks):7,} paths, "
-            f"{covered.cover.moves:9,} moves (gap {covered.cover.gap}), {spent:6.1f} s ({stages}), "
-            f"{60 * covered.driven.edges / spent:9,.0f} edges a minute, {cpu:5.1f} s of processor, "
-            f"{covered.driven.edges / cpu:7,.0f} edges for each",
-            flush=True,
-        )
-    rate = 60 * edges / seconds
-    print(f"together {rate:,.0f} edges a minute, {rate / MONGODB_PER_MINUTE:,.0f} times as many")
+    asked = argparse.ArgumentParser(description="Covers graphs and says what it took.")
+    asked.add_argument("--mutants", type=int, default=ALL_MUTANTS)
+    asked.add_argument("graphs", nargs="*")
+    options = asked.parse_args()
+    known = read_covers()
+    models = sorted(select(known, options.graphs or list(known), []), key=lambda m: m.edges)
+    print(f"| {' | '.join(HEADS)} |\n|---|{'---:|' * (len(HEADS) - 1)}", flush=True)
+    done = []
+    for model in models:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            done.append(pool.submit(measured, model, options.mutants).result())
+        print(f"| {' | '.join(done[-1].cells())} |", flush=True)
+    total = Spent(*(sum(times) for times in zip(*(each.covering for each in done), strict=True)))
+    edges = sum(each.model.edges for each in done)
+    rate = per_minute(edges, total)
+    print(
+        f"\n{edges:,} edges in {total.both:,.0f} s of a processor, {rate:,.0f} a minute, "
+        f"{rate / MONGODB_PER_MINUTE:,.0f} times as many as MongoDB's"
+    )
 
 
 if __name__ == "__main__":
