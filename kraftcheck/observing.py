@@ -51,16 +51,34 @@ def conform(
         said = _said(folder, written, replicas, history)
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None
-    complete = _recording(folder).get("complete") is True
+    recording = _recording(folder)
+    complete = recording.get("complete") is True
     final = _final(history) if history and complete else None
-    defects = logs.judge(replicas, final, _transactions(history) if history else ())
-    wrong = report.findings or defects or said.defects
-    code = exits.VIOLATED if wrong else exits.HOLDS
+    written_as_one = _transactions(history) if history else ()
+    at_rest = recording.get("at_rest", True) is True
+    defects = logs.judge(replicas, final, written_as_one, at_rest=at_rest)
+    unknown = _unknown(recording) if replicas and history else None
+    if report.findings or defects or said.defects:
+        code = exits.VIOLATED
+    else:
+        code = exits.UNKNOWN if unknown else exits.HOLDS
     entries = sum(len(replica.records) for replica in replicas)
     disks = f"{len(replicas)} replicas with {entries:,} records"
     _show(report, defects, disks, said, code, screen)
-    screen.document(_document(report, defects, len(replicas), entries, said, code))
+    if unknown:
+        screen.line(f"unknown: {unknown}")
+    document = _document(report, defects, len(replicas), entries, said, code)
+    screen.document({**document, "unknown": unknown})
     return code
+
+
+def _unknown(recording: Mapping[str, Any]) -> str | None:
+    """Why it is not known whether what clients read in the end is what lies on disks."""
+    if recording.get("at_rest", True) is not True:
+        return "the cluster did not come to rest, so where its logs end was not judged"
+    if recording.get("complete") is not True:
+        return "the recording is incomplete, so disks were not held against what was read"
+    return None
 
 
 class Said(NamedTuple):

@@ -2,10 +2,10 @@
 
 A *lane* is a topic with its configuration and clients; each of its partitions is a trial, with a
 producer of its own. All partitions are led by one broker, the victim. An episode warms up, does one
-fault to the victim and undoes it, waits until all replicas are in sync, and reads everything. One
-journal holds it all; keys tell partitions apart. Producers that are not idempotent share the client
-library's instance, so that many of them fit on a machine; each is a process of its own in the
-history. Those that are must not: what goes wrong with one partition makes librdkafka renew its
+fault to the victim and undoes it, waits until all is at rest (live/rest.py), and reads everything.
+One journal holds it all; keys tell partitions apart. Producers that are not idempotent share the
+client library's instance, so that many of them fit on a machine; each is a process of its own in
+the history. Those that are must not: what goes wrong with one partition makes librdkafka renew its
 epoch for all, and write again what it had written to others (docs/divergences.md).
 """
 
@@ -38,8 +38,9 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.faults import Fault, Nemesis
 from live.journal import Journal
+from live.rest import settle
 
-WARM_S, COOL_S, SETTLE_S = 2.0, 2.0, 60.0
+WARM_S, COOL_S = 2.0, 2.0
 PACE_S = 0.1
 TIMEOUT_MS = 12_000
 GREETING = {"acks": "all", "enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": 30_000}
@@ -89,7 +90,7 @@ def run(
         nemesis = Nemesis(cluster, book, [lane.topic for lane in lanes])
         _work(cluster, lanes, settings, nemesis, kind, victim)
         for lane in lanes:
-            settle(admin, lane.topic, lane.partitions, SETTLE_S)
+            settle(cluster, admin, lane.topic, lane.partitions)
         final = [setting.processes.next() for setting in settings]
         with ThreadPoolExecutor(len(lanes)) as pool:
             reached = list(pool.map(_read, settings, final))
@@ -171,21 +172,4 @@ def make(cluster: Cluster, admin: AdminClient, lanes: Sequence[Lane], victim: st
     except (KafkaException, TimeoutError) as error:
         raise ClusterError(f"the topics cannot be made: {' '.join(str(error).split())}") from None
     for lane in lanes:
-        settle(admin, lane.topic, lane.partitions, SETTLE_S)
-
-
-def settle(admin: AdminClient, topic: str, partitions: int, seconds: float) -> bool:
-    """Waits until all replicas are in sync, or so long. Returns whether they are.
-
-    Before, two may take themselves for leader: a broker that was paused or cut off answers from its
-    own log until it hears of its successor.
-    """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(KafkaException, KeyError):
-            known = admin.list_topics(topic, timeout=5).topics[topic].partitions.values()
-            whole = [len(p.isrs) == len(p.replicas) and p.leader >= 0 for p in known]
-            if len(whole) == partitions and all(whole):
-                return True
-        time.sleep(0.3)
-    return False
+        settle(cluster, admin, lane.topic, lane.partitions)

@@ -9,7 +9,8 @@ Writes into a folder
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
-what needs completeness (`unseen`, lost writes at the tail) is then unknown.
+what needs completeness (`unseen`, lost writes at the tail) is then unknown. So it is with one whose
+cluster did not come to rest.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
-from live.episode import SETTLE_S, settle
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
 from live.libraries import load
 from live.library import Library, LibraryError
+from live.rest import settle
 from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
@@ -106,6 +107,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
     held: int = 0
     """How many clients their library never let go; what they asked last has no answer."""
+    at_rest: bool = True
+    """Whether a cluster of ours was at rest in the end (live/rest.py). If not, where its logs end
+    and what was read last say nothing; a cluster that is not ours is not looked at."""
 
 
 def record(
@@ -139,10 +143,8 @@ def record(
             setting = Setting(journal, *where, aborts=plan.aborts, library=library)
             with _observed(bootstrap, plan, journal, folder):
                 faults, held = _work(setting, plan, cluster)
-                if cluster is not None:
-                    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
-                    settle(admin, plan.topic, plan.partitions, SETTLE_S)
-            complete = read_all(setting, {})
+                at_rest = cluster is None or _settled(cluster, plan)
+            complete = read_all(setting, {}) and at_rest
             lines = journal.lines
         records = _dumped(cluster, plan.topic, folder)
         recording = msgspec.structs.replace(
@@ -155,6 +157,7 @@ def record(
             envelope_is="read from the metadata log" if records else "assumed",
             faults=tuple(faults),
             held=held,
+            at_rest=at_rest,
         )
         _write(recording, folder)
     except OSError as error:
@@ -179,6 +182,11 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
         yield
     if poller.failed is not None:
         raise poller.failed
+
+
+def _settled(cluster: Cluster, plan: Plan) -> bool:
+    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
+    return settle(cluster, admin, plan.topic, plan.partitions)
 
 
 def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None, library: Library) -> Recording:

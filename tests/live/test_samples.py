@@ -143,6 +143,20 @@ def test_what_brokers_said_agrees_with_log_disks_and_clients(
 
 
 @pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({"at_rest": False, "complete": False}, "come to rest"), ({"complete": False}, "incomplete")],
+)
+def test_disks_of_a_cluster_that_is_not_at_rest_are_unknown(
+    observed: Path, changes: dict[str, bool], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = msgspec.json.decode((observed / RECORDING).read_bytes())
+    (observed / RECORDING).write_bytes(msgspec.json.encode({**told, **changes}))
+    code, document = conformed(observed, capsys)
+    assert (code, document["verdict"]) == (exits.UNKNOWN, "unknown")
+    assert reason in document["unknown"]
+
+
+@pytest.mark.parametrize(
     ("what", "changes", "found"),
     [
         (answers.PARTITION, {"isr": [1]}, "not in the metadata log"),

@@ -9,7 +9,7 @@ What is asked (docs/protocol-rules.md):
 - offsets of a log have no gaps, and leader epochs never fall;
 - LogMatching: where two replicas have a record of the same offset and epoch, they have the same
   records up to it;
-- all replicas of a partition end alike, since nobody writes any more and all are in sync;
+- all replicas of a partition end alike, since nobody writes any more and the cluster is at rest;
 - the epoch cache says of each record the epoch that it has (S5, S6); it may know epochs in which
   nothing was written (KAFKA-7415);
 - what was read in the end is what lies there, without markers and without records of transactions
@@ -62,11 +62,14 @@ def judge(
     replicas: Sequence[Replica],
     final: Mapping[str, Mapping[int, Any]] | None = None,
     transactions: Sequence[Sequence[tuple[str, Any]]] = (),
+    *,
+    at_rest: bool = True,
 ) -> list[Defect]:
     """Everything that is wrong, the first place of each kind.
 
     final: by key, the value at each offset that somebody read at the very end. transactions: keys
-    and values that clients wrote as one, however that ended; values are unique.
+    and values that clients wrote as one, however that ended; values are unique. at_rest: if not,
+    the last records of a log may still be missing or be replaced.
     """
     found: list[Defect] = []
     by_key: dict[str, list[Replica]] = {}
@@ -75,10 +78,10 @@ def judge(
         found += _alone(replica)
     for key, group in by_key.items():
         for one, other in combinations(group, 2):
-            found += _together(one, other)
+            found += _together(one, other, at_rest)
         if final is not None and key in final:
             found += [each for replica in group for each in _as_read(replica, final[key])]
-    for broker in sorted({replica.broker for replica in replicas}):
+    for broker in sorted({replica.broker for replica in replicas}) if at_rest else ():
         found += _whole([each for each in replicas if each.broker == broker], transactions)
     return found
 
@@ -109,7 +112,7 @@ def _alone(replica: Replica) -> Iterator[Defect]:
             break
 
 
-def _together(one: Replica, other: Replica) -> Iterator[Defect]:
+def _together(one: Replica, other: Replica, at_rest: bool) -> Iterator[Defect]:
     def defect(name: str, reason: str) -> Defect:
         return Defect(name, one.key, (one.broker, other.broker), reason)
 
@@ -124,6 +127,8 @@ def _together(one: Replica, other: Replica) -> Iterator[Defect]:
             reason = f"both have epoch {epoch} at offset {offset}, and they differ at {differs}"
             yield defect("LogMatching", reason)
             break
+    if not at_rest:
+        return
     if differs is not None:
         yield defect("not the same", f"they differ at offset {differs}")
     elif _end(one) != _end(other):

@@ -69,6 +69,24 @@ def test_what_is_wrong_between_two_is_found(other: list[Any], found: set[str]) -
     )
 
 
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        (WHOLE[:3], set()),
+        ([*WHOLE[:3], (3, 4, "x")], set()),
+        ([*WHOLE[:3], (3, 3, "x")], {"LogMatching"}),
+    ],
+    ids=["shorter", "another epoch", "another value"],
+)
+def test_a_cluster_that_is_not_at_rest_may_have_different_ends(
+    other: list[Any], found: set[str]
+) -> None:
+    cache = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)]
+    replicas = [replica(), replica(2, records=other, epochs=cache)]
+    defects = {each.name for each in judge(replicas, at_rest=False)}
+    assert defects - {"epoch cache unsound", "epoch cache disordered"} == found
+
+
 @pytest.mark.parametrize("final", [{**READ, 4: "e"}, {0: "a", 1: "b", 2: "c"}, {**READ, 2: "x"}])
 def test_what_was_read_must_lie_there(final: dict[int, str]) -> None:
     assert names(replica(), final=final) == {"not as read"}
