@@ -121,7 +121,7 @@ class Brokers:
                 for partition, message in messages.items():
                     self._partitions[partition].take(node, message)
 
-        self._link.carry(self._world.now, CONTROLLER, request.source, messages, arrive)
+        self._link.carry(self._world.now, (CONTROLLER, request.source), messages, arrive)
 
     # --- Metadata
 

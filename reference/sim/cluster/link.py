@@ -22,6 +22,10 @@ from reference.sim.partition.options import PartitionOptions
 
 Messages: TypeAlias = Mapping[int, KnownInput]
 """By partition."""
+Ends: TypeAlias = tuple[int, int]
+"""Who sends, and who receives."""
+Arrival: TypeAlias = Callable[[int], None]
+"""What is to be done when messages are there, with the one that receives them."""
 
 
 class Request:
@@ -43,14 +47,7 @@ COMMON = -1
 class Carrier(Protocol):
     """Whoever takes messages from one end to the other."""
 
-    def carry(
-        self,
-        now: int,
-        source: int,
-        destination: int,
-        messages: Messages,
-        arrive: Callable[[int], None],
-    ) -> None: ...
+    def carry(self, now: int, ends: Ends, messages: Messages, arrive: Arrival) -> None: ...
 
 
 class Link(Network):
@@ -67,15 +64,9 @@ class Link(Network):
         self._latest: dict[tuple[int, int], int] = {}
         """When the last message of a link will arrive."""
 
-    def carry(
-        self,
-        now: int,
-        source: int,
-        destination: int,
-        messages: Messages,
-        arrive: Callable[[int], None],
-    ) -> None:
+    def carry(self, now: int, ends: Ends, messages: Messages, arrive: Arrival) -> None:
         """Has `arrive` called when the messages are there, if they ever are."""
+        source, destination = ends
         if self._cuts[source][destination]:
             self.blocked += 1
             return

@@ -9,19 +9,20 @@ of the components alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from heapq import heappop
 from typing import Protocol
 
 from reference.core.cluster_types import QUORUM
 from reference.core.messages import Append
-from reference.core.partition_messages import CONTROLLER, ElectLeaders
+from reference.core.partition_messages import ElectLeaders
 from reference.core.types import Row
 from reference.sim.choices import Chooser, Stream, pick
 from reference.sim.cluster.brokers import Brokers
 from reference.sim.cluster.controllers import Controllers
-from reference.sim.cluster.link import Link, Request
-from reference.sim.cluster.options import ClusterOptions, constants_of, topics_written
+from reference.sim.cluster.joints import Joints
+from reference.sim.cluster.link import Link
+from reference.sim.cluster.options import ClusterOptions, topics_written
 from reference.sim.cluster.partition import ClusterPartition
 from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.cluster.trouble import Trouble
@@ -30,9 +31,9 @@ from reference.sim.interning import KnownInput
 from reference.sim.memo import Memo
 from reference.sim.memo import Step as QuorumStep
 from reference.sim.partition.clients import Clients
-from reference.sim.partition.machine import PartitionMemo, Step
+from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.progress import Progress
-from reference.sim.recorder import Batch, Recorder, Violation
+from reference.sim.recorder import Recorder, Violation
 from reference.sim.scenario import Load, Scenario
 from reference.sim.scheduler import QuorumClients, Simulation
 from traces.schema import PROGRESSED, STOPPED
@@ -112,7 +113,7 @@ class _Between:
         what(node)
 
 
-class ClusterSimulation:
+class ClusterSimulation(Joints):
     """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
 
     def __init__(
@@ -126,41 +127,25 @@ class ClusterSimulation:
         self._scenario = scenario
         self._options = options
         self._chooser = chooser
-        self._recorder = recorder
-        self.constants = constants_of(options)
-        self.now = 0
+        super().__init__(options, recorder)
         self.over = False
         self.verdict = ""
-        self._component = QUORUM
-        self._first_step = len(recorder.steps.items)
-        self._entered = 0
         self._between = _Between()
         self._more_violations: list[Violation] = []
-        self.batches: list[Batch] = []
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
-        paces, load = scenario.partition.paces, scenario.partition.load
-        self.partitions = [
-            ClusterPartition(
-                number=number,
-                cluster=self,
-                paces=paces,
-                options=data,
-                constants=constants,
-                memo=memo.partition,
-                recorder=recorder,
-                streams=(network, clock),
-                linked=brokers,
-            )
-            for number, constants in enumerate(self.constants.partitions)
-        ]
-        self._link = Link(brokers, data, network, self._between.queue)
-        self.brokers = Brokers(self.partitions, data, clock, self._link, self._between.queue, self)
-        self.controllers = Controllers(
-            self.partitions, self.brokers, memo.partition.interner, 1000 * paces.session, self
+        load = scenario.partition.load
+        self.partitions = self.partitions_of(
+            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
         )
-        self._believed: dict[int, int] = {}
-        """By broker: the controller that it talks to."""
+        self._link = Link(brokers, data, network, self._between.queue)
+        queue = self._between.queue
+        of_brokers = Brokers(self.partitions, data, clock, self._link, queue, self)
+        session = 1000 * scenario.partition.paces.session
+        controllers = Controllers(
+            self.partitions, of_brokers, memo.partition.interner, session, self
+        )
+        self.connect(self._link, of_brokers, controllers)
         of_quorum = Scenario(
             name=scenario.name,
             sentence=scenario.sentence,
@@ -215,37 +200,11 @@ class ClusterSimulation:
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
         self._between.queue.push(self.now + delay, CALL, argument, what)
 
-    # --- Which component a recorded step belongs to
-
-    def enter(self, component: int) -> None:
-        """The next step is one of this component."""
-        components = self._recorder.components.items
-        taken = self.steps_taken()
-        if taken > self._entered:
-            components.extend([self._component] * (taken - self._entered))
-            self._entered = taken
-        self._component = component
-
-    def steps_taken(self) -> int:
-        return len(self._recorder.steps.items) - self._first_step
-
     @property
     def handler_calls(self) -> int:
         return self.quorum.handler_calls + sum(each.handler_calls for each in self.partitions)
 
     # --- What partitions say
-
-    def leads(self, node: int, partition: int) -> bool:
-        return self.brokers.leads(node, partition)
-
-    def act(self, node: int, want: KnownInput) -> None:
-        self.brokers.act(node, want)
-
-    def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
-        self.brokers.to_controller(node, partition, message)
-
-    def gave_up(self, node: int, partition: int) -> None:
-        self.brokers.gave_up(node, partition)
 
     def began(self, node: int) -> None:
         self.brokers.read_soon(node)
@@ -266,28 +225,14 @@ class ClusterSimulation:
 
     # --- What brokers and controllers ask for
 
-    def ask_controller(self, request: Request) -> None:
-        node = self._believed.get(request.source, -1)
-        if not self.controllers.is_active(node):
-            active = self.controllers.active()
-            if active is None:
-                return
-            node = self._believed[request.source] = active
-
-        def arrive(_: int) -> None:
-            if self.quorum.is_running(node):
-                self.controllers.receive(node, request)
-
-        self._link.carry(self.now, request.source, CONTROLLER, request.messages, arrive)
-
-    def forget_controller(self, node: int) -> None:
-        self._believed.pop(node, None)
+    def is_voter_running(self, node: int) -> bool:
+        return self.quorum.is_running(node)
 
     def voter(self, node: int) -> Row:
         return self.quorum.rows[node]
 
-    def append(self, node: int, value: int) -> str:
-        step = self.quorum.give(node, Append(value))
+    def give_voter(self, node: int, input: Append) -> str:
+        step = self.quorum.give(node, input)
         assert step is not None, "an append is never disabled"
         return step.ignored
 
@@ -296,9 +241,6 @@ class ClusterSimulation:
 
     def elect(self, partition: int, input: ElectLeaders) -> None:
         self.controllers.elect(partition, input)
-
-    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
-        self.batches += self._recorder.batch(value, steps)
 
     def violated(self, name: str, explanation: str) -> None:
         self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))

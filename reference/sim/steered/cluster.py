@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reference.core.cluster_types import QUORUM
 from reference.core.messages import (
     Append,
     Crash,
@@ -35,16 +34,16 @@ from reference.core.partition_types import UNDEFINED
 from reference.core.timers import Timeouts
 from reference.core.types import Row
 from reference.sim.cluster.controllers import REPLAY_AGREES, Controllers
-from reference.sim.cluster.link import Request
-from reference.sim.cluster.options import ClusterOptions, constants_of
+from reference.sim.cluster.joints import Joints
+from reference.sim.cluster.options import ClusterOptions
 from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.cluster.scheduler import ClusterMemo
 from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Memo
 from reference.sim.narrate import render_input
-from reference.sim.partition.machine import PartitionMemo, Step
-from reference.sim.recorder import Batch, Recorder
+from reference.sim.partition.machine import PartitionMemo
+from reference.sim.recorder import Recorder
 from reference.sim.run import bugs_of_parts
 from reference.sim.steered.cluster_parts import (
     Parcel,
@@ -88,54 +87,35 @@ def _memo(bug: str | None) -> ClusterMemo:
     return memo
 
 
-class ClusterSchedule:
+class ClusterSchedule(Joints):
     """One run. `partitions` and `voters` are its parts."""
 
     def __init__(self, options: ClusterOptions, bug: str | None = None) -> None:
+        super().__init__(options, Recorder(0))
         self.options = options
         self.bug = bug
-        self.now = 0
         self.moves: list[str] = []
         self.sound = True
         """False from the step that broke something on."""
-        self.recorder = Recorder(0)
-        self.constants = constants_of(options)
-        self._component = QUORUM
-        self._entered = 0
-        self.batches: list[Batch] = []
         self.cut: set[Link] = set()
         """Links of brokers, with each other and with controllers."""
         self.slow: set[int] = set()
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        self._believed: dict[int, int] = {}
-        """By broker: the controller that it talks to."""
         memo, stream = _memo(bug), NoChoice()
-        self.partitions = [
-            SteeredPartition(
-                number=number,
-                cluster=self,
-                paces=CLUSTER.partition.paces,
-                options=options.data,
-                constants=constants,
-                memo=memo.partition,
-                recorder=self.recorder,
-                streams=(stream, stream),
-                linked=self.constants.brokers,
-            )
-            for number, constants in enumerate(self.constants.partitions)
-        ]
+        self.partitions = self.partitions_of(
+            SteeredPartition, self, options, CLUSTER, memo.partition, (stream, stream)
+        )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
         self.parcels = Parcels()
-        self.brokers = SteeredBrokers(
+        of_brokers = SteeredBrokers(
             self.partitions, options.data, stream, self.parcels, Queue(), self
         )
         # A session has no length: it ends when the controller is told that it does.
-        self.controllers = Controllers(
-            self.partitions, self.brokers, memo.partition.interner, 0, self
-        )
+        controllers = Controllers(self.partitions, of_brokers, memo.partition.interner, 0, self)
+        self.connect(self.parcels, of_brokers, controllers)
         self.voters = Voters(self.constants.quorum, memo.quorum, self.recorder, self)
         self.voters.moves = self.moves
 
@@ -160,30 +140,8 @@ class ClusterSchedule:
 
     # --- What the parts say to each other
 
-    def enter(self, component: int) -> None:
-        """The next step is one of this component."""
-        taken = self.steps_taken()
-        self.recorder.components.items.extend([self._component] * (taken - self._entered))
-        self._entered = taken
-        self._component = component
-
-    def steps_taken(self) -> int:
-        return len(self.recorder.steps.items)
-
     def look(self, node: int, row: Row) -> None:
         self.controllers.look(node, row)
-
-    def leads(self, node: int, partition: int) -> bool:
-        return self.brokers.leads(node, partition)
-
-    def act(self, node: int, want: KnownInput) -> None:
-        self.brokers.act(node, want)
-
-    def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
-        self.brokers.to_controller(node, partition, message)
-
-    def gave_up(self, node: int, partition: int) -> None:
-        self.brokers.gave_up(node, partition)
 
     def began(self, node: int) -> None:
         """Metadata is read when it is told to be."""
@@ -197,40 +155,20 @@ class ClusterSchedule:
     def stopped(self, verdict: str) -> None:
         """A violation is raised when the move is over."""
 
-    def ask_controller(self, request: Request) -> None:
-        node = self._believed.get(request.source, UNDEFINED)
-        if not self.controllers.is_active(node):
-            active = self.controllers.active()
-            if active is None:
-                return
-            node = self._believed[request.source] = active
-
-        def arrive(_: int) -> None:
-            if self._runs(node):
-                self.controllers.receive(node, request)
-
-        self.parcels.carry(self.now, request.source, CONTROLLER, request.messages, arrive)
-
-    def forget_controller(self, node: int) -> None:
-        self._believed.pop(node, None)
-
     def voter(self, node: int) -> Row:
         return self.voters.rows[node]
 
-    def append(self, node: int, value: int) -> str:
-        return self.voters.give(node, Append(value))
+    def give_voter(self, node: int, input: Append) -> str:
+        return self.voters.give(node, input)
 
     def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
         self.sessions[node, epoch, broker] = None
 
-    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
-        self.batches += self.recorder.batch(value, steps)
-
     def violated(self, name: str, explanation: str) -> None:
         raise Violation(_ReplayAgrees(), explanation, self.moves)
 
-    def _runs(self, voter: int) -> bool:
-        return voter in self.voters.nodes()
+    def is_voter_running(self, node: int) -> bool:
+        return node in self.voters.nodes()
 
     # --- Moves: what is on its way
 

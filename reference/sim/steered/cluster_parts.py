@@ -8,7 +8,7 @@ remembered and recorded as the simulator's are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from reference.core.cluster_types import QUORUM
@@ -16,7 +16,7 @@ from reference.core.messages import Input
 from reference.core.partition_messages import CONTROLLER
 from reference.core.types import Constants, Outcome, Row
 from reference.sim.cluster.brokers import Brokers
-from reference.sim.cluster.link import Messages
+from reference.sim.cluster.link import Arrival, Ends, Messages
 from reference.sim.cluster.partition import ClusterPartition, is_common
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Memo
@@ -111,7 +111,7 @@ class Parcel(NamedTuple):
     source: int
     destination: int
     words: str
-    arrive: Callable[[int], None]
+    arrive: Arrival
 
 
 class Parcels:
@@ -122,17 +122,10 @@ class Parcels:
         self._sent = 0
         self._names = Names(str)
 
-    def carry(
-        self,
-        now: int,
-        source: int,
-        destination: int,
-        messages: Messages,
-        arrive: Callable[[int], None],
-    ) -> None:
+    def carry(self, now: int, ends: Ends, messages: Messages, arrive: Arrival) -> None:
         self._sent += 1
-        words = f"{name_of(source)} to {name_of(destination)}: {_content(messages)}"
-        self.waiting[self._sent] = Parcel(self._sent, source, destination, words, arrive)
+        words = f"{' to '.join(map(name_of, ends))}: {_content(messages)}"
+        self.waiting[self._sent] = Parcel(self._sent, *ends, words, arrive)
 
     def first(self) -> list[Parcel]:
         """The first one of each connection."""
