@@ -2,11 +2,10 @@
 
 One line of a table for each graph: states and edges; walks, moves and the certified bound on both
 together, with the gap; seconds of the processor, our own and TLC's, the reading of its dump
-included; edges for each minute of a processor; refusals attempted, and how many of them are
-distinct mutants that were left out; what those cost; and how large our process became. Each graph
-has a process of its own. Seconds of the processor do not depend on who else wants it, wall times
-do. The comparison is with what MongoDB's engineers report of tests generated from their model's
-states, one test for each: 2,179 a minute.
+included; edges for each minute of a processor; refusals attempted and what they cost; and how large
+our process became. Each graph has a process of its own. Seconds of the processor depend little on
+who else wants it, wall times do. The comparison is with what MongoDB's engineers report of tests
+generated from their model's states, one test for each: 2,179 a minute.
 
     python -m benchmarks cover                             all graphs, about half an hour
     python -m benchmarks.cover [--mutants N] GRAPH ...     these; N as in `kraftcheck cover`
@@ -25,13 +24,13 @@ from kraftcheck.screen import Screen
 from tla_utils import CheckOptions
 from tla_utils.dump import PEAK_PER_MB
 from traces.cover.models import CoverModel, dump_graph, read_covers, select
-from traces.cover.refusals import Refusals, refuse
+from traces.cover.refusals import KINDS, Refusals, refuse
 
 MONGODB_PER_MINUTE = 87_143 / 40
 ALL_MUTANTS = 10_000_000
 HEADS = (
     *("graph", "states", "edges", "walks", "moves", "bound (gap)", "own s", "TLC s"),
-    *("edges a minute", "refusals", "left out", "own s", "TLC s", "MB"),
+    *("edges a minute", "refusals", "own s", "TLC s", "MB"),
 )
 
 
@@ -63,10 +62,11 @@ class Figures(NamedTuple):
     peak_mb: int
 
     def cells(self) -> list[str]:
-        refused = ["", "", "", ""]
+        refused = ["", "", ""]
         if self.refusals is not None:
-            counts = (self.refusals.attempts, self.refusals.skipped)
-            refused = [*(f"{n:,}" for n in counts), *(f"{s:.1f}" for s in self.refusing)]
+            attempts, skipped = self.refusals.attempts, self.refusals.skipped
+            of = f" of {attempts + skipped:,}" if skipped else ""
+            refused = [f"{attempts:,}{of}", *(f"{s:.1f}" for s in self.refusing)]
         return [
             *(self.model.name, f"{self.model.states:,}", f"{self.model.edges:,}"),
             *(f"{self.walks:,}", f"{self.moves:,}", f"{self.bound:,} ({self.gap})"),
@@ -120,9 +120,13 @@ def main() -> None:
     edges = sum(each.model.edges for each in done)
     rate = per_minute(edges, total)
     print(
-        f"\n{edges:,} edges in {total.both:,.0f} s of a processor, {rate:,.0f} a minute, "
+        f"\n{len(done)} graphs, {edges:,} edges in {total.both:,.0f} s of a processor, {rate:,.0f} a minute, "
         f"{rate / MONGODB_PER_MINUTE:,.0f} times as many as MongoDB's"
     )
+    refused = [each.refusals for each in done if each.refusals is not None]
+    counts = {kind: sum(each.total(kind) for each in refused) for kind in KINDS}
+    attempts = sum(each.attempts for each in refused)
+    print(f"{attempts:,} attempts: {', '.join(f'{kind} {n:,}' for kind, n in counts.items())}")
 
 
 if __name__ == "__main__":
