@@ -120,8 +120,8 @@ def main() -> None:
     edges = sum(each.model.edges for each in done)
     rate = per_minute(edges, total)
     print(
-        f"\n{len(done)} graphs, {edges:,} edges in {total.both:,.0f} s of a processor, {rate:,.0f} a minute, "
-        f"{rate / MONGODB_PER_MINUTE:,.0f} times as many as MongoDB's"
+        f"\n{len(done)} graphs, {edges:,} edges in {total.both:,.0f} s of a processor, "
+        f"{rate:,.0f} a minute, {rate / MONGODB_PER_MINUTE:,.0f} times as many as MongoDB's"
     )
     refused = [each.refusals for each in done if each.refusals is not None]
     counts = {kind: sum(each.total(kind) for each in refused) for kind in KINDS}
