@@ -1,9 +1,10 @@
 """`bugs campaigns`: how many runs each oracle needs to find each bug, measured for hours.
 
 A campaign is a seed and a limit; in it every oracle is asked until each has found the bug or the
-limit is reached (hunting.py). What a campaign found is written at once, so that the work goes on
-where it was stopped, and a partial measurement is a measurement with fewer campaigns. TLC needs no
-seed: its counterexamples are searched from the beginning and stored, once.
+limit is reached (hunting.py). The step relation is asked about all campaigns of a bug together
+(side_by_side.py), since TLC's start is what it costs. What a campaign found is written at once, so
+that the work goes on where it was stopped, and a partial measurement is a measurement with fewer
+campaigns. TLC needs no seed: its counterexamples are searched from the beginning and stored, once.
 
 Law of this file: a campaign that was not finished counts for nothing.
 """
@@ -14,6 +15,7 @@ import datetime
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from time import monotonic
 
@@ -22,14 +24,18 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import counterexamples, figures
+from kraftcheck.zoo.allowed import Allowed
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import Entry, is_control
 from kraftcheck.zoo.figures import Figure, Measured
 from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.oracles import Oracle, models_of
-from kraftcheck.zoo.witnesses import hunt_of
+from kraftcheck.zoo.runs import Hunt
+from kraftcheck.zoo.side_by_side import first_refused
+from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
 from tla_utils import Manifest, RunOptions, ToolError
+from traces.jobs.campaigns import STORE
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,26 +82,67 @@ def pieces(entries: Sequence[Entry], asked: Asked) -> Iterator[Piece]:
 def measure(entries: Sequence[Entry], asked: Asked, told: Told) -> bool:
     """Do the campaigns that are missing; returns whether all are done.
 
-    Raises BadInput: a file of a campaign is damaged.
+    Of each bug, first those of the step relation, side by side, then the others one by one.
+    Raises BadInput: a file of a campaign is damaged; ToolError: TLC cannot be used.
     """
     begin = monotonic()
-    for piece in pieces(entries, asked):
-        done = read(piece, asked)
-        missing = [oracle for oracle in piece.oracles if oracle not in done]
-        if missing:
-            if asked.seconds is not None and monotonic() - begin > asked.seconds:
+
+    def in_time() -> bool:
+        return asked.seconds is None or monotonic() - begin <= asked.seconds
+
+    allowed: Allowed | None = None
+    for _, own in groupby(pieces(entries, asked), key=lambda piece: piece.entry.id):
+        of_bug = list(own)
+        open_ones = [piece for piece in of_bug if "steps" in missing_of(piece, asked)]
+        if open_ones:
+            allowed = allowed or Allowed(asked.out / STORE)
+            if not _measure_steps(open_ones, asked, allowed, in_time):
                 return False
-            hunt = hunt_of(piece.entry, piece.seed)
-            assert hunt is not None, "pieces have one"
-            found = hunt_down(hunt, missing, asked.limit)
-            for oracle in missing:
-                done[oracle] = found[oracle].run + 1 if oracle in found else None
-            path = path_of(piece, asked)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            artifacts.write_json(path, done)
-            forget()
-        told(piece, done)
+        for piece in of_bug:
+            missing = missing_of(piece, asked)
+            if missing:
+                if not in_time():
+                    return False
+                found = hunt_down(_hunt(piece), missing, asked.limit)
+                _note(piece, asked, {each: _runs(found.get(each)) for each in missing})
+                forget()
+            told(piece, read(piece, asked))
     return True
+
+
+def missing_of(piece: Piece, asked: Asked) -> list[Oracle]:
+    """The oracles whose campaign is not done. Raises BadInput."""
+    done = read(piece, asked)
+    return [oracle for oracle in piece.oracles if oracle not in done]
+
+
+def _measure_steps(
+    of_bug: Sequence[Piece], asked: Asked, allowed: Allowed, in_time: Callable[[], bool]
+) -> bool:
+    """The campaigns of one bug and the step relation; whether all were decided in time."""
+    by_seed = {piece.seed: piece for piece in of_bug}
+
+    def decided(hunt: Hunt, number: int | None) -> None:
+        _note(by_seed[hunt.seed], asked, {"steps": None if number is None else number + 1})
+
+    hunts = [_hunt(piece) for piece in of_bug]
+    return first_refused(hunts, asked.limit, allowed, decided, in_time)
+
+
+def _hunt(piece: Piece) -> Hunt:
+    hunt = hunt_of(piece.entry, piece.seed)
+    assert hunt is not None, "pieces have one"
+    return hunt
+
+
+def _runs(witness: Witness | None) -> int | None:
+    return None if witness is None else witness.run + 1
+
+
+def _note(piece: Piece, asked: Asked, found: Found) -> None:
+    path = path_of(piece, asked)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    artifacts.write_json(path, {**read(piece, asked), **found})
 
 
 def path_of(piece: Piece, asked: Asked) -> Path:

@@ -102,14 +102,14 @@ def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) ->
     until_effective: stop at the first run in which an answer differed.
     """
     consulted = Consulted()
-    steppers: dict[Any, _Stepper] = {}
+    steppers: dict[Any, Stepper] = {}
     seen: set[Any] = set()
     for number in numbers:
         run = hunt.run(WATCHED, number)
         constants = run.result.constants
         stepper = steppers.get(constants)
         if stepper is None:
-            stepper = steppers[constants] = _Stepper(hunt.bug, constants, consulted)
+            stepper = steppers[constants] = Stepper(hunt.bug, constants, consulted)
         for key in _fresh(run, seen):
             stepper.take(*key)
         if until_effective and consulted.effective:
@@ -135,10 +135,12 @@ def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, Any, Any]]:
             yield key
 
 
-class _Stepper:
-    """Takes steps of one cluster once more, with probes in the place of the bug."""
+class Stepper:
+    """Takes steps of one cluster once more, with probes in the place of the bug where they are
+    asked for; without a bug, as the correct protocol does.
+    """
 
-    def __init__(self, bug: str | None, constants: Any, consulted: Consulted) -> None:
+    def __init__(self, bug: str | None, constants: Any, consulted: Consulted | None = None) -> None:
         self._nodes: Any
         self._controller: Any = None
         if isinstance(constants, Constants):
@@ -148,8 +150,8 @@ class _Stepper:
         self._nodes = broker_handlers_for(bug, constants, consulted)
         self._controller = PartitionControllerHandlers(constants, rules)
 
-    def take(self, node: int, row: Any, input: Any) -> None:
+    def take(self, node: int, row: Any, input: Any) -> Any:
+        """The outcome (row, sent, ignored); None where the input is disabled."""
         if node == CONTROLLER:
-            self._controller.step(row, input)
-        else:
-            self._nodes.step(node, row, input)
+            return self._controller.step(row, input)
+        return self._nodes.step(node, row, input)

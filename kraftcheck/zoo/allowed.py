@@ -1,0 +1,121 @@
+"""Which steps the correct spec allows: TLC is asked about many at once, and never about one twice.
+
+A start of TLC costs as much as thousands of steps, and it judges under one set of constants. So
+steps are named by their class (traces/jobs/canonical.py), those without a verdict wait until
+somebody asks, and then go to TLC all together. The spec that judges is the correct one, whatever
+bug made a step: the verdicts are shared by all bugs, and stored under the digest of the spec.
+
+Law of this file: a verdict is TLC's. What TLC could not judge is neither allowed nor refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from reference.core.types import Constants
+from tla_utils import CheckOptions, check_steps
+from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
+from traces.jobs.distinct import CLASSES
+from traces.jobs.judge import Bench, step_frame, step_table
+from traces.jobs.partition_canonical import PartitionCanonicaliser
+from traces.jobs.protocols import (
+    FRAMES,
+    SPECS,
+    AnyConstants,
+    constants_text,
+    decode_step_constants,
+    kind_of,
+)
+from traces.jobs.relevance import Relevance
+from traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
+
+CHECK: Final = CheckOptions(parallel=1, heap_mb=512)
+"""How TLC is run: hundreds of steps need little memory."""
+
+
+class Allowed:
+    """Verdicts on steps: those that were stored, and those that are asked for."""
+
+    def __init__(self, store: Path, check: CheckOptions = CHECK) -> None:
+        """store: the folder of the verdicts. Raises ToolError: there is no jar of TLC."""
+        self._store = VerdictStore(store, stamp(SPECS, FRAMES))
+        self._check = check
+        self._verdicts: dict[bytes, str] = {}
+        self._waiting: dict[Bench, dict[bytes, CanonicalStep]] = {}
+        self._relevance: dict[AnyConstants, Relevance] = {}
+        self._forms: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+        self.asked = 0
+        """Steps that TLC has been asked about."""
+        self.starts = 0
+        """How often TLC was started for that."""
+
+    def name(self, constants: AnyConstants, step: Step) -> bytes | None:
+        """The name of the step's class, whose verdict is known, or will be when it is asked for.
+
+        None: a row of the step has no form in the spec, so that TLC cannot be asked.
+        """
+        kind = kind_of(constants, step.node)
+        if not (kind.has_form(constants, step.before) and kind.has_form(constants, step.after)):
+            return None
+        relevance = self._relevance.get(constants)
+        if relevance is None:
+            relevance = self._relevance[constants] = Relevance(constants, SPECS)
+        judged = relevance.judged(step)
+        form = self._canonicaliser(judged.constants).canonical(judged.step)
+        text = constants_text(judged.constants)
+        key = form.digest(text.encode())
+        if key not in self._verdicts:
+            self._waiting.setdefault(Bench(kind.frame, text), {})[key] = form
+        return key
+
+    def refuses(self, key: bytes) -> bool | None:
+        """Whether TLC has refused a class; None: it was not asked yet."""
+        verdict = self._verdicts.get(key)
+        return None if verdict is None else verdict == REJECTED
+
+    def ask(self) -> None:
+        """Ask for every verdict that is waited for. Raises ToolError, TraceError: TLC or the store
+        cannot be used.
+        """
+        waiting, self._waiting = self._waiting, {}
+        keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
+        for row in self._store.known(keys).select(["key", "verdict"]).to_pylist():
+            self._verdicts[row["key"]] = row["verdict"]
+        for bench, classes in sorted(waiting.items()):
+            fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
+            if fresh:
+                self._judge(bench, fresh)
+
+    def _judge(self, bench: Bench, classes: dict[bytes, CanonicalStep]) -> None:
+        constants = decode_step_constants(bench.text)
+        table = _table(bench, classes)
+        steps = step_table(table, constants, bench.frame)
+        report = check_steps(step_frame(constants, SPECS, bench.frame), steps, self._check)
+        self.asked += len(classes)
+        self.starts += report.runs
+        verdicts = [each.verdict for each in report.verdicts]
+        self._verdicts |= zip(classes, verdicts, strict=True)
+        judged = table.append_column("verdict", pa.array(verdicts, pa.string()))
+        reasons = [each.reason for each in report.verdicts]
+        self._store.add(bench, judged.append_column("reason", pa.array(reasons, pa.string())))
+
+    def _canonicaliser(self, constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
+        found = self._forms.get(constants)
+        if found is None:
+            if isinstance(constants, Constants):
+                found = Canonicaliser(constants)
+            else:
+                found = PartitionCanonicaliser(constants)
+            self._forms[constants] = found
+        return found
+
+
+def _table(bench: Bench, classes: dict[bytes, CanonicalStep]) -> pa.Table:
+    """The classes as a table with the columns CLASSES."""
+    columns = {"key": list(classes), "constants": [bench.text] * len(classes)}
+    for name in CLASSES.names[2:]:
+        columns[name] = [getattr(form, name) for form in classes.values()]
+    return pa.table(columns, schema=CLASSES)

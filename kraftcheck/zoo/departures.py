@@ -1,0 +1,57 @@
+"""The steps of a run that the correct protocol would not have taken from the same row.
+
+The step relation is asked about these alone. Whatever else a run with a bug holds is a step of the
+correct reference, whose conformance is judged elsewhere, in many more runs; a spec that refused
+one would say nothing of the bug.
+
+Law of this file: a step is a departure iff the correct handlers make another outcome (row,
+messages, reason of being ignored) of its node, row and input, or none at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kraftcheck.zoo.runs import Stepper
+from reference.sim.run import Run, Taken
+from traces.jobs.canonical import Step
+
+
+class Departures:
+    """Finds departures, and remembers what the correct protocol does."""
+
+    def __init__(self) -> None:
+        self._correct: dict[Any, Stepper] = {}
+
+    def of(self, run: Run) -> list[Step]:
+        """Each departure of a run of one protocol, once, in the order of first occurrences."""
+        constants = run.result.constants
+        correct = self._correct.get(constants)
+        if correct is None:
+            correct = self._correct[constants] = Stepper(None, constants)
+        # Handlers are functions, so the same input to the same row is the same step.
+        seen: dict[tuple[int, Any, Any], Taken] = {}
+        for step in run.steps:
+            seen.setdefault((step.node, step.before, step.input), step)
+        return [_as_step(step) for step in seen.values() if _departs(step, correct)]
+
+
+def _departs(step: Taken, correct: Stepper) -> bool:
+    outcome = correct.take(step.node, step.before, step.input)
+    if outcome is None:
+        return True
+    return bool(
+        (outcome.row, outcome.sent, outcome.ignored) != (step.after, step.sent, step.ignored)
+    )
+
+
+def _as_step(step: Taken) -> Step:
+    return Step(
+        action=step.action,
+        node=step.node,
+        before=step.before,
+        input=step.input,
+        after=step.after,
+        sent=step.sent,
+        ignored=step.ignored,
+    )
