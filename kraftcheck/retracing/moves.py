@@ -17,15 +17,15 @@ from reference.core.partition_messages import CLIENT_REQUESTS, ProduceRequest
 from reference.core.partition_types import UNDEFINED
 from reference.sim.narrate import render_input
 from reference.sim.steered.failures import Failure
-from reference.sim.steered.partition import (
-    PartitionSchedule,
+from reference.sim.steered.partition import PartitionSchedule
+from reference.sim.steered.replaying import AnySchedule, begin
+from reference.sim.steered.scripts import Script
+from reference.sim.steered.steering import (
     appending_words,
     breaking_words,
     name_of,
     resending_words,
 )
-from reference.sim.steered.replaying import AnySchedule, begin
-from reference.sim.steered.scripts import Script
 
 
 class Line(NamedTuple):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from reference.sim.steered.moves import Move
-from reference.sim.steered.partition import DISK, FAILED, LATE, PROMPT
+from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
 from tests.stateful import reached
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 from tests.stateful.gifts import SteeredMachine

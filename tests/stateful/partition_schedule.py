@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reference.sim.steered.failures import PromiseBroken
-from reference.sim.steered.partition import DISK, FAILED, LATE, PROMPT, PartitionSchedule, _memos
+from reference.sim.steered.partition import PartitionSchedule, _memos
+from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
 from traces.jobs.steered import broken_promise
 
 __all__ = ["DISK", "FAILED", "LATE", "PROMPT", "PartitionSchedule", "PromiseBroken", "_memos"]

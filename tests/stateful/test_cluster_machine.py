@@ -78,7 +78,7 @@ def test_a_cluster_without_a_controller_gets_nowhere(monkeypatch: pytest.MonkeyP
     schedule = calm(cluster_of())
     monkeypatch.setattr(ClusterSchedule, "ask_controller", lambda *_: None)
     the(schedule.crashes(), "crash broker 0").make()
-    monkeypatch.setattr("reference.sim.steered.cluster.MOVES_TO_PROGRESS", 50)
+    monkeypatch.setattr("reference.sim.steered.cluster_calm.MOVES_TO_PROGRESS", 50)
     assert "partition" in schedule.progress()
 
 

@@ -16,9 +16,9 @@ from reference.core.promises import promised
 from reference.sim.operations import Operation
 from reference.sim.partition.options import configuration_of
 from reference.sim.recorder import Recorder
-from reference.sim.steered.partition import Steering
 from reference.sim.steered.quorum import Schedule
 from reference.sim.steered.scripts import Script
+from reference.sim.steered.steering import Steering
 from traces import schema
 from traces.checkers import log
 from traces.checkers.levels import levels_of

@@ -22,8 +22,8 @@ from reference.sim.interning import KnownInput
 from reference.sim.memo import Memo
 from reference.sim.recorder import Recorder
 from reference.sim.steered.moves import Names
-from reference.sim.steered.partition import Steering, name_of
 from reference.sim.steered.recorded import RecordedSchedule
+from reference.sim.steered.steering import Steering, name_of
 
 Wanted = tuple[int, KnownInput]
 """A broker, and what it would do by itself."""

@@ -24,10 +24,11 @@ from reference.sim.run import Run, taken
 from reference.sim.steered.cluster import ClusterSchedule
 from reference.sim.steered.failures import Failure, NoProgress, PromiseBroken
 from reference.sim.steered.failures import Violation as InvariantViolated
-from reference.sim.steered.partition import PartitionSchedule, Steering
+from reference.sim.steered.partition import PartitionSchedule
 from reference.sim.steered.quorum import Schedule
 from reference.sim.steered.recorded import RecordedSchedule
 from reference.sim.steered.scripts import Script
+from reference.sim.steered.steering import Steering
 from traces.schema import PROGRESSED, STOPPED
 
 AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
