@@ -8,6 +8,8 @@ of three brokers and a controller on loopback, replication factor 3, acks=all, n
 2. One producer that sends a record when the last is acknowledged: with nothing of ours around the
    client library, and as it is recorded, turn by turn; medians. What the process computes for a
    record tells more than the rate, since the cluster is waited for on the same cores.
+   The same while all brokers are asked what they know (`record --observe`), and what one of their
+   answers costs when nothing else is done.
 3. From the end of the clients' work to the recording's being complete (all is read once more,
    metadata and logs are decoded), and from there to the report (`kraftcheck check --html`).
 
@@ -27,7 +29,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -42,6 +44,7 @@ from live.clients import Setting, produce
 from live.cluster import Cluster
 from live.confluent import SILENT
 from live.journal import Journal
+from live.polling import Poller
 from live.recording import HISTORY, Plan, record
 
 SECONDS: Final = 120.0
@@ -107,17 +110,33 @@ def recorded(cluster: Cluster, folder: Path, seconds: float, faults: tuple[str, 
 
 
 def compared(cluster: Cluster, folder: Path) -> None:
-    """Figure 2."""
-    plain: list[Turn] = []
-    ours: list[Turn] = []
+    """Figures 2."""
+    brokers = {
+        node.number: (node.address, int(node.listener.rpartition(":")[2]))
+        for node in cluster.state.nodes
+        if "broker" in node.roles
+    }
+    kinds: dict[str, Callable[[Path, threading.Event], int]] = {
+        "plain": lambda path, done: send_plainly(cluster.bootstrap, done),
+        "recorded": partial(send_recorded, cluster.bootstrap),
+        "observed": partial(send_observed, cluster.bootstrap, brokers),
+    }
+    found: dict[str, list[Turn]] = {name: [] for name in kinds}
     for turn in range(TURNS):
-        plain.append(timed(partial(send_plainly, cluster.bootstrap)))
-        path = folder / f"{turn}.jsonl"
-        ours.append(timed(partial(send_recorded, cluster.bootstrap, path)))
-    for name, turns in (("plain", plain), ("recorded", ours)):
+        for name, work in kinds.items():
+            path = folder / f"{turn}-{name}.jsonl"
+            found[name].append(timed(partial(work, path)))
+    for name, turns in found.items():
         rate = statistics.median(turn.records / turn.seconds for turn in turns)
         cost = statistics.median(1e6 * turn.cpu / turn.records for turn in turns)
         print(f"{name:<9} {rate:7,.0f} records a second, {cost:6.0f} us CPU each")
+    with Journal(folder / "idle.jsonl") as journal:
+        path, cpu = folder / "idle.answers.jsonl", time.process_time()
+        with Poller(journal, path, brokers, TOPIC, 1):
+            time.sleep(TURN_S)
+        used, answers = time.process_time() - cpu, len(path.read_bytes().splitlines())
+    rate, cost = answers / TURN_S, 1e6 * used / answers
+    print(f"{rate:.0f} answers of brokers a second, {cost:.0f} us CPU each")
 
 
 def timed(work: Callable[[threading.Event], int]) -> Turn:
@@ -155,6 +174,16 @@ def send_recorded(bootstrap: str, path: Path, done: threading.Event) -> int:
         setting.done = done
         produce(setting, 0, OPTIONS)
         return journal.lines // 2
+
+
+def send_observed(
+    bootstrap: str, brokers: Mapping[int, tuple[str, int]], path: Path, done: threading.Event
+) -> int:
+    with (
+        Journal(path.with_suffix(".asked")) as journal,
+        Poller(journal, path.with_suffix(".answers"), brokers, TOPIC, 1),
+    ):
+        return send_recorded(bootstrap, path, done)
 
 
 if __name__ == "__main__":

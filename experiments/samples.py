@@ -34,10 +34,14 @@ SETTINGS = {
 
 
 class Sample(NamedTuple):
-    """What to record. lie: of a proxy between clients and brokers, every tenth time."""
+    """What to record. lie: of a proxy between clients and brokers, every tenth time.
+
+    layout: with "combined" what hits a broker hits a controller, too.
+    """
 
     plan: Plan
     lie: Lie | None = None
+    layout: str = "one-controller"
 
 
 def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
@@ -57,6 +61,9 @@ SAMPLES = {
     },
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))
+    ),
+    "healthy-combined": Sample(
+        plan("healthy-combined", 40.0, observe=True, faults=("kill", "pause")), layout="combined"
     ),
     "healthy-second": Sample(plan("healthy-second", client="kafka-python", faults=("kill",))),
     "acks-one-partition": Sample(
@@ -116,7 +123,7 @@ def main(names: tuple[str, ...]) -> None:
 
 
 def make_on_new(name: str, scratch: Path) -> bool:
-    cluster = Cluster.up(scratch / "cluster", "one-controller", True, SETTINGS)
+    cluster = Cluster.up(scratch / "cluster", SAMPLES[name].layout, True, SETTINGS)
     try:
         return make(name, cluster, scratch)
     finally:

@@ -27,8 +27,10 @@ LISTED = 10
 
 
 def is_recording(path: Path) -> bool:
-    """A folder with a metadata log, or that log itself."""
-    return path.name == records.NAME or (path / records.NAME).is_file()
+    """A folder that a recording was written to, or its metadata log."""
+    return path.name == records.NAME or any(
+        (path / name).is_file() for name in (RECORDING, records.NAME)
+    )
 
 
 def conform(
@@ -39,16 +41,21 @@ def conform(
     master: str | None = None,
     screen: Screen,
 ) -> int:
-    """Judges a recording. Raises BadInput: a damaged file, or options that are about campaigns."""
+    """Judges a recording, by whatever there is of metadata log, disks and answers.
+
+    Raises BadInput: a damaged file, nothing of the three, or options that are about campaigns.
+    """
     if jar or master or backend != "auto":
         raise BadInput("--jar, --backend and --master are for campaigns; rules judge a recording")
     folder = path.parent if path.name == records.NAME else path
     try:
-        written = records.read(folder / records.NAME)
+        written = _written(folder)
         report = controller.judge(written)
         replicas = logs.read(folder / logs.NAME) if (folder / logs.NAME).is_file() else []
         history = _history(folder)
         said = _said(folder, written, replicas, history)
+        if not written and not any(said.asked.values()):
+            raise BadInput(f"{folder / answers.NAME}: no broker ever answered; nothing to judge")
     except (records.ObservedError, HistoryError) as error:
         raise BadInput(str(error)) from None
     recording = _recording(folder)
@@ -81,6 +88,18 @@ def _unknown(recording: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _written(folder: Path) -> list[records.Record]:
+    """The metadata log; empty where it is not ours to read and brokers were asked instead."""
+    if (folder / answers.NAME).is_file() and not (folder / records.NAME).is_file():
+        return []
+    if not (folder / records.NAME).is_file():
+        raise BadInput(
+            f"{folder}: neither a metadata log nor answers of brokers, so nothing tells of steps; "
+            "`kraftcheck record --observe` asks them, or `check` judges what clients saw"
+        )
+    return records.read(folder / records.NAME)
+
+
 class Said(NamedTuple):
     """What came of the answers of brokers. asked: how often each rule was."""
 
@@ -102,8 +121,9 @@ def _said(
     acked = _acked(history) if history and _is_durable(_recording(folder)) else []
     judged = marks.judge(told, acked, replicas)
     asked = dict(judged.asked)
-    states = sum(each.what == answers.PARTITION and each.error is None for each in told)
-    asked["state that the metadata log has"] = states
+    if written:
+        states = sum(each.what == answers.PARTITION and each.error is None for each in told)
+        asked["state that the metadata log has"] = states
     quorum = sum(each.what == answers.QUORUM and each.error is None for each in told)
     asked["state of the quorum"] = quorum
     return Said(len(told), asked, [*views.judge(told, written), *judged.defects])

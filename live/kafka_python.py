@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import kafka
@@ -129,8 +130,10 @@ class KafkaPythonSender:
         return Ending("fail", error=_name(error))
 
     def close(self) -> None:
+        """What is still pending is over its time already; its thread is left behind with it."""
         if self._made is not None:
-            self._made.close(timeout=0)
+            with suppress(KafkaError):
+                self._made.close(timeout=SLACK_S)
 
 
 def _is_fatal(error: KafkaError) -> bool:
@@ -217,7 +220,8 @@ class KafkaPythonReader:
             raise ClientError("timed out") from None
 
     def close(self) -> None:
-        self._consumer.close(autocommit=False, timeout_ms=2000)
+        with suppress(KafkaError):
+            self._consumer.close(autocommit=False, timeout_ms=2000)
 
 
 def _got(record: Any) -> Got:

@@ -36,7 +36,7 @@ from live.crew import Crew
 from live.faults import DOWN, Fault, Nemesis, disturb
 from live.journal import Journal
 from live.libraries import load
-from live.library import Library, LibraryError
+from live.library import ClientError, Library, LibraryError
 from live.rest import settle
 from live.workloads import WORKLOADS
 
@@ -162,7 +162,7 @@ def record(
         _write(recording, folder)
     except OSError as error:
         raise RecordingError(f"{folder}: {error.strerror}; the recording is incomplete") from None
-    except (LibraryError, KafkaException) as error:
+    except (LibraryError, ClientError, KafkaException) as error:
         raise RecordingError(f"{error}; the recording is incomplete") from None
     return recording
 

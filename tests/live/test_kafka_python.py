@@ -170,3 +170,20 @@ def test_a_broker_that_says_nothing_is_given_up_in_time() -> None:
         broker = Broker("127.0.0.1", server.getsockname()[1], timeout=0.05)
         with pytest.raises(NoAnswer, match="timed out"):
             broker.ask(MetadataRequest(), 9)
+
+
+def test_a_producer_that_does_not_let_go_of_a_record_is_left_behind(
+    sender: Callable[[Producer], KafkaPythonSender],
+) -> None:
+    """It waits for what it has pending before it closes, and says so as an error."""
+    asked: list[float] = []
+
+    class Stuck(Producer):
+        def close(self, timeout: float) -> None:
+            asked.append(timeout)
+            raise KafkaTimeoutError
+
+    made = sender(Stuck())
+    made.send("t", 0, b"1")
+    made.close()
+    assert len(asked) == 1
