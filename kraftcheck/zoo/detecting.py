@@ -25,7 +25,14 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.specs import SPECS
 from kraftcheck.zoo import controls, oracles, schedules
-from kraftcheck.zoo.entries import Entry, entry_of, is_control, replaced, scenario_of
+from kraftcheck.zoo.entries import (
+    Entry,
+    entry_of,
+    is_asked_in,
+    is_control,
+    replaced,
+    scenario_of,
+)
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
@@ -160,9 +167,7 @@ def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witne
     if hunt is None:
         return _unknown(entry, oracle, "its protocol has no scenario yet")
     if asked.scenario not in (None, own):
-        names = ", ".join(replaced(entry)) or entry.id
-        said = f"scenario {asked.scenario} never asks {names}; try --scenario {own}"
-        return _unknown(entry, oracle, said)
+        return _elsewhere(entry, oracle, asked, asked.scenario)
     if is_control(entry):
         return _control(entry, oracle, asked, hunt)
     if asked.runs is not None:
@@ -182,9 +187,28 @@ def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witne
     return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))
 
 
+def _elsewhere(entry: Entry, oracle: Oracle, asked: Asked, scenario: str) -> Detection:
+    """In another scenario than that of the bug's own protocol, of which nothing is stored."""
+    own = scenario_of(entry)
+    if not is_asked_in(entry, scenario):
+        names = ", ".join(replaced(entry)) or entry.id
+        said = f"scenario {scenario} never asks {names}; try --scenario {own}"
+        return _unknown(entry, oracle, said)
+    if is_control(entry):
+        said = f"it is a configuration of scenario {own}, and told apart there"
+        return _unknown(entry, oracle, said)
+    if asked.runs is None:
+        said = f"no run of scenario {scenario} is stored: look for one with --runs"
+        return _unknown(entry, oracle, said)
+    return _in_campaign(
+        entry, oracle, asked, Hunt(scenario=scenario, bug=entry.id, seed=asked.seed)
+    )
+
+
 def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
     assert asked.runs is not None
-    folder = asked.out / entry.id / f"seed-{asked.seed}-runs-{asked.runs}"
+    of = "" if hunt.scenario == scenario_of(entry) else f"{hunt.scenario}-"
+    folder = asked.out / entry.id / f"{of}seed-{asked.seed}-runs-{asked.runs}"
     place = record(folder, hunt, KINDS[oracle], asked.runs, Pool(1))
     numbers = range(asked.runs)
     return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))

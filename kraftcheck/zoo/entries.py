@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from reference.bugs.catalog import CATALOG, Bug, OutOfScope, UnknownBug, nearest
 from reference.bugs.partition_catalog import PARTITION_CATALOG, PartitionBug
+from reference.sim.cluster.scenario import CLUSTER
 
 Entry: TypeAlias = Bug | PartitionBug
 
@@ -18,6 +19,8 @@ _BY_ID = {each.id: each for each in ALL}
 SCENARIOS: Mapping[type, str] = MappingProxyType({Bug: "quorum", PartitionBug: "partition"})
 """The scenario whose protocol a bug's rules are part of. A protocol without an entry has no
 scenario yet, and its bugs are unknown to the detectors that need runs."""
+WHOLE = CLUSTER.name
+"""The scenario of the quorum and partitions together: it asks the rules of both."""
 
 
 def entry_of(id: str) -> Entry:
@@ -44,8 +47,13 @@ def selected(ids: Sequence[str]) -> list[Entry]:
 
 
 def scenario_of(entry: Entry) -> str | None:
-    """The scenario that consults what the bug replaces, or None where there is none yet."""
+    """The scenario of the bug's own protocol, or None where there is none yet."""
     return SCENARIOS.get(type(entry))
+
+
+def is_asked_in(entry: Entry, scenario: str) -> bool:
+    """Whether runs of the scenario are taken by the protocol whose rules the bug replaces."""
+    return scenario in (scenario_of(entry), WHOLE)
 
 
 def is_control(entry: Entry) -> bool:

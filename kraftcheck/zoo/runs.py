@@ -25,8 +25,9 @@ from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import CONTROLLER
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants
-from reference.sim.run import Run, simulate_part, simulate_run
+from reference.sim.run import Run, bugs_of_parts, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
+from traces.jobs.protocols import components_of
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, begin_trace, write_part
 
@@ -106,12 +107,15 @@ def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) ->
     seen: set[Any] = set()
     for number in numbers:
         run = hunt.run(WATCHED, number)
-        constants = run.result.constants
-        stepper = steppers.get(constants)
-        if stepper is None:
-            stepper = steppers[constants] = Stepper(hunt.bug, constants, consulted)
-        for key in _fresh(run, seen):
-            stepper.take(*key)
+        of_run: Any = run.result.constants
+        parts = components_of(of_run)
+        for component, *step in _fresh(run, seen):
+            constants = parts[component]
+            stepper = steppers.get(constants)
+            if stepper is None:
+                bug = hunt.bug if len(parts) == 1 else _of_part(hunt.bug, constants)
+                stepper = steppers[constants] = Stepper(bug, constants, consulted)
+            stepper.take(*step)
         if until_effective and consulted.effective:
             break
     return consulted
@@ -127,12 +131,19 @@ def differs(hunt: Hunt, number: int) -> bool:
     return hunt.run(WATCHED, number).steps != twin.steps
 
 
-def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, Any, Any]]:
+def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, int, Any, Any]]:
+    """(component, node, row, input) of steps that were not met before."""
     for step in run.steps:
-        key = (step.node, step.before, step.input)
+        key = (step.component or 0, step.node, step.before, step.input)
         if key not in seen:
             seen.add(key)
             yield key
+
+
+def _of_part(bug: str | None, constants: Any) -> str | None:
+    """The bug in a component of a cluster: it is in those of its own protocol."""
+    of_quorum, of_partition = bugs_of_parts(bug)
+    return of_quorum if isinstance(constants, Constants) else of_partition
 
 
 class Stepper:

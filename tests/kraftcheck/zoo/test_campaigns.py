@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.witnesses import Witness
+from kraftcheck.zoo.witnesses import stored as stored_runs
 from tla_utils import Manifest, RunOptions, ToolError, read_manifest
 
 Z06 = [entry_of("Z06")]
@@ -84,6 +86,32 @@ def test_fewer_campaigns_do_not_replace_more() -> None:
     assert found.figures["Z06"]["steps"].limit == 9
     assert found.figures["Z06"]["invariants"].runs == [4]
     assert "cores" in found.machine and len(found.date) == len("2026-01-31")
+
+
+def disagreeing(measured: Measured, runs: Mapping[str, Mapping[str, Witness]]) -> list[str]:
+    """Stored runs that are not the first of their campaign."""
+    found = []
+    for bug, of_bug in runs.items():
+        for oracle, witness in of_bug.items():
+            figure = measured.figures.get(bug, {}).get(oracle)
+            elsewhere = witness.schedule or witness.options
+            if figure is None or elsewhere or witness.seed > len(figure.runs):
+                continue
+            first = figure.runs[witness.seed - 1]
+            if (figure.limit < witness.run + 1) if first is None else (first == witness.run + 1):
+                continue
+            found.append(f"{bug} {oracle}")
+    return found
+
+
+def test_stored_figures_agree_with_stored_runs() -> None:
+    # Hunts found the runs one at a time, campaigns side by side.
+    assert disagreeing(figures.load(), stored_runs()) == []
+    later = {"Z06": {"invariants": Witness(seed=1, run=5)}}
+    assert disagreeing(figures.load(), later) == ["Z06 invariants"]
+    missed = Measured(figures={"Z06": {"invariants": Figure(limit=9, runs=[None])}})
+    assert disagreeing(missed, later) == ["Z06 invariants"]
+    assert disagreeing(missed, {"Z06": {"invariants": Witness(seed=1, run=9)}}) == []
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from kraftcheck.zoo import detecting, witnesses
 from kraftcheck.zoo.detecting import Asked, Detection, detect
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import Oracle
+from kraftcheck.zoo.runs import Hunt, consult
 from kraftcheck.zoo.witnesses import Witness, store, stored
 from tla_utils import RunOptions
 
@@ -76,6 +77,26 @@ def test_a_bug_of_another_protocol_is_unknown(tmp_path: Path) -> None:
     (found,) = detections(tmp_path, "Z28", "invariants", scenario="quorum")
     assert (found.verdict, found.code) == ("unknown", exits.UNKNOWN)
     assert found.said == "scenario quorum never asks is_in_sync; try --scenario partition"
+
+
+def test_a_cluster_asks_the_rules_of_both_protocols(tmp_path: Path) -> None:
+    (found,) = detections(tmp_path, "Z06", "invariants", scenario="cluster", runs=6)
+    assert found.verdict == "found" and "/Z06/cluster-seed-1-runs-6/" in found.replay
+    (found,) = detections(tmp_path, "Z28", "invariants", scenario="cluster")
+    assert (found.verdict, found.code) == ("unknown", exits.UNKNOWN)
+    assert found.said == "no run of scenario cluster is stored: look for one with --runs"
+    (found,) = detections(tmp_path, "Z54", "histories", scenario="cluster", runs=1)
+    assert found.said == "it is a configuration of scenario partition, and told apart there"
+
+
+def test_a_bug_that_is_not_there_in_a_cluster_is_unknown(tmp_path: Path) -> None:
+    # The quorums of clusters have three voters or more.
+    (found,) = detections(tmp_path, "Z10", "invariants", scenario="cluster", runs=1)
+    assert (found.verdict, found.code) == ("unknown", exits.UNKNOWN)
+    assert found.said.startswith("the bug was never there: nobody asked check_quorum_applies")
+    # In this run a broker's rule answered otherwise, and no oracle that was asked has seen it.
+    whole = Hunt(scenario="cluster", bug="Z41")
+    assert consult(whole, [4]).effective and not consult(whole, [0]).effective
 
 
 def test_a_bug_without_a_scenario_is_unknown(
