@@ -34,6 +34,7 @@ from traces.cover.models import (
     select,
 )
 from traces.cover.refusals import KINDS, Refusals, refuse
+from traces.cover.sieve import Sieve
 
 __all__ = ["SPECS", "cover", "cover_graph"]
 
@@ -111,10 +112,8 @@ def cover(
     default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
     models = select(read_covers(specs), names, tiers or ([] if names else default))
     replacement, models = _with_bug(bug_id, models, chosen=bool(names))
-    seen = None
     if folder is not None:
-        seen = campaigns.read_seen(folder)
-        models = _of_runs(models, seen, folder)
+        models = _of_runs(models, folder)
     tools = Tools(find_jar(jar), find_java(java))
     if out is not None:
         artifacts.claim(out)
@@ -140,7 +139,9 @@ def cover(
             screen.line(f"  {line}")
     document = _document(done, monotonic() - begin, tools)
     code = exits.worst(each.code for each in done)
-    if seen is not None:
+    if folder is not None:
+        screen.note(f"{folder}: looking for the graphs' steps")
+        seen = campaigns.read_seen(folder, sieve=Sieve([each.matcher for each in done]))
         code, document["campaign"] = _campaign(seen, done, fill, screen)
         document["campaign"]["folder"] = str(folder)
     document["verdict"] = exits.VERDICTS[code]
@@ -188,13 +189,14 @@ def _with_bug(
     return found.replacement, fitting
 
 
-def _of_runs(models: list[CoverModel], seen: campaigns.Seen, folder: Path) -> list[CoverModel]:
+def _of_runs(models: list[CoverModel], folder: Path) -> list[CoverModel]:
     """The graphs that these runs can have seen. Raises BadInput if there are none."""
-    fitting = of_scenario(models, seen.scenario)
+    scenario, _ = campaigns.runs_of(folder)
+    fitting = of_scenario(models, scenario)
     if not fitting:
         names = ", ".join(model.name for model in models)
         raise exits.BadInput(
-            f"the runs in {folder} are of scenario {seen.scenario}: they can see nothing of {names}"
+            f"the runs in {folder} are of scenario {scenario}: they can see nothing of {names}"
         )
     return fitting
 

@@ -27,6 +27,7 @@ from tla_utils.dump import shortest_ways
 from traces.cover.charts import Coverage, chart_of, coverage_of, keys_of
 from traces.cover.driving import Driven, drive, script
 from traces.cover.matching import Matcher
+from traces.cover.sieve import Sieve
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
 from traces.jobs.protocols import SPECS
@@ -66,9 +67,8 @@ class Share(Coverage):
         return super().as_json() | {"missing": ways}
 
 
-def read_seen(folder: Path, wanted: Collection[bytes] | None = None) -> Seen:
-    """The classes of a trace's local steps: from its conformance or its campaign, if it was judged,
-    else anew. wanted: keys of the classes that matter; default: all.
+def runs_of(folder: Path) -> tuple[str, int]:
+    """The scenario of a trace, and how many runs it has.
 
     Raises TraceError for a folder without a trace or with a damaged one, ToolError for one without
     runs.
@@ -77,17 +77,30 @@ def read_seen(folder: Path, wanted: Collection[bytes] | None = None) -> Seen:
     runs = sum(entry.runs for entry in manifest.parts)
     if not runs:
         raise ToolError(f"{folder} holds no runs: nothing was seen")
+    return manifest.campaign.scenario, runs
+
+
+def read_seen(
+    folder: Path, wanted: Collection[bytes] | None = None, sieve: Sieve | None = None
+) -> Seen:
+    """The classes of a trace's local steps: from its conformance or its campaign, if it was judged,
+    else anew. wanted: keys of the classes that matter; default: all. sieve: what of a trace that
+    was not judged need be named; default: all.
+
+    Raises what `runs_of` does.
+    """
+    scenario, runs = runs_of(folder)
     among = None if wanted is None else pa.array(sorted(wanted), pa.binary())
     found = [_KEYS.empty_table()]
-    for table in _tables(folder, manifest):
+    for table in _tables(folder, read_manifest(folder), sieve):
         own = table.select(_KEYS.names).cast(_KEYS)
         found.append(own if among is None else own.filter(pc.is_in(own["key"], value_set=among)))
     firsts = pa.concat_tables(found).group_by("key").aggregate([("run", "min")])
     pairs = zip(firsts["key"].to_pylist(), firsts["run_min"].to_pylist(), strict=True)
-    return Seen(manifest.campaign.scenario, runs, dict(pairs))
+    return Seen(scenario, runs, dict(pairs))
 
 
-def _tables(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
+def _tables(folder: Path, manifest: Manifest, sieve: Sieve | None) -> Iterator[pa.Table]:
     """Tables with the classes that were taken (key) and the runs that took them first (run)."""
     if (folder / JUDGED).exists():
         yield _read(folder / JUDGED)
@@ -96,6 +109,10 @@ def _tables(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     for entry in manifest.parts:
         if read_receipt(folder, entry, code) is not None:
             yield _read(answer_path(folder, entry, "slim"))
+        elif sieve is not None:
+            sights = sieve.sights(Part(read_part(folder, entry)))
+            firsts = [sight.first for sight in sights.values()]
+            yield pa.table([pa.array(list(sights), pa.binary()), firsts], schema=_KEYS)
         else:
             yield Classes(Part(read_part(folder, entry))).slim()
 

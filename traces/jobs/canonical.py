@@ -191,6 +191,12 @@ def _renamings_of(struct: Any) -> tuple[tuple[str, Renaming], ...]:
 _of_type: dict[Any, tuple[tuple[str, Renaming], ...]] = {}
 
 
+def unrenamed(struct: Any) -> tuple[str, ...]:
+    """The fields of a type that every renaming leaves as they are."""
+    renamed = {name for name, _ in _renamings_of(struct)}
+    return tuple([name for name in struct.__struct_fields__ if name not in renamed])
+
+
 def rename_step(step: Step, nodes: Nodes, values: Values) -> Step:
     """The whole step under one bijection of nodes and one of values."""
     return Step(

@@ -293,7 +293,7 @@ class Classes:
             recorded = _hash(text, INIT, node, part.row_names[row])
             named = namer.name(recorded, lambda: part.first_step(node, row))
         else:
-            recorded = _recorded_name(part, step)
+            recorded = recorded_name(part, step)
             named = namer.name(recorded, lambda: part.step(step))
         self._keys.append((step, node, row, text, recorded, named.key))
         known = self._classes.get(named.key)
@@ -345,7 +345,7 @@ def _hash(*parts: object) -> bytes:
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
 
 
-def _recorded_name(part: Part, step: int) -> bytes:
+def recorded_name(part: Part, step: int) -> bytes:
     """128 bits for a step as it was recorded, the same in every part."""
     return _hash(
         part.constants_texts[part.step_constants[step]],

@@ -221,6 +221,12 @@ def _plan(struct: Any) -> tuple[tuple[str, Callable[[_Renaming, Any], Any]], ...
     return plan
 
 
+def unrenamed(struct: Any) -> tuple[str, ...]:
+    """The fields of a type that every renaming leaves as they are."""
+    renamed = {name for name, _ in _plan(struct)}
+    return tuple([name for name in struct.__struct_fields__ if name not in renamed])
+
+
 class Facts(NamedTuple):
     """What of an item is to be renamed: its client values, each once, in the order of first
     appearance; broker epochs; offsets of the metadata log.

@@ -142,11 +142,35 @@ class Relevance:
         return self.judged(step).step
 
     def judged(self, step: Step) -> Judged:
-        kind = kind_of(self._constants, step.node)
-        label = step.action
-        case = CASES.get((kind.frame, label))
-        if case is not None and isinstance(step.input, case.input):
-            label = f"{label}_{case.label}" if case.holds(step.before, step.input) else label
+        label = self.label(step.node, step.action, step.before, step.input)
+        plan, constants = self._known(step.node, label)
+        before, after = step.before, step.after
+        if plan is not None:
+            before, after = _reduced(before, after, plan)
+        return Judged(step._replace(action=label, before=before, after=after), constants)
+
+    def label(self, node: int, action: str, before: Any, input: Any) -> str:
+        """The action that is judged: that of the case, where the handler has one that holds."""
+        case = CASES.get((kind_of(self._constants, node).frame, action))
+        if case is None or not isinstance(input, case.input) or not case.holds(before, input):
+            return action
+        return f"{action}_{case.label}"
+
+    def matters(self, node: int, label: str) -> tuple[frozenset[str], AnyConstants]:
+        """The fields of a row that are judged as they are, whatever became of them, and the
+        constants under which an action is judged."""
+        plan, constants = self._known(node, label)
+        fields = frozenset(
+            kind_of(self._constants, node).initial(self._constants).__struct_fields__
+        )
+        if plan is None:
+            return fields, constants
+        replaced = {name for name, _ in (*plan.unmentioned, *plan.within)}
+        return fields - replaced, constants
+
+    def _known(self, node: int, label: str) -> tuple[_Plan | None, AnyConstants]:
+        """What is done to rows, and the constants, by the action that is judged."""
+        kind = kind_of(self._constants, node)
         known = self._plans.get((kind.frame, label))
         if known is None:
             found = mentions_of(kind.frame, label, self._specs)
@@ -155,11 +179,7 @@ class Relevance:
             plan = None if makes else self._plan(kind.initial(self._constants), found)
             known = plan, self._relevant_constants(found)
             self._plans[kind.frame, label] = known
-        plan, constants = known
-        before, after = step.before, step.after
-        if plan is not None:
-            before, after = _reduced(before, after, plan)
-        return Judged(step._replace(action=label, before=before, after=after), constants)
+        return known
 
     def _relevant_constants(self, mentioned: Mentions) -> AnyConstants:
         free = {
