@@ -1,25 +1,19 @@
 """The state machine of a whole cluster: several partitions, a controller quorum, clients.
 
-As in machine.py, a rule draws one move among those that are possible now, by its position, and each
-run switches off some kinds of fault as a whole. Nothing is checked here: the invariants of quorum
-and partitions are judged after every step; at the end everybody must get on, and every partition
-must have shown its clients what was promised to them.
+What it shares with a partition's, and how moves are drawn, is in broker_machine.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, precondition, rule
+from hypothesis.stateful import initialize, rule
 
 from reference.sim.steered.moves import Move
-from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
 from tests.stateful import reached
+from tests.stateful.broker_machine import BrokerMachine, Offers, moves, possible, posts
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
-from tests.stateful.gifts import SteeredMachine
-from tests.stateful.machine import Decorator, by_position
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -42,125 +36,64 @@ FAULTS: tuple[Fault, ...] = (
     *("failover", "give-up", "slow", "clock", "disk", "delete", "retry"),
 )
 
-Moves: TypeAlias = list[Move]
 
-
-def moves(of: Callable[[ClusterMachine], Moves]) -> st.SearchStrategy[Move]:
-    """One of the moves that a machine has now; the first ones are the simplest."""
-    return st.runner().flatmap(lambda machine: by_position(of(machine)))
-
-
-def mail(machine: ClusterMachine) -> Moves:
-    schedule = machine.schedule
-    return [*schedule.between(), *schedule.posts(), *schedule.data(), *schedule.votes()]
-
-
-def mail_again(machine: ClusterMachine) -> Moves:
-    return [*machine.schedule.data(again=True), *machine.schedule.votes(again=True)]
-
-
-def losses(machine: ClusterMachine) -> Moves:
-    return machine.schedule.losses()
-
-
-def metadata(machine: ClusterMachine) -> Moves:
-    return machine.schedule.readings()
-
-
-def prompt(machine: ClusterMachine) -> Moves:
-    return machine.schedule.wants(*PROMPT)
-
-
-def late(machine: ClusterMachine) -> Moves:
-    return machine.schedule.wants(*LATE)
-
-
-def lags(machine: ClusterMachine) -> Moves:
-    return machine.schedule.wants("ReplicaLagTimeout")
-
-
-def failed(machine: ClusterMachine) -> Moves:
-    return machine.schedule.wants(*FAILED)
-
-
-def disk(machine: ClusterMachine) -> Moves:
-    return [*machine.schedule.flushes(), *machine.schedule.wants(*DISK)]
-
-
-def timers(machine: ClusterMachine) -> Moves:
+def timers(machine: ClusterMachine) -> Offers:
     return machine.schedule.timers()
 
 
-def endings(machine: ClusterMachine) -> Moves:
+def endings(machine: ClusterMachine) -> Offers:
     return machine.schedule.endings()
 
 
-def elections(machine: ClusterMachine) -> Moves:
+def elections(machine: ClusterMachine) -> Offers:
     return machine.schedule.elections()
 
 
-def questions(machine: ClusterMachine) -> Moves:
+def questions(machine: ClusterMachine) -> Offers:
     asks = machine.schedule.asks()
     if "delete" in machine.off:
         return [move for move in asks if "DeleteRecords" not in move.words]
     return asks
 
 
-def produces(machine: ClusterMachine) -> Moves:
+def produces(machine: ClusterMachine) -> Offers:
     asks = [move for move in machine.schedule.asks() if "ProduceRequest" in move.words]
     return [*machine.schedule.sends(), *asks]
 
 
-def breakages(machine: ClusterMachine) -> Moves:
-    return machine.schedule.breakages()
-
-
-def broker_crashes(machine: ClusterMachine) -> Moves:
+def broker_crashes(machine: ClusterMachine) -> Offers:
     return machine.schedule.crashes(lossy="loss" not in machine.off)
 
 
-def voter_crashes(machine: ClusterMachine) -> Moves:
+def voter_crashes(machine: ClusterMachine) -> Offers:
     return machine.schedule.voter_crashes(lossy="loss" not in machine.off)
 
 
-def restarts(machine: ClusterMachine) -> Moves:
-    return machine.schedule.restarts()
-
-
-def resignations(machine: ClusterMachine) -> Moves:
+def resignations(machine: ClusterMachine) -> Offers:
     return machine.schedule.resignations()
 
 
-def cuts(machine: ClusterMachine) -> Moves:
+def cuts(machine: ClusterMachine) -> Offers:
     return machine.schedule.cuts()
 
 
-def heals(machine: ClusterMachine) -> Moves:
-    schedule = machine.schedule
-    return schedule.heals() if schedule.cut or schedule.voters.cut else []
-
-
-def slownesses(machine: ClusterMachine) -> Moves:
+def slownesses(machine: ClusterMachine) -> Offers:
     return machine.schedule.slownesses()
 
 
-def clocks(machine: ClusterMachine) -> Moves:
+def clocks(machine: ClusterMachine) -> Offers:
     return machine.schedule.clocks()
 
 
-def stalls(machine: ClusterMachine) -> Moves:
+def stalls(machine: ClusterMachine) -> Offers:
     return machine.schedule.stalls()
 
 
-def possible(of: Callable[[ClusterMachine], Moves], fault: Fault | None = None) -> Decorator:
-    """The precondition that there is such a move, and that its kind of fault is on."""
-    return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
-
-
-class ClusterMachine(SteeredMachine):
+class ClusterMachine(BrokerMachine):
     """A cluster with the correct rules or those of a bug."""
 
     name = "cluster"
+    longest_calm = 15
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,68 +131,22 @@ class ClusterMachine(SteeredMachine):
         self.off = off
         self.let_time_pass(60)
         for _ in range(records):
-            for move in produces(self)[:1]:
-                move.make()
+            self.first(produces(self))
             self.let_time_pass(12)
 
-    # --- Messages arrive, or do not
+    # --- Messages, and the disks of voters
 
-    @rule(move=moves(mail))
-    @possible(mail)
-    def deliver(self, move: Move) -> None:
-        move.make()
+    def arrivals(self) -> Offers:
+        schedule = self.schedule
+        return [*schedule.between(), *schedule.posts(), *schedule.data(), *schedule.votes()]
 
-    @rule(move=moves(mail_again))
-    @possible(mail_again, "again")
-    def deliver_again(self, move: Move) -> None:
-        move.make()
+    def arrivals_again(self) -> Offers:
+        return [*self.schedule.data(again=True), *self.schedule.votes(again=True)]
 
-    @rule(move=moves(losses))
-    @possible(losses, "drop")
-    def lose(self, move: Move) -> None:
-        move.make()
+    def flushes(self) -> Offers:
+        return self.schedule.flushes()
 
-    @rule(count=st.integers(1, 15))
-    def let_time_pass(self, count: int) -> None:
-        """A calm moment: nothing comes too late or out of order."""
-        for _ in range(count):
-            self.schedule.calm()
-
-    # --- What brokers and voters do
-
-    @rule(move=moves(metadata))
-    @possible(metadata)
-    def read_metadata(self, move: Move) -> None:
-        move.make()
-
-    @rule(move=moves(prompt))
-    @possible(prompt)
-    def act(self, move: Move) -> None:
-        move.make()
-
-    @rule(move=moves(late))
-    @possible(late)
-    def lose_patience(self, move: Move) -> None:
-        move.make()
-
-    @rule(move=moves(lags))
-    @possible(lags)
-    def drop_from_isr(self, move: Move) -> None:
-        """A replica lags for too long, and its leader asks at once to go on without it."""
-        move.make()
-        for kind in ("IsrShrinkTimeout", "SendAlterPartition"):
-            for follows in self.schedule.wants(kind)[:1]:
-                follows.make()
-
-    @rule(move=moves(failed))
-    @possible(failed, "give-up")
-    def give_up_on_request(self, move: Move) -> None:
-        move.make()
-
-    @rule(move=moves(disk))
-    @possible(disk)
-    def write_to_disk(self, move: Move) -> None:
-        move.make()
+    # --- Voters
 
     @rule(move=moves(timers))
     @possible(timers, "failover")
@@ -273,22 +160,13 @@ class ClusterMachine(SteeredMachine):
     def produce(self, move: Move, at_once: bool) -> None:
         """Of an idempotent producer it is on its way then, and perhaps arrives at once."""
         move.make()
-        for post in self.schedule.posts()[:at_once]:
-            post.make()
+        self.first(posts(self)[:at_once])
 
     @rule(move=moves(questions))
     @possible(questions)
     def ask(self, move: Move) -> None:
         """Reads from anywhere up to what some client has seen, asks for the end, deletes."""
         move.make()
-
-    @rule(move=moves(breakages), at_once=st.booleans())
-    @possible(breakages, "retry")
-    def break_connection(self, move: Move, at_once: bool) -> None:
-        """Of a producer, which may then send again, perhaps at once; or it gives up a value."""
-        move.make()
-        for again in self.schedule.sends()[-1:] if at_once else ():
-            again.make()
 
     # --- The controller
 
@@ -319,19 +197,9 @@ class ClusterMachine(SteeredMachine):
     def crash(self, move: Move) -> None:
         move.make()
 
-    @rule(move=moves(restarts))
-    @possible(restarts)
-    def restart(self, move: Move) -> None:
-        move.make()
-
     @rule(move=moves(cuts))
     @possible(cuts, "partition")
     def cut(self, move: Move) -> None:
-        move.make()
-
-    @rule(move=moves(heals))
-    @possible(heals)
-    def heal(self, move: Move) -> None:
         move.make()
 
     @rule(move=moves(slownesses))

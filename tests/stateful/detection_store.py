@@ -22,16 +22,16 @@ SOURCES: Final = {
     "quorum": ("tests/stateful/machine.py", f"{_STEERED}/quorum.py"),
     "partition": (
         "tests/stateful/machine.py",
+        "tests/stateful/broker_machine.py",
         "tests/stateful/partition_machine.py",
-        f"{_STEERED}/partition.py",
-        f"{_STEERED}/producers.py",
-        f"{_STEERED}/quorum.py",
+        *(f"{_STEERED}/{name}.py" for name in ("partition", "steering", "producers", "quorum")),
     ),
     "cluster": (
         "tests/stateful/machine.py",
+        "tests/stateful/broker_machine.py",
         "tests/stateful/cluster_machine.py",
-        *(f"{_STEERED}/{name}.py" for name in ("cluster", "cluster_parts", "partition")),
-        *(f"{_STEERED}/{name}.py" for name in ("producers", "quorum", "recorded")),
+        *(f"{_STEERED}/cluster{part}.py" for part in ("", "_moves", "_calm", "_parts")),
+        *(f"{_STEERED}/{name}.py" for name in ("steering", "producers", "quorum", "recorded")),
     ),
 }
 """What a machine is made of, besides the reference."""

@@ -1,41 +1,27 @@
 """The state machine of a partition: rules are the verbs of the protocol and the faults around it.
 
-As in machine.py, a rule draws one move among those that are possible now, by its position, and each
-run switches off some kinds of fault as a whole. Nothing is checked here: the invariants are judged
-after every step by the schedule; at the end it demands progress, and that clients were shown what
-was promised to them.
+What it shares with a cluster's, and how moves are drawn, is in broker_machine.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from reference.core.partition_messages import (
     CONTROLLER,
-    BrokerRestart,
-    ControlledShutdown,
     ControllerFailover,
     ElectLeaders,
-    Input,
     SessionTimeout,
 )
-from reference.sim.narrate import render_input
 from reference.sim.partition.options import PartitionOptions
+from reference.sim.steered.moves import Move
 from tests.stateful import reached
-from tests.stateful.gifts import SteeredMachine
-from tests.stateful.machine import Decorator, by_position
-from tests.stateful.partition_schedule import (
-    DISK,
-    FAILED,
-    LATE,
-    PROMPT,
-    PartitionSchedule,
-    judge_history,
-)
+from tests.stateful.broker_machine import BrokerMachine, Offers, moves, on, possible, posts, sends
+from tests.stateful.machine import by_position
+from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 
 Fault: TypeAlias = Literal[
     "crash",
@@ -57,97 +43,14 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-class Move(NamedTuple):
-    """An input of a node, which prints in words."""
-
-    node: int
-    input: Input
-
-    def __repr__(self) -> str:
-        return f"<{self.node} {render_input(self.input)}>"
-
-
-Moves: TypeAlias = list[tuple[int, Input]]
 Clients: TypeAlias = Literal["plain", "idempotent", "acks=1"]
 
 
-class Change(NamedTuple):
-    """What is no input of a node alone, which prints in words."""
-
-    words: str
-    make: Callable[[], None]
-
-    def __repr__(self) -> str:
-        return f"<{self.words}>"
+def shutdowns(machine: PartitionMachine) -> Offers:
+    return machine.schedule.shutdowns()
 
 
-Changes: TypeAlias = list[tuple[str, Callable[[], None]]]
-
-
-def changes(of: Callable[[PartitionMachine], Changes]) -> st.SearchStrategy[Change]:
-    """As `moves`."""
-    return st.runner().flatmap(lambda machine: by_position([Change(*each) for each in of(machine)]))
-
-
-def moves(of: Callable[[PartitionMachine], Moves]) -> st.SearchStrategy[Move]:
-    """One of the moves that a machine has now; the first ones are the simplest."""
-    return st.runner().flatmap(
-        lambda machine: by_position([Move(n, input) for n, input in of(machine)])
-    )
-
-
-def mail(machine: PartitionMachine) -> Moves:
-    """The latest first: what is sent in answer to a move can come at once."""
-    waiting = machine.schedule.deliverable()
-    return [(m.value.destination, m.value) for m in waiting[::-1]]
-
-
-def mail_again(machine: PartitionMachine) -> Moves:
-    delivered = machine.schedule.deliverable(again=True)
-    return [(m.value.destination, m.value) for m in delivered[::-1]]
-
-
-def metadata(machine: PartitionMachine) -> Moves:
-    return machine.schedule.unread()
-
-
-def prompt(machine: PartitionMachine) -> Moves:
-    return machine.schedule.wants(*PROMPT)
-
-
-def late(machine: PartitionMachine) -> Moves:
-    return machine.schedule.wants(*LATE)
-
-
-def failed(machine: PartitionMachine) -> Moves:
-    return machine.schedule.wants(*FAILED)
-
-
-def disk(machine: PartitionMachine) -> Moves:
-    return machine.schedule.wants(*DISK)
-
-
-def restarts(machine: PartitionMachine) -> Moves:
-    return [(n, BrokerRestart()) for n in machine.schedule.with_status("Down")]
-
-
-def shutdowns(machine: PartitionMachine) -> Moves:
-    return [(n, ControlledShutdown()) for n in machine.schedule.with_status("Running")]
-
-
-def sends(machine: PartitionMachine) -> Changes:
-    return machine.schedule.sends()
-
-
-def posts(machine: PartitionMachine) -> Changes:
-    return machine.schedule.posts()
-
-
-def breakages(machine: PartitionMachine) -> Changes:
-    return machine.schedule.breakages()
-
-
-def elections(machine: PartitionMachine) -> Changes:
+def elections(machine: PartitionMachine) -> Offers:
     return machine.schedule.other_elections()
 
 
@@ -160,24 +63,17 @@ running = st.runner().flatmap(
 leaders = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.leaders()))
 
 
-def possible(of: Callable[[PartitionMachine], Moves], fault: str = "") -> Decorator:
-    """The precondition that there is such a move, and that its kind of fault is on."""
-    return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
-
-
-def on(fault: Fault) -> Decorator:
-    return precondition(lambda machine: fault not in machine.off)
-
-
-class PartitionMachine(SteeredMachine):
+class PartitionMachine(BrokerMachine):
     """Brokers and the controller of one partition, with the correct rules or those of a bug."""
 
     name = "partition"
+    longest_calm = 10
 
     def __init__(self) -> None:
         super().__init__()
         reached.begin(self.name, self.bug is None)
-        self.schedule = PartitionSchedule(PartitionOptions(idempotence=False), self.bug)
+        options = PartitionOptions(idempotence=False)
+        self.schedule: PartitionSchedule = PartitionSchedule(options, self.bug)
         self.off: frozenset[str] = frozenset()
 
     @initialize(
@@ -209,88 +105,38 @@ class PartitionMachine(SteeredMachine):
         self.off = off
         self.let_time_pass(20)
         for _ in range(records):
-            for words, make in sends(self)[:1]:
-                self.schedule.of_producer(words, make)
+            self.first(sends(self))
             for leader in () if options.idempotence else self.schedule.leaders():
                 self.schedule.produce(leader, -1)
             self.let_time_pass(12)
 
-    # --- Messages arrive, or do not
+    # --- What there is to draw from
 
-    @rule(move=moves(mail))
-    @possible(mail)
-    def deliver(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
+    def as_move(self, offer: Any) -> Move:
+        """offer: an input of a node, or a move."""
+        return offer if isinstance(offer, Move) else self.schedule.move_of(*offer)
 
-    @rule(move=moves(mail_again))
-    @possible(mail_again, "again")
-    def deliver_again(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
+    def arrivals(self) -> Offers:
+        return [(m.value.destination, m.value) for m in self.schedule.deliverable()[::-1]]
 
-    @rule(data=st.data())
-    @possible(mail, "drop")
-    def lose(self, data: st.DataObject) -> None:
-        self.schedule.drop(data.draw(by_position(self.schedule.deliverable())))
-
-    @rule(count=st.integers(1, 10))
-    def let_time_pass(self, count: int) -> None:
-        """A calm moment: nothing comes too late or out of order."""
-        for _ in range(count):
-            self.schedule.calm()
-
-    # --- What brokers do
-
-    @rule(move=moves(metadata))
-    @possible(metadata)
-    def read_metadata(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
-
-    @rule(move=moves(prompt))
-    @possible(prompt)
-    def act(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
-
-    @rule(move=moves(late))
-    @possible(late)
-    def lose_patience(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
-
-    @rule(move=moves(failed))
-    @possible(failed, "give-up")
-    def give_up_on_request(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
-
-    @rule(move=moves(disk))
-    @possible(disk)
-    def write_to_disk(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
+    def arrivals_again(self) -> Offers:
+        delivered = self.schedule.deliverable(again=True)
+        return [(m.value.destination, m.value) for m in delivered[::-1]]
 
     # --- Clients
 
-    @rule(change=changes(sends), at_once=st.booleans())
-    @precondition(lambda self: bool(sends(self)))
-    def send(self, change: Change, at_once: bool) -> None:
+    @rule(move=moves(sends), at_once=st.booleans())
+    @possible(sends)
+    def send(self, move: Move, at_once: bool) -> None:
         """A value of the idempotent producer, or a retry; and perhaps it arrives at once."""
-        self.schedule.of_producer(*change)
-        for _, make in posts(self)[:at_once]:
-            make()
+        move.make()
+        self.first(posts(self)[:at_once])
 
-    @rule(change=changes(posts))
-    @precondition(lambda self: bool(posts(self)))
-    def deliver_request(self, change: Change) -> None:
+    @rule(move=moves(posts))
+    @possible(posts)
+    def deliver_request(self, move: Move) -> None:
         """Of the idempotent producer: now, or late."""
-        change.make()
-
-    @rule(change=changes(breakages), at_once=st.booleans())
-    @on("retry")
-    @precondition(lambda self: bool(breakages(self)))
-    def break_connection(self, change: Change, at_once: bool) -> None:
-        """Of the idempotent producer, which may then send again, perhaps at once; or it gives up a
-        value.
-        """
-        self.schedule.of_producer(*change)
-        for again in sends(self)[-1:] if at_once else ():
-            self.schedule.of_producer(*again)
+        move.make()
 
     @rule(node=leaders, acks=st.sampled_from([-1, -1, 1]))
     @precondition(lambda self: not self.schedule.options.idempotence)
@@ -331,12 +177,11 @@ class PartitionMachine(SteeredMachine):
         allowed = unclean and self.schedule.options.unclean
         self.schedule.do(CONTROLLER, ElectLeaders("UNCLEAN" if allowed else "PREFERRED"))
 
-    @rule(change=changes(elections))
-    @on("election")
-    @precondition(lambda self: bool(elections(self)))
-    def elect_another(self, change: Change) -> None:
+    @rule(move=moves(elections))
+    @possible(elections, "election")
+    def elect_another(self, move: Move) -> None:
         """Another replica than the one that stands first in the assignment."""
-        change.make()
+        move.make()
 
     @rule()
     @on("failover")
@@ -353,15 +198,10 @@ class PartitionMachine(SteeredMachine):
         keep, corrupt = data.draw(by_position(damages))
         self.schedule.crash(node, keep, corrupt)
 
-    @rule(move=moves(restarts))
-    @possible(restarts)
-    def restart(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
-
     @rule(move=moves(shutdowns))
     @possible(shutdowns, "shutdown")
     def shut_down(self, move: Move) -> None:
-        self.schedule.do(move.node, move.input)
+        move.make()
 
     @rule(node=nodes, controller=st.booleans())
     @on("partition")
@@ -376,11 +216,6 @@ class PartitionMachine(SteeredMachine):
     def cut_one_way(self, source: int, destination: int) -> None:
         if source != destination:
             self.schedule.sever({(source, destination)})
-
-    @rule()
-    @precondition(lambda self: self.schedule.cut)
-    def heal(self) -> None:
-        self.schedule.heal()
 
     # --- The end
 

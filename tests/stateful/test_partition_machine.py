@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from reference.core.partition_messages import BrokerCrash
 from reference.sim.partition.options import PartitionOptions
 from tests.stateful import searching
-from tests.stateful.partition_machine import Move, PartitionMachine
+from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 from tests.stateful.schedule import NoProgress, Violation
 from tests.stateful.test_quorum_machine import BUDGET
@@ -60,7 +60,8 @@ def test_what_is_found_shrinks_to_a_script() -> None:
 
 
 def test_a_drawn_move_prints_in_words() -> None:
-    assert repr(Move(2, BrokerCrash(1, -1))) == "<2 BrokerCrash keep=1>"
+    schedule = PartitionSchedule(PartitionOptions(idempotence=False))
+    assert repr(schedule.move_of(2, BrokerCrash(1, -1))) == "<broker 2 BrokerCrash keep=1>"
 
 
 def test_what_is_promised_is_held_against_the_history() -> None:

@@ -26,7 +26,7 @@ class ClusterSchedule(ClusterMoves):
 
     def possible(self) -> Iterator[Move]:
         yield from (*self.between(), *self.data(), *self.data(True))
-        yield from (*self.votes(), *self.votes(True), *self.losses(), *self.readings())
+        yield from (*self.votes(), *self.votes(True), *self.drops(), *self.readings())
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
         yield from (*self.posts(), *self.sends(), *self.breakages())

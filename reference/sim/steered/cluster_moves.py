@@ -52,6 +52,7 @@ from reference.sim.steered.partition import MEMO_STEPS
 from reference.sim.steered.quorum import RATES, WELL, Link
 from reference.sim.steered.quorum import cut_words as voters_cut_words
 from reference.sim.steered.steering import (
+    HEAL,
     SENTENCES,
     NoChoice,
     cut_words,
@@ -189,7 +190,7 @@ class ClusterMoves(Joints):
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.posts()
+            for words, make in partition.producer_posts()
         ]
 
     def votes(self, again: bool = False) -> list[Move]:
@@ -197,7 +198,7 @@ class ClusterMoves(Joints):
         deliverable = self.voters.deliverable(again=again)
         return [self.of_voter(message.destination, message) for message in deliverable]
 
-    def losses(self) -> list[Move]:
+    def drops(self) -> list[Move]:
         found = []
         for parcel in self.parcels.first():
             lose = partial(self.parcels.waiting.pop, parcel.number)
@@ -288,7 +289,7 @@ class ClusterMoves(Joints):
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.sends()
+            for words, make in partition.producer_sends()
         ]
 
     def breakages(self) -> list[Move]:
@@ -296,7 +297,7 @@ class ClusterMoves(Joints):
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.breakages()
+            for words, make in partition.producer_breakages()
         ]
 
     # --- Moves: faults
@@ -383,8 +384,12 @@ class ClusterMoves(Joints):
 
         return self.move(cut_words(links), make)
 
+    def is_cut(self) -> bool:
+        """Whether any link is."""
+        return bool(self.cut or self.voters.cut)
+
     def heals(self) -> list[Move]:
-        return [self.move("heal all links", self._heal)]
+        return [self.move(HEAL, self._heal)]
 
     def well(self) -> Move:
         return self.move(f"quorum: {WELL}", self.voters.end_faults)

@@ -40,6 +40,7 @@ from reference.sim.steered.quorum import Link
 from reference.sim.steered.steering import (
     DISK,
     FAILED,
+    HEAL,
     LATE,
     PROMPT,
     SENTENCES,
@@ -117,12 +118,6 @@ class PartitionSchedule(Steering):
         self.lose(message)
         self._note(self.losing_words(message))
 
-    def of_producer(self, words: str, make: Callable[[], None]) -> None:
-        """A move of the idempotent producer, one of `sends` and `breakages`."""
-        self.now += 1000
-        self._note(words)
-        make()
-
     def post(self, posted: Posted) -> None:
         words = self._post_words(posted)
         self.producer.arrives(posted)
@@ -136,7 +131,7 @@ class PartitionSchedule(Steering):
 
     def heal(self) -> None:
         self.cut.clear()
-        self._note("heal all links")
+        self._note(HEAL)
 
     def crash(self, node: int, keep: int, corrupt: int) -> None:
         self.has_crashed(node, keep, corrupt)
@@ -178,10 +173,11 @@ class PartitionSchedule(Steering):
                     found.append((election, broker))
         return found
 
-    def other_elections(self) -> list[tuple[str, Callable[[], None]]]:
+    def other_elections(self) -> list[Move]:
         """Those in words, and how they come about."""
         return [
-            (self.electing_words(*each), partial(self.elect, *each)) for each in self.electable()
+            Move(self.electing_words(*each), partial(self.elect, *each))
+            for each in self.electable()
         ]
 
     def _elected(self, state: State, election: Election) -> int:
@@ -196,14 +192,10 @@ class PartitionSchedule(Steering):
         for again in (False, True):
             for message in self.deliverable(again):
                 yield self.move_of(message.value.destination, message.value)
-        for message in self.deliverable():
-            yield Move(self.losing_words(message), partial(self.drop, message))
-        for node, input in (*self.unread(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
+        yield from self.drops()
+        for node, input in (*self.readings(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
             yield self.move_of(node, input)
-        for words, make in self.posts():
-            yield Move(words, make)
-        for words, make in (*self.sends(), *self.breakages()):
-            yield Move(words, partial(self.of_producer, words, make))
+        yield from (*self.posts(), *self.sends(), *self.breakages())
         for asked, ask in self.asks():
             assert isinstance(asked, MESSAGES)
             yield Move(f"{name_of(asked.destination)} {render_input(asked)}", ask)
@@ -213,14 +205,47 @@ class PartitionSchedule(Steering):
     def move_of(self, node: int, input: Input) -> Move:
         return Move(self.words(node, input), partial(self.do, node, input))
 
+    def drops(self) -> list[Move]:
+        return [Move(self.losing_words(m), partial(self.drop, m)) for m in self.deliverable()]
+
+    def posts(self) -> list[Move]:
+        """Requests of the producer."""
+        return [Move(*each) for each in self.producer_posts()]
+
+    def sends(self) -> list[Move]:
+        return [self._of_producer(*each) for each in self.producer_sends()]
+
+    def breakages(self) -> list[Move]:
+        return [self._of_producer(*each) for each in self.producer_breakages()]
+
+    def _of_producer(self, words: str, happen: Callable[[], None]) -> Move:
+        def make() -> None:
+            self.now += 1000
+            self._note(words)
+            happen()
+
+        return Move(words, make)
+
+    def restarts(self) -> list[Move]:
+        return [self.move_of(node, BrokerRestart()) for node in self.with_status("Down")]
+
+    def shutdowns(self) -> list[Move]:
+        return [self.move_of(node, ControlledShutdown()) for node in self.with_status("Running")]
+
+    def is_cut(self) -> bool:
+        """Whether any link is."""
+        return bool(self.cut)
+
+    def heals(self) -> list[Move]:
+        return [Move(HEAL, self.heal)]
+
     def _of_controller(self) -> Iterator[Move]:
         for node in self.brokers:
             yield self.move_of(CONTROLLER, SessionTimeout(node))
         yield self.move_of(CONTROLLER, ElectLeaders("PREFERRED"))
         if self.options.unclean:
             yield self.move_of(CONTROLLER, ElectLeaders("UNCLEAN"))
-        for words, make in self.other_elections():
-            yield Move(words, make)
+        yield from self.other_elections()
         yield self.move_of(CONTROLLER, ControllerFailover())
 
     def _faults(self) -> Iterator[Move]:
@@ -228,13 +253,10 @@ class PartitionSchedule(Steering):
             for keep, corrupt in self.damages(node, True):
                 words = self.words(node, BrokerCrash(keep, corrupt))
                 yield Move(words, partial(self.crash, node, keep, corrupt))
-        for node in self.with_status("Down"):
-            yield self.move_of(node, BrokerRestart())
-        for node in self.with_status("Running"):
-            yield self.move_of(node, ControlledShutdown())
+        yield from (*self.restarts(), *self.shutdowns())
         for links in self._cuts():
             yield Move(cut_words(links), partial(self.sever, links))
-        yield Move("heal all links", self.heal)
+        yield from self.heals()
 
     def _cuts(self) -> Iterator[set[Link]]:
         for node in self.brokers:
@@ -258,7 +280,7 @@ class PartitionSchedule(Steering):
             if want.kind == kind
         ]
 
-    def unread(self) -> list[tuple[int, Input]]:
+    def readings(self) -> list[tuple[int, Input]]:
         """For each broker, the next of what it has not read of metadata, and all of it."""
         found: list[tuple[int, Input]] = []
         for node in self.brokers:
@@ -277,8 +299,8 @@ class PartitionSchedule(Steering):
         if waiting := self.deliverable():
             self.do(waiting[0].value.destination, waiting[0].value)
         elif posts := self.posts():
-            posts[-1][1]()
-        elif unread := self.unread():
+            posts[-1].make()
+        elif unread := self.readings():
             self.do(*unread[0])
         elif urgent := self._urgent() or self._overdue():
             self.do(*urgent)
@@ -336,7 +358,7 @@ class PartitionSchedule(Steering):
             for node in self.with_status("Down"):
                 self.do(node, BrokerRestart())
             missing = self.missing()
-            if not missing and not self.deliverable() and not self.unread():
+            if not missing and not self.deliverable() and not self.readings():
                 leader = self.controller.partition.leader
                 if self.is_everywhere(probe):
                     return ""

@@ -63,6 +63,8 @@ LATE = ("ReplicaLagTimeout", "IsrShrinkTimeout", "ProduceTimeout")
 FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
 DISK = ("BrokerFlush", "CheckpointHighWatermark")
 
+HEAL = "heal all links"
+
 
 class NoChoice:
     """A stream for what is never asked."""
@@ -189,7 +191,7 @@ class Steering(PartitionWorld):
                 del self.waiting[message]
         self.producer.breaks(node, late, self.now)
 
-    def posts(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_posts(self) -> list[tuple[str, Callable[[], None]]]:
         """Requests of the producer that may arrive, in words, and how they do."""
         return [
             (self._post_words(posted), partial(self.post, posted))
@@ -208,7 +210,7 @@ class Steering(PartitionWorld):
                 return self._post_words(posted)
         return ""
 
-    def sends(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_sends(self) -> list[tuple[str, Callable[[], None]]]:
         """What the producer may do: a new value, and retries."""
         found: list[tuple[str, Callable[[], None]]] = []
         if not self.options.idempotence:
@@ -225,7 +227,7 @@ class Steering(PartitionWorld):
     def _send_again(self, node: int) -> None:
         self.producer.send(node, self.now)
 
-    def breakages(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
         """What may happen to the producer: a connection that breaks, a value that it gives up."""
         found: list[tuple[str, Callable[[], None]]] = []
         for node, connection in self.producer.open_connections():

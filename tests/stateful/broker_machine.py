@@ -1,0 +1,229 @@
+"""The rules that a partition alone and a whole cluster share: messages between brokers, what
+brokers do by themselves, connections of producers, and brokers that start again.
+
+As in machine.py, a rule draws one move among those that are possible now, by its position, and each
+run switches off some kinds of fault as a whole. Nothing is checked here: the invariants are judged
+after every step; at the end everybody must get on, and clients must have been shown what was
+promised to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from reference.sim.steered.moves import Move, Steered
+from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
+from tests.stateful.gifts import SteeredMachine
+from tests.stateful.machine import Decorator, by_position
+
+Offers: TypeAlias = Sequence[Any]
+"""What there is to draw from, as a schedule lists it; `as_move` makes a move of one of them. Words
+for each would take longer than everything else.
+"""
+Offering: TypeAlias = Callable[[Any], Offers]
+"""Of a machine."""
+ALTER_PARTITION = ("AlterPartitionRequest", "AlterPartitionResponse")
+
+
+def moves(of: Offering) -> st.SearchStrategy[Move]:
+    """One of the moves that a machine has now; the first ones are the simplest."""
+    return st.runner().flatmap(lambda machine: by_position(of(machine)).map(machine.as_move))
+
+
+def possible(of: Offering, fault: str = "") -> Decorator:
+    """The precondition that there is such a move, and that its kind of fault is on."""
+    return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
+
+
+def on(fault: str) -> Decorator:
+    return precondition(lambda machine: fault not in machine.off)
+
+
+def mail(machine: BrokerMachine) -> Offers:
+    return machine.arrivals()
+
+
+def mail_again(machine: BrokerMachine) -> Offers:
+    return machine.arrivals_again()
+
+
+def drops(machine: BrokerMachine) -> Offers:
+    return machine.schedule.drops()
+
+
+def metadata(machine: BrokerMachine) -> Offers:
+    return machine.schedule.readings()
+
+
+def prompt(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants(*PROMPT)
+
+
+def late(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants(*LATE)
+
+
+def lags(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants("ReplicaLagTimeout")
+
+
+def failed(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants(*FAILED)
+
+
+def disk(machine: BrokerMachine) -> Offers:
+    return [*machine.flushes(), *machine.schedule.wants(*DISK)]
+
+
+def posts(machine: BrokerMachine) -> Offers:
+    return machine.schedule.posts()
+
+
+def sends(machine: BrokerMachine) -> Offers:
+    return machine.schedule.sends()
+
+
+def breakages(machine: BrokerMachine) -> Offers:
+    return machine.schedule.breakages()
+
+
+def restarts(machine: BrokerMachine) -> Offers:
+    return machine.schedule.restarts()
+
+
+def heals(machine: BrokerMachine) -> Offers:
+    return machine.schedule.heals() if machine.schedule.is_cut() else []
+
+
+class Brokers(Steered, Protocol):
+    """The schedule of a partition or of a cluster."""
+
+    def calm(self) -> bool: ...
+    def drops(self) -> Offers: ...
+    def readings(self) -> Offers: ...
+    def wants(self, *kinds: str) -> Offers: ...
+    def posts(self) -> Offers: ...
+    def sends(self) -> Offers: ...
+    def breakages(self) -> Offers: ...
+    def restarts(self) -> Offers: ...
+    def is_cut(self) -> bool: ...
+    def heals(self) -> Offers: ...
+
+
+class BrokerMachine(SteeredMachine):
+    """Brokers, alone or in a cluster. off: the kinds of fault that this run has not.
+    longest_calm: how many moves a calm moment has at most.
+    """
+
+    schedule: Brokers
+    off: frozenset[str]
+    longest_calm: ClassVar[int]
+
+    def arrivals(self) -> Offers:
+        """The latest first: what is sent in answer to a move can come at once."""
+        raise NotImplementedError
+
+    def arrivals_again(self) -> Offers:
+        raise NotImplementedError
+
+    def flushes(self) -> Offers:
+        """Of others than brokers."""
+        return ()
+
+    def as_move(self, offer: Any) -> Move:
+        """Of one of what there is to draw from."""
+        assert isinstance(offer, Move)
+        return offer
+
+    def first(self, offers: Offers, words: str = "") -> None:
+        """Makes the first of these moves with these words, if there is one."""
+        for move in map(self.as_move, offers):
+            if words in move.words:
+                move.make()
+                return
+
+    # --- Messages arrive, or do not
+
+    @rule(move=moves(mail))
+    @possible(mail)
+    def deliver(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(mail_again))
+    @possible(mail_again, "again")
+    def deliver_again(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(drops))
+    @possible(drops, "drop")
+    def lose(self, move: Move) -> None:
+        move.make()
+
+    @rule(count=st.runner().flatmap(lambda machine: st.integers(1, machine.longest_calm)))
+    def let_time_pass(self, count: int) -> None:
+        """A calm moment: nothing comes too late or out of order."""
+        for _ in range(count):
+            self.schedule.calm()
+
+    # --- What brokers do
+
+    @rule(move=moves(metadata))
+    @possible(metadata)
+    def read_metadata(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(prompt))
+    @possible(prompt)
+    def act(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(late))
+    @possible(late)
+    def lose_patience(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(lags), heard=st.integers(0, len(ALTER_PARTITION)))
+    @possible(lags)
+    def drop_from_isr(self, move: Move, heard: int) -> None:
+        """A replica lags for too long, and its leader asks at once to go on without it. heard: the
+        request, and its answer, come at once as well.
+        """
+        move.make()
+        for kind in ("IsrShrinkTimeout", "SendAlterPartition"):
+            self.first(self.schedule.wants(kind))
+        for kind in ALTER_PARTITION[:heard]:
+            self.first(self.arrivals(), kind)
+
+    @rule(move=moves(failed))
+    @possible(failed, "give-up")
+    def give_up_on_request(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(disk))
+    @possible(disk)
+    def write_to_disk(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(restarts))
+    @possible(restarts)
+    def restart(self, move: Move) -> None:
+        move.make()
+
+    @rule(move=moves(heals))
+    @possible(heals)
+    def heal(self, move: Move) -> None:
+        move.make()
+
+    # --- Idempotent producers
+
+    @rule(move=moves(breakages), at_once=st.booleans())
+    @possible(breakages, "retry")
+    def break_connection(self, move: Move, at_once: bool) -> None:
+        """Of a producer, which may then send again, perhaps at once; or it gives up a value."""
+        move.make()
+        for again in self.schedule.sends()[-1:] if at_once else ():
+            self.as_move(again).make()
