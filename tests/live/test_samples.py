@@ -120,11 +120,20 @@ def test_groups_and_transactions_are_what_lies_on_disks(
     assert document["replicas"] == 6
 
 
-@pytest.fixture
-def observed(tmp_path: Path) -> Path:
-    with zipfile.ZipFile(DATA / "healthy-observed.zip") as archive:
+@pytest.fixture(params=["healthy-observed", "healthy-combined"])
+def observed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
         archive.extractall(tmp_path)
     return tmp_path
+
+
+def test_controllers_failed_and_others_took_over(tmp_path: Path) -> None:
+    """Where nodes are both, what stops a broker stops the leader of the quorum, sooner or later."""
+    with zipfile.ZipFile(DATA / "healthy-combined.zip") as archive:
+        archive.extractall(tmp_path)
+    written = metadata.read(tmp_path / metadata.METADATA)
+    elections = [record.data["leaderId"] for record in written if record.kind == "LEADER_CHANGE"]
+    assert len(set(elections)) > 1
 
 
 def conformed(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
@@ -154,6 +163,24 @@ def test_disks_of_a_cluster_that_is_not_at_rest_are_unknown(
     code, document = conformed(observed, capsys)
     assert (code, document["verdict"]) == (exits.UNKNOWN, "unknown")
     assert reason in document["unknown"]
+
+
+def test_brokers_that_are_not_ours_are_held_to_what_they_said(
+    observed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("metadata.jsonl", "logs.jsonl"):
+        (observed / name).unlink()
+    code, document = conformed(observed, capsys)
+    assert (code, document["metadata_records"], document["replicas"]) == (exits.HOLDS, 0, 0)
+    assert len(document["answers_judged"]) == 3
+    assert all(count > 100 for count in document["answers_judged"].values())
+    (observed / answers.NAME).write_bytes(b"")
+    with pytest.raises(exits.BadInput, match="no broker ever answered"):
+        conformed(observed, capsys)
+    (observed / answers.NAME).unlink()
+    assert observing.is_recording(observed)
+    with pytest.raises(exits.BadInput, match="neither a metadata log nor answers of brokers"):
+        conformed(observed, capsys)
 
 
 @pytest.mark.parametrize(
