@@ -338,20 +338,36 @@ def _campaign(
             screen.line(line)
         known = share.as_json() | {"graph": name}
         if fill and share.missing:
-            cover, driven = campaigns.fill(each.matcher, share, each.dumped.dump.initial[0])
-            codes.append(exits.VIOLATED if driven.mismatches else exits.HOLDS)
-            known["fill"] = {
-                "paths": len(cover.walks),
-                "moves": driven.moves,
-                "mismatches": len(driven.mismatches),
-                "scripts": [script(each.matcher, walk) for walk in cover.walks[:SHOWN]],
-            }
-            screen.line(
-                f"{name}: the {len(share.missing)} missing ones run in {len(cover.walks)} paths "
-                f"of {driven.moves} moves, {len(driven.mismatches)} mismatches"
-            )
+            known["fill"], wrong = _filled(each, share, screen)
+            codes.append(exits.VIOLATED if wrong else exits.HOLDS)
         document["graphs"].append(known)
     return exits.worst(codes), document
+
+
+def _filled(
+    covered: Covered, share: campaigns.Share, screen: Screen
+) -> tuple[dict[str, Any], list[Mismatch]]:
+    """Runs what was not seen: what it took, and what was wrong."""
+    begin = monotonic()
+    matcher = covered.matcher
+    cover, driven = campaigns.fill(matcher, share, covered.dumped.dump.initial[0])
+    edges = share.edges[1] - share.edges[0]
+    screen.line(
+        f"{covered.dumped.model.name}: the {len(share.missing)} missing ones, of {edges} edges, "
+        f"run in {len(cover.walks)} paths of {driven.moves} moves (gap {cover.gap}), "
+        f"{len(driven.mismatches)} mismatches"
+    )
+    return {
+        "local_steps": len(share.missing),
+        "edges": edges,
+        "paths": len(cover.walks),
+        "moves": driven.moves,
+        "lower_bound": cover.bound,
+        "gap": cover.gap,
+        "mismatches": len(driven.mismatches),
+        "seconds": round(monotonic() - begin, 3),
+        "scripts": [script(matcher, walk) for walk in cover.walks[:SHOWN]],
+    }, driven.mismatches
 
 
 def _by_action(share: campaigns.Share) -> list[str]:
