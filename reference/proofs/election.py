@@ -50,6 +50,7 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, ROLES, Constants, Row, initial_row
+from reference.proofs.judging import judge
 from reference.proofs.obligations import IMPLIES as IMPLIES
 from reference.proofs.obligations import Obligation as Obligation
 from reference.proofs.relation import (
@@ -321,7 +322,7 @@ def _initially(constants: Constants, timeout_ms: int) -> Obligation:
     )
     goals = {f"{name} of {v}": t for v in system.rows for name, t in row_parts(system, v).items()}
     goals |= epoch_parts(system, _ANYWHERE)
-    _check(_solver(timeout_ms), goals, done, system, None)
+    _check(_solver(timeout_ms), goals, done, system, None, timeout_ms)
     done.seconds = process_time() - begin
     return done
 
@@ -378,7 +379,7 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
         goals[f"what message {number} ({type(message).__name__}) says"] = z3.Implies(
             condition, said
         )
-    return _check(solver, goals, done, before, case)
+    return _check(solver, goals, done, before, case, timeout_ms)
 
 
 def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
@@ -400,7 +401,7 @@ def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
     if solver.check() != z3.sat:
         done.status, done.reason = "unknown", "the invariant itself has no model"
     else:
-        _check(solver, goals, done, system, None)
+        _check(solver, goals, done, system, None, timeout_ms)
     done.seconds = process_time() - begin
     return done
 
@@ -411,39 +412,14 @@ def _check(
     done: Obligation,
     system: System,
     case: Case | None,
+    timeout_ms: int,
 ) -> bool:
-    """Whether all goals follow; else the first that does not, with a state in which it fails."""
-    solver.push()
-    solver.add(z3.Not(z3.And(list(goals.values()))))
-    answer = solver.check()
-    if answer == z3.unsat:
-        solver.pop()
-        return True
-    if answer == z3.unknown:
-        done.status, done.reason = "unknown", f"the solver: {solver.reason_unknown()}"
-        solver.pop()
-        return False
-    model = _small_model(solver, system)
-    broken = [n for n, g in goals.items() if z3.is_false(model.eval(g, model_completion=True))]
-    done.status = "failed"
-    done.broken = ", ".join(broken)
-    done.state = readable(model, system, case)
-    solver.pop()
-    return False
-
-
-def _small_model(solver: z3.Solver, system: System) -> z3.ModelRef:
-    """A model with small epochs if there is one: it reads better."""
-    model = solver.model()
-    for bound in (2, 4, 8):
-        solver.push()
-        solver.add([row.epoch <= bound for row in system.rows.values()])
-        found = solver.check() == z3.sat
-        model = solver.model() if found else model
-        solver.pop()
-        if found:
-            break
-    return model
+    """Whether all goals follow; else notes those that do not, with a state in which one fails."""
+    # Small epochs read better.
+    epochs = [row.epoch for row in system.rows.values()]
+    small = [z3.And([epoch <= bound for epoch in epochs]) for bound in (2, 4, 8)]
+    verdict = judge(solver, goals, timeout_ms, small)
+    return done.take(verdict, lambda model: readable(model, system, case))
 
 
 def readable(model: z3.ModelRef, system: System, case: Case | None) -> list[str]:

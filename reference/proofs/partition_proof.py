@@ -33,6 +33,7 @@ from reference.proofs.electable import (
     other_messages,
     parts_of,
 )
+from reference.proofs.judging import judge
 from reference.proofs.obligations import IMPLIES, Obligation
 from reference.proofs.partition_actions import ACTIONS, Action, Model
 from reference.proofs.partition_relation import (
@@ -97,7 +98,7 @@ def _initially(brokers: int, done: Obligation, timeout_ms: int) -> None:
     parts = _shown(s, other_messages(s.brokers))
     # No message has been sent.
     goals = {name: part for name, part in parts.items() if not _of_message(name)}
-    _check(_solver(brokers, timeout_ms), goals, done, s, None)
+    _check(_solver(brokers, timeout_ms), goals, done, s, None, timeout_ms)
 
 
 def _of_message(name: str) -> bool:
@@ -114,7 +115,7 @@ def _implied(brokers: int, name: str, done: Obligation, timeout_ms: int) -> None
         done.status, done.reason = "unknown", "the invariant itself has no model"
         return
     of = {PROPERTIES[0]: complete, PROPERTIES[1]: leader_complete}[name]
-    _check(solver, {name: of(s)}, done, s, None)
+    _check(solver, {name: of(s)}, done, s, None, timeout_ms)
 
 
 def _kept(
@@ -131,7 +132,7 @@ def _kept(
     try:
         for action in ACTIONS[name](model):
             done.paths += 1
-            if not _action_keeps(solver, action, assuming, done):
+            if not _action_keeps(solver, action, assuming, done, timeout_ms):
                 return
     except Unknown as error:
         done.status, done.reason = "unknown", str(error)
@@ -139,7 +140,9 @@ def _kept(
         done.status, done.reason = "unknown", "the handler has no way: nothing was shown"
 
 
-def _action_keeps(solver: z3.Solver, action: Action, assuming: Assuming, done: Obligation) -> bool:
+def _action_keeps(
+    solver: z3.Solver, action: Action, assuming: Assuming, done: Obligation, timeout_ms: int
+) -> bool:
     assumed = assuming.of(action)
     # What a step does not touch is among what is assumed.
     known = {part.get_id() for part in (*assuming.always(), *assumed)}
@@ -147,7 +150,7 @@ def _action_keeps(solver: z3.Solver, action: Action, assuming: Assuming, done: O
     goals = {name: part for name, part in shown.items() if part.get_id() not in known}
     solver.push()
     solver.add(*action.given, *assumed)
-    kept = _check(solver, goals, done, action.before, action)
+    kept = _check(solver, goals, done, action.before, action, timeout_ms)
     solver.pop()
     return kept
 
@@ -211,41 +214,11 @@ def _check(
     done: Obligation,
     system: System,
     action: Action | None,
+    timeout_ms: int,
 ) -> bool:
-    """Whether all goals follow; else those that do not, with a state in which one of them fails.
-
-    All at once first: the solver is quickest where nothing is asked afterwards. Where it does not
-    know, one at a time: what it learns from one it has for the next.
-    """
-    whole = z3.And(list(goals.values()))
-    for goal in (whole, *goals.values()):
-        solver.push()
-        solver.add(z3.Not(goal))
-        answer = solver.check()
-        if answer == z3.sat:
-            _note(solver.model(), goals, done, system, action)
-        elif answer == z3.unknown and goal is not whole:
-            done.status, done.reason = "unknown", f"the solver: {solver.reason_unknown()}"
-        solver.pop()
-        if answer == z3.unsat and goal is whole:
-            return True
-        if answer == z3.sat or done.reason:
-            return False
-    return True
-
-
-def _note(
-    model: z3.ModelRef,
-    goals: Mapping[str, z3.BoolRef],
-    done: Obligation,
-    system: System,
-    action: Action | None,
-) -> None:
-    done.status = "failed"
-    done.broken = ", ".join(
-        n for n, g in goals.items() if z3.is_false(model.eval(g, model_completion=True))
-    )
-    done.state = readable(model, system, action)
+    """Whether all goals follow; else notes those that do not, with a state in which one fails."""
+    verdict = judge(solver, goals, timeout_ms)
+    return done.take(verdict, lambda model: readable(model, system, action))
 
 
 def readable(model: z3.ModelRef, system: System, action: Action | None) -> list[str]:
