@@ -202,11 +202,14 @@ def _of_runs(models: list[CoverModel], folder: Path) -> list[CoverModel]:
 
 
 def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool = True) -> Covered:
-    """Match, cover, drive and refuse. Without `drive_all`, only match: what a campaign needs."""
+    """Match, cover, drive and refuse. Without `drive_all`, only match: what a campaign needs.
+
+    Raises ToolError if this process becomes larger than the graph may make it.
+    """
     seconds = {"tlc": dumped.tlc_seconds, "read": dumped.read_seconds}
     begin = monotonic()
     matcher = Matcher(dumped.dump, dumped.composition)
-    matcher.explore()
+    matcher.explore(lambda states, edges: dumped.look_at_memory(states, edges, "matched"))
     seconds["match"] = monotonic() - begin
     if not drive_all:
         return Covered(dumped, matcher, None, None, None, seconds)
@@ -216,6 +219,7 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
         start = dumped.dump.initial[0]
         cover = cover_edges(len(matcher.states), matcher.moves.source, matcher.moves.target, start)
         seconds["walks"] = monotonic() - begin
+        dumped.look_at_memory(len(matcher.states), len(matcher.moves.source), "in walks")
         begin = monotonic()
         with screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter:
             driven = drive(matcher, cover.walks, meter.update)

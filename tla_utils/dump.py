@@ -112,6 +112,16 @@ class Limits:
     memory_mb: int = 1 << 20
     lower: str = "the bounds of the model"
 
+    def look_at_memory(self, name: str, states: int, edges: int, done: str = "read") -> None:
+        """Raises ToolError if this process has become larger than it may; `done` says with what so
+        many states and edges of the graph."""
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
+        if peak_mb > self.memory_mb:
+            raise ToolError(
+                f"the state graph {name} takes more than {self.memory_mb} MB, "
+                f"with {states} states and {edges} edges {done}: lower {self.lower}"
+            )
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -187,17 +197,9 @@ class _Reader:
             if number >= self.limits.states:
                 self._too_large()
             if number % LOOK_EVERY == 0:
-                self._look_at_memory()
+                edges = len(self.dump.source)
+                self.limits.look_at_memory(self.path.name, len(self._described), edges)
         return number
-
-    def _look_at_memory(self) -> None:
-        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
-        if peak_mb > self.limits.memory_mb:
-            raise ToolError(
-                f"the state graph {self.path.name} takes more than {self.limits.memory_mb} MB, "
-                f"with {len(self._described)} states and {len(self.dump.source)} edges read: "
-                f"lower {self.limits.lower}"
-            )
 
     def _too_large(self) -> None:
         raise ToolError(

@@ -18,12 +18,12 @@ the pieces of the dump by the text of its abstraction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tla_utils import Record, ToolError, render
-from tla_utils.dump import Dump, Split
+from tla_utils.dump import LOOK_EVERY, Dump, Split
 from traces.cover.composition import Composition, InputLike, RecordLike, Result, RowLike
 
 LABEL: Final = "Move_"
@@ -183,8 +183,9 @@ class Matcher:
 
     # --- Making every move.
 
-    def explore(self) -> None:
-        """Fills `moves`, and notes every difference from the dump."""
+    def explore(self, look: Callable[[int, int], None] = lambda states, edges: None) -> None:
+        """Fills `moves`, and notes every difference from the dump. look: called now and then with
+        how many states were left and how many moves made; what it raises ends this."""
         first: State = (
             tuple([self.row_piece(row) for row in self.composition.initial()]),
             0,
@@ -196,7 +197,9 @@ class Matcher:
             raise ToolError("the reference does not begin in the model's one initial state")
         spent_of = {piece: spent for spent, piece in self._spent_pieces.items()}
         front, seen = [start], {start}
-        for number in front:
+        for at, number in enumerate(front):
+            if at % LOOK_EVERY == 0:
+                look(at, len(self.moves.source))
             made = list(self._from(number, spent_of[self.states[number][2]]))
             for target, step, spent in made:
                 self.moves.source.append(number)

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, Final
 
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
-from tla_utils.dump import Dump, Limits, read_dump
+from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
 from traces.cover import partition, quorum
 from traces.cover.composition import Composition
 from traces.cover.settings import REMARK, constants_of
@@ -55,13 +55,19 @@ class CoverModel:
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """A graph with its composition, and how long TLC and the reader took, in seconds."""
+    """A graph with its composition, how long TLC and the reader took, in seconds, and how large it
+    may become."""
 
     model: CoverModel
     dump: Dump
     composition: Composition
     tlc_seconds: float
     read_seconds: float
+    limits: Limits = DEFAULT_LIMITS
+
+    def look_at_memory(self, states: int, edges: int, done: str) -> None:
+        """Raises ToolError if this process has become too large by now, with so much done."""
+        self.limits.look_at_memory(self.model.name, states, edges, done)
 
 
 def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
@@ -170,13 +176,12 @@ def dump_graph(
             )
         begin = monotonic()
         note(f"{model.name}: reading {path.stat().st_size >> 20} MB")
-        dump = read_dump(
-            path, Limits(edges=max_edges, memory_mb=memory_mb, lower=lower), result.generated - 1
-        )
+        limits = Limits(edges=max_edges, memory_mb=memory_mb, lower=lower)
+        dump = read_dump(path, limits, result.generated - 1)
     found = (len(dump.states), len(dump.source))
     if found != (model.states, model.edges):
         raise ToolError(
             f"the graph {model.name} has {found[0]} states and {found[1]} edges, not "
             f"{model.states} and {model.edges} as {LIST} states"
         )
-    return Dumped(model, dump, composition, result.seconds, monotonic() - begin)
+    return Dumped(model, dump, composition, result.seconds, monotonic() - begin, limits)

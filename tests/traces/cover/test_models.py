@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.cover import cover_graph
+from kraftcheck.screen import Screen
 from tla_utils import ToolError
+from traces.cover.matching import Matcher
 from traces.cover.models import SPECS, dump_graph, read_covers, select
 
 
@@ -82,6 +85,19 @@ def test_a_graph_that_takes_too_much_memory_stops_with_how_far_it_came(specs: Pa
     said = r"takes more than 1 MB, with 1 states and 0 edges read: lower the budgets in quorum-hand"
     with pytest.raises(ToolError, match=said):
         dump_graph(model, specs, memory_mb=1)
+
+
+@pytest.mark.tlc
+def test_memory_is_looked_at_behind_the_reading_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    dumped = dump_graph(read_covers()["quorum-handover"])
+    small = replace(dumped, limits=replace(dumped.limits, memory_mb=1))
+    said = "quorum-handover takes more than 1 MB, with 0 states and 0 edges matched: lower the bud"
+    with pytest.raises(ToolError, match=said):
+        cover_graph(small, mutants=-1, screen=Screen(quiet=True))
+    explore = Matcher.explore
+    monkeypatch.setattr(Matcher, "explore", lambda self, look: explore(self))
+    with pytest.raises(ToolError, match="131 states and 1104 edges in walks: lower the budgets"):
+        cover_graph(small, mutants=-1, screen=Screen(quiet=True))
 
 
 @pytest.mark.tlc
