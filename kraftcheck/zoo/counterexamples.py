@@ -94,7 +94,7 @@ def of_result(
         length=len(states),
         distinct=result.distinct,
         seconds=round(result.seconds, 1),
-        told=[*stories.narrated(states, told)],
+        told=[*stories.narrated(states, told), *stories.ending(result)],
         at=1 if lasting else at,
         prefix={} if lasting else prefix,
     )

@@ -184,16 +184,60 @@ def narrated(states: Sequence[State], told: Sequence[Way] | None) -> Iterator[st
             yield from (f"     {line}" for line in _beginning(state))
             continue
         before = states[number - 1]
-        yield f"{number + 1}. {_heading(state, told[number] if told else None)}"
+        yield f"{number + 1}. {_heading(before, state, told[number] if told else None)}"
         messages = told[number]["messages"] if told else _fresh_messages(before, state)
         yield from (f"     {message(m)}" for m in messages)
         yield from (f"       {line}" for line in changes(before, state))
 
 
-def _heading(state: State, way: Way | None) -> str:
-    if way is None:
-        return state.action if state.action not in ("MCNext", "Next") else "then"
-    return "?" if way["what"] == "?" else f"{_name(way['node'])} {way['what']}"
+def ending(result: TlcResult) -> Iterator[str]:
+    """How a counterexample to liveness goes on for ever; one to safety has no such line."""
+    if result.loop_to is not None:
+        yield f"and so on for ever, from {len(result.counterexample)} back to {result.loop_to}"
+    elif result.stuttering:
+        yield "and nothing changes any more"
+
+
+_NAMELESS = ("MCNext", "Next", "LiveNext", "Quiet", "Loud")
+"""Actions whose names say nothing of what happened."""
+
+_SPENT = {
+    "records": "is sent a record",
+    "deaths": "dies",
+    "deaf": "hears nothing any more",
+    "lags": "is too slow",
+}
+"""By what a model has only so many of: what happens to the node that changes."""
+
+
+def _heading(before: State, state: State, way: Way | None) -> str:
+    if way is not None:
+        return "?" if way["what"] == "?" else f"{_name(way['node'])} {way['what']}"
+    if state.action not in _NAMELESS:
+        return state.action
+    return _happened(before, state) or "then"
+
+
+def _happened(before: State, after: State) -> str:
+    """In words, as far as the states say it: what was spent, whose role changed, or whose row."""
+    old, new = before.values.get("rows"), after.values.get("rows")
+    pairs = [*zip(_pairs(old), _pairs(new), strict=True)]
+    changed = [_name(node) for (node, was), (_, now) in pairs if was != now]
+    changed += ["controller"] * (before.values.get("controller") != after.values.get("controller"))
+    had: Any = before.values.get("spent")
+    has: Any = after.values.get("spent")
+    for name, said in _SPENT.items():
+        if isinstance(has, Record) and name in has and had[name] != has[name]:
+            fresh = has[name] - had[name] if isinstance(has[name], frozenset) else frozenset()
+            return f"{', '.join(sorted(map(_name, fresh)) or changed)} {said}"
+    roles = [
+        f"{_name(node)} {'has no role' if _name(now['role']) == 'None' else 'is ' + now['role']}"
+        for (node, was), (_, now) in pairs
+        if was["role"] != now["role"]
+    ]
+    if not roles and changed:
+        roles = [f"{', '.join(changed)} {'goes' if len(changed) == 1 else 'go'} on"]
+    return ", ".join(roles)
 
 
 _NODES = {-1: "nobody", -2: "controller", -3: "clients", -4: "metadata"}
