@@ -25,6 +25,7 @@ from kraftcheck.zoo.entries import (
 )
 from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
+from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from reference.bugs.partition_catalog import PartitionBug
 from tla_utils import read_manifest
 
@@ -111,11 +112,26 @@ def _facts(found: Entry) -> list[tuple[str, str]]:
     return [
         *facts,
         ("seen by", ", ".join(found.detectors)),
+        *_said("by one", found.alone),
+        *(fact for oracle in found.detectors for fact in _no_run(found, oracle)),
         ("replaces", ", ".join(instead)),
+        *_said("no overlay", NO_OVERLAY.get(found.id, "")),
         ("find it", f"kraftcheck bugs run {found.id}"),
         ("tell it", f"kraftcheck bugs run {found.id} --replay"),
         *_simulated(found),
     ]
+
+
+def _no_run(found: Entry, oracle: str) -> list[tuple[str, str]]:
+    """Why nobody has seen in a run what the oracle is expected to see."""
+    why = NO_RUN.get((found.id, oracle), "")
+    return _said("no run", f"{oracle}: {why}" if why else "")
+
+
+def _said(label: str, text: str) -> list[tuple[str, str]]:
+    """A fact on as many lines as it takes; none, when there is nothing to say."""
+    lines = textwrap.wrap(text, 84)
+    return [(label if number == 0 else "", line) for number, line in enumerate(lines)]
 
 
 def _simulated(found: Entry) -> list[tuple[str, str]]:
@@ -145,6 +161,13 @@ def as_json(found: Entry) -> dict[str, Any]:
         _size(found)[0]: int(_size(found)[1]),
         "detectors": list(found.detectors),
         "replaces": replaced(found),
+        "one_oracle": found.alone,
+        "no_run": {
+            oracle: NO_RUN[found.id, oracle]
+            for oracle in found.detectors
+            if (found.id, oracle) in NO_RUN
+        },
+        "no_overlay": NO_OVERLAY.get(found.id, ""),
         "in_scope": found.in_scope,
         "scope": found.scope,
     }

@@ -103,6 +103,15 @@ def test_bugs_are_listed_and_shown() -> None:
     assert json.loads(run("bugs", "show", "Z01", "--json").stdout)["properties"][0] == "VoteOnce"
 
 
+def test_a_shown_bug_says_what_cannot_see_it() -> None:
+    alone = run("bugs", "show", "Z36").stdout
+    assert "\nby one      it breaks no invariant" in alone and "\nno overlay  in the ref" in alone
+    unseen = run("bugs", "show", "Z49").stdout
+    assert "\nno run    histories: a replica that was wiped" in unseen and "by one" not in unseen
+    assert max(map(len, unseen.partition("The reference")[0].splitlines())) <= 100
+    assert [*json.loads(run("bugs", "show", "Z49", "--json").stdout)["no_run"]] == ["histories"]
+
+
 # -- A process of its own
 
 
