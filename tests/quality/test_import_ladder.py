@@ -34,7 +34,6 @@ RULES = {
     "reference.proofs.*": Rule(
         ours=("reference.core", "reference.bugs"), third_party=("msgspec", "z3")
     ),
-    "reference.storage.*": Rule(ours=("reference.core",), third_party=("msgspec",)),
     "traces": Rule(),
     "traces.schema.*": Rule(third_party=("pyarrow", "msgspec")),
     "traces.history.*": Rule(ours=("traces.schema",), third_party=("pyarrow", "msgspec", "numpy")),

@@ -7,7 +7,7 @@ no order among themselves: a transaction need not see its own records.
 
 The end that comes along with a fetch is no knowledge of this kind. It bounds that fetch, but after
 a clean election the next one may be lower, until the new leader knows what is committed; what
-`latest` tells may not go back (KIP-207) [linearizability.md, section 2.2].
+`latest` tells may not go back (KIP-207).
 """
 
 from __future__ import annotations

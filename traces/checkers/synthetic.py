@@ -5,7 +5,6 @@ Each run has `clients` that work one operation after the other: an operation las
 in flight. Each takes effect at a moment within it, in the order of which offsets are given; so a
 history is linearizable by construction. Half are appends, half reads of one record: 30 % at the
 end (and find nothing), 50 % within 10 records of it, 20 % anywhere.
-[linearizability.md, section 5.2]
 
 `planted` breaks one run in one way; what it returns is no longer linearizable.
 """
