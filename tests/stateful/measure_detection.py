@@ -59,6 +59,10 @@ BATCH: Final = 250
 DONE, FOUND, UNFINISHED, BAD_INPUT = 0, 1, 2, 3
 
 
+_latest: dict[tuple[str, str, int], Searched] = {}
+"""The last search, by (machine, bug, seed): it need not be made again to be shrunk."""
+
+
 class Piece(NamedTuple):
     machine: str
     bug: str
@@ -97,12 +101,16 @@ def measure(piece: Piece, found: Sample | None) -> Sample:
     """found: what the search with this seed came to, without which there is nothing to shrink."""
     machine, bug, kind, number = piece
     if kind == "search":
-        return _sample(search(machine, bug, number, budget(EXAMPLES)))
+        searched = search(machine, bug, number, budget(EXAMPLES))
+        _latest.clear()
+        _latest[machine, bug, number] = searched
+        return _sample(searched)
     if kind == "campaign":
         return _sample(campaign(machine, bug, number, CAMPAIGN_SECONDS))
     if found is None or found.examples is None:
         return Sample(None, 0, 0, 0.0, "", 0)
-    again = search(machine, bug, number, budget(EXAMPLES))
+    again = _latest.pop((machine, bug, number), None)
+    again = again or search(machine, bug, number, budget(EXAMPLES))
     left = shrunk(again, ATTEMPTS)
     if left is None:
         return Sample(None, again.tried, again.moves, 0.0, again.how, 0)

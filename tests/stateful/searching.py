@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from reference.sim.steered.failures import Failure
+from tests.stateful import reached
 from tests.stateful.gifts import SteeredMachine, keeping, last, shorten
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for
@@ -53,11 +54,13 @@ def minutes() -> float | None:
 def search(machine: type[SteeredMachine]) -> None:
     """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
     last.clear()
+    before = reached.of(machine.name)["examples"]
     try:
         _search(keeping(machine))
     except Failure as failure:
         shorten(failure)
         raise
+    reached.finished(machine.name, before)
 
 
 def _search(machine: type[SteeredMachine]) -> None:

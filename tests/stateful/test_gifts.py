@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -122,7 +123,7 @@ def everything() -> dict[str, Counter[str]]:
     for machine in coverage.MACHINES:
         rules = [f"rule {name}" for name in reached.rules_of(machine)]
         counts[machine.name] = Counter([*rules, *reached.expected()])
-        counts[machine.name]["examples"] = coverage.ALL
+        counts[machine.name]["examples"] = counts[machine.name]["finished"] = coverage.ALL
     return counts
 
 
@@ -132,7 +133,7 @@ def test_a_rule_that_was_never_carried_out_fails_a_long_search() -> None:
     del counts["cluster"]["rule crash"]
     assert coverage.missing(counts) == ["cluster: rule crash was never reached"]
     assert "not reached: cluster: rule crash" in list(coverage.report(counts))
-    counts["cluster"]["examples"] = coverage.ENOUGH - 1
+    counts["cluster"]["finished"] = coverage.ENOUGH - 1
     assert coverage.missing(counts) == []
 
 
@@ -143,8 +144,34 @@ def test_what_no_machine_reached_fails_a_long_search() -> None:
     assert coverage.missing(counts) == []
     del counts["cluster"]["error FENCED_LEADER_EPOCH"]
     assert coverage.missing(counts) == ["error FENCED_LEADER_EPOCH was never reached"]
-    counts["quorum"]["examples"] = coverage.ALL - 1
+    counts["quorum"]["finished"] = coverage.ALL - 1
     assert coverage.missing(counts) == []
+
+
+def test_what_is_made_by_hand_is_not_owed() -> None:
+    counts = everything()
+    for each in counts.values():
+        for name in reached.BY_HAND:
+            del each[name]
+    assert coverage.missing(counts) == []
+    assert set(reached.BY_HAND) <= set(coverage.absent(counts)) & set(reached.expected())
+
+
+@pytest.mark.parametrize("finds", ["", "planted"])
+def test_only_a_search_that_ended_without_a_find_owes_anything(
+    finds: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planted: a find with the correct rules. Hypothesis makes it many times more."""
+    short = settings(BUDGET, max_examples=5, stateful_step_count=5)
+    monkeypatch.setattr(searching, "settings", lambda *_, **__: short)
+    monkeypatch.setattr(reached, "counts", {})
+    monkeypatch.setattr(gifts, "KEPT", tmp_path)
+    machine = type("QuorumMachine", (QuorumMachine,), {"judge": lambda self: finds})
+    with pytest.raises(Failure) if finds else nullcontext():
+        searching.search(machine)
+    counts = reached.of("quorum")
+    assert counts["examples"] and counts["finished"] == (0 if finds else counts["examples"])
+    assert any("too early to judge: quorum" in line for line in coverage.report(reached.counts))
 
 
 def test_what_cannot_be_reached_must_not_be() -> None:
@@ -155,7 +182,7 @@ def test_what_cannot_be_reached_must_not_be() -> None:
 
 def test_what_is_expected_or_excused_is_known() -> None:
     """A name that is mistyped would excuse nothing, or never be reached."""
-    excused = set(reached.UNREACHABLE)
+    excused = {*reached.UNREACHABLE, *reached.BY_HAND}
     known = {name.partition(" ")[0] for name in (*reached.expected(), *excused)}
     assert known == {"action", "decision", "error", "role"}
     decisions = {name for name in excused if name.startswith("decision")}

@@ -91,6 +91,14 @@ def test_a_fetch_of_a_former_incarnation() -> None:
     assert was_decided("is_stale_replica", "yes")
 
 
+def test_what_no_search_owes_is_made_here() -> None:
+    made = reached.of("partition")
+    assert not set(reached.BY_HAND) & set(made)
+    test_metadata_that_is_older_than_what_the_leader_was_answered()
+    test_a_replica_that_starts_again_while_it_is_asked_to_join()
+    assert set(reached.BY_HAND) <= set(made)
+
+
 def test_a_replica_that_starts_again_while_it_is_asked_to_join() -> None:
     schedule = begin(replicas=2, elr=False)
     make(schedule, *DROP)
