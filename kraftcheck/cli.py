@@ -14,6 +14,8 @@ from kraftcheck import artifacts, exits
 from kraftcheck.screen import Screen
 
 FOLDER = click.Path(path_type=Path)
+THERE = click.Path(path_type=Path, exists=True)
+"""For verbs that would otherwise ask for more before they notice that nothing is there."""
 RUNS = click.IntRange(1, 10**9)
 
 
@@ -433,7 +435,7 @@ def convert(**options: Any) -> int:
 
 
 @cli.command()
-@click.argument("path", metavar="PATH", type=FOLDER)
+@click.argument("path", metavar="PATH", type=THERE)
 @click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @shown
@@ -463,7 +465,7 @@ def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
 
 
 @cli.command()
-@click.argument("path", metavar="[PATH]", type=FOLDER, required=False)
+@click.argument("path", metavar="[PATH]", type=THERE, required=False)
 @click.option("--run", "number", type=int, help="A failing run of a campaign, by its number.")
 @click.option("--model", metavar="NAME", help="Whose counterexample; without PATH, TLC searches.")
 @click.option("--bug", metavar="ID", help="As --model, with the bug's first model.")
@@ -501,7 +503,7 @@ def shrink(
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("folder", metavar="DIR", type=THERE)
 @shown
 def report(folder: Path, screen: Screen) -> int:
     """Make one page of what was found in a folder.
