@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -152,7 +153,18 @@ ENDLESS = "---- MODULE Endless ----\nEXTENDS Integers\nVARIABLE n\n"
 ENDLESS += "Spec == n = 0 /\\ [][n' = n + 1]_n\nInv == n >= 0\n====\n"
 
 
+def runs_tlc(parent: int) -> bool:
+    """Whether a thread of this process has started TLC."""
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        for child in children.read_text().split():
+            with suppress(OSError):  # it has ended since
+                if b"tlc2.TLC" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return True
+    return False
+
+
 @pytest.mark.tlc
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc whether TLC has begun")
 def test_an_interrupt_ends_tlc(tmp_path: Path, repo_root: Path) -> None:
     path = write_specs(tmp_path)
     write(tmp_path, "models/Endless.tla", ENDLESS)
@@ -166,8 +178,11 @@ def test_an_interrupt_ends_tlc(tmp_path: Path, repo_root: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.5)
+    deadline = time.monotonic() + 60
+    while not runs_tlc(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.splitlines()[-1] == "kraftcheck: interrupted" and "Traceback" not in said
