@@ -31,12 +31,6 @@ def forgetful() -> Iterator[None]:
     forget()
 
 
-def test_the_same_bytes_with_the_memo_off() -> None:
-    remembered = simulate_part("quorum", 5, 0, RUNS)
-    executed = simulate_part("quorum", 5, 0, RUNS, memo=False)
-    assert remembered.digests() == executed.digests()
-
-
 def test_the_same_bytes_from_a_memo_that_knows_more() -> None:
     cold = simulate_part("quorum", 5, 10, RUNS)
     simulate_part("quorum", 6, 0, RUNS)
