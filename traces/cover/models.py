@@ -154,7 +154,7 @@ def dump_graph(
             f"the graph {model.name} has {model.edges} edges, more than {max_edges}: lower {lower}"
         )
     with tempfile.TemporaryDirectory(prefix="cover-") as folder:
-        path = Path(folder) / "graph.dot"
+        path = Path(folder) / f"{model.name}.dot"
         note(f"{model.name}: TLC dumps the graph")
         job = TlcJob(
             module=specs / "cover" / f"{model.module}.tla",
@@ -170,9 +170,11 @@ def dump_graph(
         )
         result = run_tlc(job)
         if not result.complete or result.verdict != "holds" or result.generated is None:
+            reached = "an unknown number of" if result.distinct is None else result.distinct
             raise ToolError(
-                f"TLC did not finish the graph {model.name} ({result.reason}) after "
-                f"{result.distinct or 0} states: lower the budgets in {model.config}"
+                f"TLC did not finish the graph {model.name} ({result.reason}) after {reached} "
+                f"states: lower the budgets in {model.config}, or raise heap_mb or timeout_s in "
+                f"{LIST}"
             )
         begin = monotonic()
         note(f"{model.name}: reading {path.stat().st_size >> 20} MB")
