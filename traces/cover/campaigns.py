@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +35,6 @@ from traces.jobs.ranges import answer_path, code_digest, read_receipt
 from traces.schema import Manifest, TraceError, read_manifest, read_part
 
 JUDGED: Final = Path("conform") / "steps.parquet"
-SHOWN: Final = 50
 _KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 
 
@@ -52,19 +51,26 @@ class Seen:
     first: dict[bytes, int]
 
 
+class Missing(NamedTuple):
+    """A class of local steps that was not seen: how many edges are of it, and a shortest way to one
+    of them, that edge itself last."""
+
+    action: str
+    edges: int
+    way: list[str]
+
+
 @dataclass(frozen=True)
 class Share(Coverage):
     """How much of a graph was seen, and what was not.
 
-    missing: one local step (its number in the matcher) for each class not seen, with a shortest way
-    to an edge that is it.
+    missing: one local step (its number in the matcher) for each class not seen.
     """
 
-    missing: dict[int, list[str]]
+    missing: dict[int, Missing]
 
     def as_json(self) -> dict[str, Any]:
-        ways = [{"way": way} for way in list(self.missing.values())[:SHOWN]]
-        return super().as_json() | {"missing": ways}
+        return super().as_json() | {"missing": [each._asdict() for each in self.missing.values()]}
 
 
 def runs_of(folder: Path) -> tuple[str, int]:
@@ -132,9 +138,15 @@ def share_of(matcher: Matcher, seen: Seen) -> Share:
     one: dict[bytes, int] = {}
     for number, key in enumerate(keys):
         one.setdefault(key, number)
-    unseen = [number for key, number in one.items() if key not in seen.first]
+    unseen = {number: key for key, number in one.items() if key not in seen.first}
+    edges = {bytes.fromhex(each.key): each.edges for each in chart.classes}
+    ways = _ways(matcher, list(unseen))
+    missing = {
+        number: Missing(matcher.moves.steps[number].action, edges[unseen[number]], way)
+        for number, way in ways.items()
+    }
     own = {field.name: getattr(covered, field.name) for field in fields(covered)}
-    return Share(**own, missing=_ways(matcher, unseen))
+    return Share(**own, missing=missing)
 
 
 def _edge_of(matcher: Matcher, unseen: Sequence[int]) -> dict[int, int]:

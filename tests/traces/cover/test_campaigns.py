@@ -28,7 +28,11 @@ def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None
     assert share.seen + len(share.missing) == share.total
     assert share.growth[-1] == (40, share.seen, share.edges[0])
     assert share.growth == sorted(share.growth) and 0 < share.edges[0] < share.edges[1]
-    assert all(way for way in share.missing.values())
+    assert all(each.way for each in share.missing.values())
+    unseen = sum(each.edges for each in share.missing.values())
+    assert unseen == share.edges[1] - share.edges[0]
+    assert all(each.way[-1].startswith(f"{each.action} ") for each in share.missing.values())
+    assert len(share.as_json()["missing"]) == len(share.missing)
     cover, driven = fill(matched(GRAPH), share, dumped(GRAPH).dump.initial[0])
     assert driven.mismatches == [] and driven.moves == cover.moves
     taken = {matched(GRAPH).moves.step[move] for walk in cover.walks for move in walk}
