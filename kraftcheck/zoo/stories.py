@@ -210,6 +210,13 @@ _SPENT = {
 """By what a model has only so many of: what happens to the node that changes."""
 
 
+def _stands(row: Any) -> str:
+    """Its role in a word; of a broker that does not run, or begins or ends to, that."""
+    status = _name(row["status"]) if "status" in row else "Running"
+    role = _name(row["role"])
+    return status if status != "Running" else "without a role" if role == "None" else role
+
+
 def _heading(before: State, state: State, way: Way | None) -> str:
     if way is not None:
         return "?" if way["what"] == "?" else f"{_name(way['node'])} {way['what']}"
@@ -230,11 +237,8 @@ def _happened(before: State, after: State) -> str:
         if isinstance(has, Record) and name in has and had[name] != has[name]:
             fresh = has[name] - had[name] if isinstance(has[name], frozenset) else frozenset()
             return f"{', '.join(sorted(map(_name, fresh)) or changed)} {said}"
-    roles = [
-        f"{_name(node)} {'has no role' if _name(now['role']) == 'None' else 'is ' + now['role']}"
-        for (node, was), (_, now) in pairs
-        if was["role"] != now["role"]
-    ]
+    stands = [(node, _stands(was), _stands(now)) for (node, was), (_, now) in pairs]
+    roles = [f"{_name(node)} is {now}" for node, was, now in stands if was != now]
     if not roles and changed:
         roles = [f"{', '.join(changed)} {'goes' if len(changed) == 1 else 'go'} on"]
     return ", ".join(roles)

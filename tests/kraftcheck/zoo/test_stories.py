@@ -35,6 +35,15 @@ def test_a_step_without_a_name_is_told_by_what_it_changed() -> None:
     assert told(("MCNext", "F", 0, nothing)) == ["2. then"]
 
 
+def test_a_broker_that_does_not_run_is_told_by_its_status() -> None:
+    row = '[b |-> [role |-> "{}", status |-> "{}", log |-> <<>>]]'
+    rows = [row.format(*each) for each in (("Leader", "Running"), ("None", "Down"))]
+    rows += [row.format("None", "Running"), row.format("Follower", "Running")]
+    states = [State(number, "MCNext", {"rows": parse(each)}) for number, each in enumerate(rows, 1)]
+    lines = [line for line in narrated(states, None) if line[0] in "234"]
+    assert lines == ["2. b is Down", "3. b is without a role", "4. b is Follower"]
+
+
 def test_a_step_with_a_name_keeps_it() -> None:
     assert told(("Flush", "L", 1, "[records |-> 0, deaf |-> {}]")) == ["2. Flush"]
 
