@@ -226,7 +226,9 @@ def _heading(before: State, state: State, way: Way | None) -> str:
 
 
 def _happened(before: State, after: State) -> str:
-    """In words, as far as the states say it: what was spent, whose role changed, or whose row."""
+    """In words, as far as the states say it: what was spent, whose role or row changed, who sent
+    something; nothing, when they do not say it.
+    """
     old, new = before.values.get("rows"), after.values.get("rows")
     pairs = [*zip(_pairs(old), _pairs(new), strict=True)]
     changed = [_name(node) for (node, was), (_, now) in pairs if was != now]
@@ -239,8 +241,10 @@ def _happened(before: State, after: State) -> str:
             return f"{', '.join(sorted(map(_name, fresh)) or changed)} {said}"
     stands = [(node, _stands(was), _stands(now)) for (node, was), (_, now) in pairs]
     roles = [f"{_name(node)} is {now}" for node, was, now in stands if was != now]
-    if not roles and changed:
-        roles = [f"{', '.join(changed)} {'goes' if len(changed) == 1 else 'go'} on"]
+    senders = {_name(sent["source"]) for sent in _fresh_messages(before, after)}
+    who = changed or sorted(senders)
+    if not roles and who:
+        return f"{', '.join(who)} {'goes' if len(who) == 1 else 'go'} on"
     return ", ".join(roles)
 
 
