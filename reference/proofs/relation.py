@@ -19,7 +19,7 @@ relation is exact in all other fields (tests/reference/proofs compares it with T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, get_args
@@ -82,6 +82,7 @@ from reference.proofs.symbolic import (
     fresh,
     largest,
     paths,
+    summarised_number,
     summary,
     term_of,
     with_bit,
@@ -167,9 +168,12 @@ _ABSTRACT: Final[dict[str, Callable[..., Any]]] = {
 
 
 @contextmanager
-def abstract_logs() -> Iterator[None]:
-    """While it lasts, the core computes with abstract logs, and puts no messages in order."""
-    replaced = [(core_log, name, new) for name, new in _ABSTRACT.items()]
+def abstract_logs(functions: Mapping[str, Callable[..., Any]] = _ABSTRACT) -> Iterator[None]:
+    """While it lasts, the core computes with abstract logs, and puts no messages in order.
+
+    functions: those of core/log.py on the logs that are used, by name.
+    """
+    replaced = [(core_log, name, new) for name, new in functions.items()]
     replaced += [(core_quorum, name, new) for name, new in _WITHOUT_FORKS.items()]
     before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
     try:
@@ -189,20 +193,28 @@ _WITHOUT_FORKS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 # Decisions on sets of voters: all ways through them are put into one term.
-_SUMMARISED: Final = frozenset({"election_won", "election_lost", "check_quorum_satisfied"})
+SUMMARISED: Final = frozenset({"election_won", "election_lost", "check_quorum_satisfied"})
 
 
 class Summarised:
-    """The rules, with the answers of some of them as one term each."""
+    """The rules, with the answers of some of them as one term each: truths and numbers."""
 
-    def __init__(self, rules: QuorumRules) -> None:
-        self._rules = rules
+    def __init__(
+        self,
+        rules: QuorumRules,
+        truths: Collection[str] = SUMMARISED,
+        numbers: Collection[str] = (),
+    ) -> None:
+        self._rules, self._truths, self._numbers = rules, truths, numbers
 
     def __getattr__(self, name: str) -> Any:
         rule = getattr(self._rules, name)
-        if name not in _SUMMARISED:
-            return rule
-        return lambda *given: summary(lambda: rule(*given), self._rules.constants.voters)
+        voters = self._rules.constants.voters
+        if name in self._truths:
+            return lambda *given: summary(lambda: rule(*given), voters)
+        if name in self._numbers:
+            return lambda *given: summarised_number(lambda: rule(*given), voters)
+        return rule
 
 
 class SymbolicHandlers(QuorumHandlers):
@@ -399,6 +411,17 @@ def message_in_form(constants: Constants, m: Any) -> list[z3.BoolRef]:
     return form
 
 
+class Logs(NamedTuple):
+    """How logs are abstracted: the functions on them, the handlers that use them, and what a row
+    and a message become in which logs are as above.
+    """
+
+    functions: Mapping[str, Callable[..., Any]] = _ABSTRACT
+    handlers: type[SymbolicHandlers] = SymbolicHandlers
+    row: Callable[[Row], Row] = lambda row: row
+    message: Callable[[Any], Any] = lambda message: message
+
+
 @dataclass(frozen=True)
 class Case:
     """One path of one handler: who, in which row, by which input, and what came of it."""
@@ -422,24 +445,25 @@ def cases(
     node: int | None = None,
     peers: Sequence[int] | None = None,
     disabled: bool = False,
+    logs: Logs = Logs(),  # noqa: B008
 ) -> Iterator[Case]:
     """All paths of the handlers of these kinds of input.
 
     node, peers: who acts (the first voter), and who may have sent the input (the second). Handlers
     compare nodes for equality only (L9), so other pairs have the same paths under other names.
-    disabled: also the paths on which the input is disabled.
+    disabled: also the paths on which the input is disabled. logs: how they are abstracted.
     """
     node = constants.voters[0] if node is None else node
     others = constants.others(node)
-    handlers = SymbolicHandlers(constants, rules)
+    handlers = logs.handlers(constants, rules)
     for kind in kinds:
         about = list(others[:1] if peers is None else peers)
         if kind not in MESSAGES and kind not in (RequestTimeout, FetchMaxWait):
             about = list(others[:1])
         for peer in about:
             for role in ROLES:
-                for row in _rows(constants, node, peer, role):
-                    input = input_symbol(kind, "m", node, peer)
+                for row in map(logs.row, _rows(constants, node, peer, role)):
+                    input = logs.message(input_symbol(kind, "m", node, peer))
                     given = in_form(constants, row)
                     if kind in MESSAGES:
                         given += message_in_form(constants, input)
@@ -447,7 +471,7 @@ def cases(
                     def code(row: Row = row, input: Any = input) -> Outcome | None:
                         return handlers.step(node, row, input)
 
-                    with abstract_logs():
+                    with abstract_logs(logs.functions):
                         found = paths(code, given, constants.voters)
                     for path in found:
                         if path.result is not None or disabled:
