@@ -879,7 +879,11 @@ def bugs_show(bug: str, screen: Screen) -> int:
 )
 @click.option("--runs", type=RUNS, help="A campaign of so many runs, not the stored runs.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
-@click.option("--scenario", help="Another scenario than the one of the bug's own protocol.")
+@click.option(
+    "--scenario",
+    help="Another scenario than the one of the bug's own protocol; cluster, with --runs, asks the "
+    "rules of both protocols.",
+)
 @click.option(
     "--out",
     type=FOLDER,
