@@ -584,6 +584,7 @@ def cover(specs: Path | None, **options: Any) -> int:
 
 PROVED = (
     *("ElectionSafety", "VoteOnce"),
+    *("LeaderCompleteness", "CommittedSurvives", "LogMatching"),
     *("LeaderCandidateCompleteness", "PartitionLeaderCompleteness"),
 )
 """What can be proved; docs/proofs.md says under which abstraction."""
@@ -629,8 +630,8 @@ PROVED = (
 def prove(**options: Any) -> int:
     """Prove safety for any number of epochs, records and messages.
 
-    Of elections in the quorum; of the high watermark in a partition. docs/proofs.md says exactly
-    what is proved.
+    Of elections and logs in the quorum; of the high watermark in a partition. docs/proofs.md says
+    exactly what is proved.
 
     \b
     Example: kraftcheck prove --property ElectionSafety --nodes 3

@@ -22,7 +22,7 @@ from reference.bugs.partition_catalog import PARTITION_CATALOG, PartitionBug, pa
 from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
-from reference.proofs import election, partition_proof
+from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
 from reference.proofs.partition_bounded import PROPERTY, find_partition
@@ -32,6 +32,7 @@ HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
 CODES = {"proved": exits.HOLDS, "failed": exits.VIOLATED, "unknown": exits.UNKNOWN}
 PROPERTIES: Final = {
     **dict.fromkeys(election.PROPERTIES, "quorum"),
+    **dict.fromkeys(completeness_proof.PROPERTIES, "quorum"),
     **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
 }
 """Property -> whose it is."""
@@ -148,9 +149,12 @@ def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> 
 def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
     tasks = []
     of_quorum = [name for name in chosen if PROPERTIES[name] == "quorum"]
+    given: Any = rules or QuorumRules
     if of_quorum:
-        names = election.obligations(of_quorum)
-        given: Any = rules or QuorumRules
+        # What is proved of logs assumes what is proved of elections.
+        names = election.obligations([name for name in of_quorum if name in election.PROPERTIES])
+        of_logs = [name for name in of_quorum if name in completeness_proof.PROPERTIES]
+        names += completeness_proof.obligations(of_logs) if of_logs else []
         tasks += [Task("quorum", name, nodes, given, timeout_ms) for name in names]
     of_partition = [name for name in chosen if PROPERTIES[name] == "partition"]
     if of_partition:
@@ -176,6 +180,8 @@ def _one(task: Task) -> Obligation:
             task.nodes, task.name, task.rules, task.timeout_ms
         )
     constants = Constants(tuple(range(task.nodes)), 1)
+    if task.name.startswith(completeness_proof.PREFIX):
+        return completeness_proof.discharge(constants, task.name, task.rules, task.timeout_ms)
     return election.discharge(constants, task.name, task.rules, task.timeout_ms)
 
 

@@ -19,6 +19,7 @@ relation is exact in all other fields (tests/reference/proofs compares it with T
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,12 +169,19 @@ _ABSTRACT: Final[dict[str, Callable[..., Any]]] = {
 
 
 @contextmanager
-def abstract_logs(functions: Mapping[str, Callable[..., Any]] = _ABSTRACT) -> Iterator[None]:
+def abstract_logs(
+    functions: Mapping[str, Callable[..., Any]] = _ABSTRACT, rules: type = QuorumRules
+) -> Iterator[None]:
     """While it lasts, the core computes with abstract logs, and puts no messages in order.
 
-    functions: those of core/log.py on the logs that are used, by name.
+    functions: those of core/log.py on the logs that are used, by name. rules: whose modules may
+    have taken some of them over by name.
     """
-    replaced = [(core_log, name, new) for name, new in functions.items()]
+    replaced: list[Any] = [(core_log, name, new) for name, new in functions.items()]
+    for module in {sys.modules[each.__module__] for each in rules.__mro__}:
+        for name, new in functions.items():
+            if getattr(module, name, None) is getattr(core_log, name):
+                replaced.append((module, name, new))
     replaced += [(core_quorum, name, new) for name, new in _WITHOUT_FORKS.items()]
     before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
     try:
@@ -471,7 +479,7 @@ def cases(
                     def code(row: Row = row, input: Any = input) -> Outcome | None:
                         return handlers.step(node, row, input)
 
-                    with abstract_logs(logs.functions):
+                    with abstract_logs(logs.functions, type(rules)):
                         found = paths(code, given, constants.voters)
                     for path in found:
                         if path.result is not None or disabled:

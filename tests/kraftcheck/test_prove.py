@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck import cli, prove
-from reference.proofs import partition_proof
+from reference.core.messages import Crash
+from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.partition_bounded import PROPERTY, find_partition
 
 TWO = ("Init", "HandleSendReplicaFetch")
@@ -48,6 +49,19 @@ def test_each_obligation_is_printed_and_written(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (election, completeness_proof):
+        monkeypatch.setattr(module, "HANDLERS", {Crash: "HandleCrash"})
+    done = run("--property", "LeaderCompleteness")
+    assert done.exit_code == 0, done.output
+    told = [line.split(maxsplit=2)[1] for line in done.output.splitlines() if "quorum:" in line]
+    assert told.count("HandleCrash") == 1 and "5 of 5 obligations" in done.output
+    assert "quorum: logs: the invariant implies LeaderCompleteness" in done.output
+    assert "implies ElectionSafety" not in done.output
+
+
 def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         partition_proof, "partition_obligations", lambda given: ["HandleSendAlterPartition"]
@@ -81,7 +95,7 @@ def test_a_search_tells_a_counterexample_and_writes_it(
         (("--bug", "Z99"), "no bug 'Z99'"),
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
-        (("--bug", "Z33", "--property", "VoteOnce"), "VoteOnce is a property of the quorum"),
+        (("--bug", "Z33", "--property", "LogMatching"), "LogMatching is a property of the quorum"),
         (
             ("--property", "PartitionLeaderCompleteness", "--search", "3"),
             "a search is for ElectionSafety, VoteOnce, LeaderCandidateCompleteness",
