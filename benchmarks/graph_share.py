@@ -29,6 +29,7 @@ from traces.jobs.columns import Part
 from traces.jobs.simulate import PART_RUNS
 
 EVERY = 10_000
+COLLECT_EVERY = 2000
 
 
 def graphs(scenario: str) -> list[tuple[Chart, Matcher]]:
@@ -70,7 +71,7 @@ def measure(scenario: str, runs: int, seed: int) -> None:
     simulating = sifting = 0.0
     marks = {runs, *(10**power for power in range(9)), *range(EVERY, runs, EVERY)}
     done = 0
-    gc.disable()  # what is made of a part has no cycles
+    gc.disable()  # there are few cycles: they are looked for now and then
     while done < runs:
         until = min(mark for mark in marks if mark > done)
         count = min(PART_RUNS, until - done)
@@ -85,6 +86,7 @@ def measure(scenario: str, runs: int, seed: int) -> None:
         done += count
         if done in marks:
             told(charts, seen, done)
+        if done % COLLECT_EVERY == 0:
             gc.collect()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
     print(

@@ -79,7 +79,10 @@ PICTURES: Final = (
     Picture(
         "Roles of a voter",
         "Every change of a voter's role.",
-        ("quorum-few-votes", "quorum-handover", "quorum-retries", "quorum-three-restart"),
+        (
+            *("quorum-few-votes", "quorum-few-restarts", "quorum-handover"),
+            *("quorum-resignations", "quorum-retries-twice", "quorum-three-restart"),
+        ),
         "rows",
         voter_role,
     ),
@@ -99,8 +102,8 @@ PICTURES: Final = (
     ),
     Picture(
         "A change of the ISR at its leader",
-        "What a leader proposes, and what comes of it. The committed ISR changes by metadata or\n"
-        "by the answer, whichever is first.",
+        "What a leader proposes, and what comes of it; asked: its request is under way. The\n"
+        "committed ISR changes by metadata or by the answer, whichever is first.",
         ("partition-isr",),
         "rows",
         proposal_life,
@@ -191,7 +194,8 @@ def page(
         "# Life cycles, drawn from state graphs\n\n"
         "Written by `make docs` from the graphs that TLC dumps (specs/cover): each arrow is a\n"
         "change that some edge of these graphs makes, with the actions that make it. What is\n"
-        "beyond the bounds of the graphs is not drawn.\n"
+        "beyond the bounds of the graphs is not drawn: a state that nothing leaves has its ways\n"
+        "on there.\n"
     ]
     for picture, drawing in zip(pictures, drawings, strict=True):
         parts.append(f"{heading(picture, edges)}\n```mermaid\n{draw(drawing)}```\n")

@@ -63,6 +63,13 @@ def test_what_is_stored_is_of_the_graphs_that_there_are() -> None:
     assert page_of(kept).count("```mermaid") == len(PICTURES)
 
 
+def test_every_role_of_a_voter_is_entered_and_left() -> None:
+    (roles,) = [each for each in stored().pictures if each.name == "Roles of a voter"]
+    assert len(roles.words) == 7
+    assert {before for before, _, _ in roles.arrows} == set(roles.words)
+    assert {after for _, after, _ in roles.arrows} == set(roles.words)
+
+
 def test_drawings_of_another_spec_are_stale(
     specs: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
