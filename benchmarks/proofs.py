@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from reference.bugs.partition_catalog import partition_bug
 from reference.core.types import Constants
+from reference.proofs import completeness_proof
 from reference.proofs.election import prove
 from reference.proofs.partition_actions import ACTIONS
 from reference.proofs.partition_bounded import find_partition
@@ -94,8 +95,11 @@ def main() -> None:
 
 def _prove(nodes: int) -> None:
     begin = process_time()
-    for done in prove(Constants(tuple(range(nodes)), 1)):
+    constants = Constants(tuple(range(nodes)), 1)
+    for done in prove(constants):
         _show(nodes, "quorum", done)
+    for name in completeness_proof.obligations():
+        _show(nodes, "quorum", completeness_proof.discharge(constants, name))
     for name in partition_obligations():
         _show(nodes, "partition", discharge_partition(nodes, name))
     print(f"{nodes} nodes  all {process_time() - begin:.1f} s")

@@ -182,7 +182,8 @@ def _prefix(log: Any, offset: Any) -> Branch:
     return Branch(Number(z3.If(at < length, at, length)), Number(left))
 
 
-def _slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Records:
+def slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Records:
+    """As the function of this name, on branches."""
     whole, begin = written(log), term_of(offset)
     length, top = whole.length.term, whole.top.term
     stop = begin + term_of(limit)
@@ -193,6 +194,11 @@ def _slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Records:
         assume(cut_facts(top, at))
     assume(nested_facts(top, stop, begin))
     return Records(Number(count), Number(cut(top, stop)), Number(begin))
+
+
+def _any_slice_of(log: Any, offset: Any, end: Any, limit: Any) -> Records:
+    """The same for a limit that is not known: the proof is of any fetch_max_records."""
+    return slice_of(log, offset, end, number("fetch_max_records"))
 
 
 def _latest_epoch(cache: Any) -> Any:
@@ -256,7 +262,7 @@ BRANCHES: Final = Logs(
     functions={
         "end_offset": _end_offset,
         "prefix": _prefix,
-        "slice_of": _slice_of,
+        "slice_of": _any_slice_of,
         "latest_epoch": _latest_epoch,
         "cache_assign": _cache_assign,
         "cache_truncate": _cache_truncate,

@@ -184,24 +184,23 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
     before = any_logs(constants, {case.node: case.row})
     later = completeness.after(before, case)
     solver = _solver(timeout_ms)
-    solver.add(*case.path.condition)
-    solver.add(completeness.opening(before, case), completeness.standing(before, case))
-    solver.add(*_assumed(before, later, case))
+    solver.add(*case.path.condition, *assumed(before, later, case))
     goals = _shown(later) | _step_goals(before, later, case)
     known = {term.get_id() for term in solver.assertions()}
     goals = {name: goal for name, goal in goals.items() if goal.get_id() not in known}
     return _check(solver, goals, done, before, case, timeout_ms)
 
 
-def _assumed(before: Logs, later: Logs, case: Case) -> list[z3.BoolRef]:
-    """The invariants before the step, at all epochs that it mentions, and of what arrives."""
+def assumed(before: Logs, later: Logs, case: Case) -> list[z3.BoolRef]:
+    """The invariants before the step, at all epochs that it mentions, and of what arrives; and what
+    was foretold of the step."""
     constants, n = before.base.constants, case.node
     row, log = later.base.rows[n], later.logs[n]
     arrived = case.input if hasattr(case.input, "destination") else None
     epochs = [EPOCH, _ANYWHERE, row.epoch, log.top, row.latest]
     epochs += [term for each in before.base.rows.values() for term in (each.epoch, each.latest)]
     epochs += [each.top for each in before.logs.values()]
-    terms = []
+    terms = [completeness.opening(before, case), completeness.standing(before, case)]
     for m in (*([arrived] if arrived is not None else []), *case.row.parked):
         epochs += _epochs_of(m)
         terms += [*message_in_form(constants, m), election.message_part(before.base, m)]
