@@ -26,6 +26,7 @@ from kraftcheck.zoo.entries import (
 from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
+from kraftcheck.zoo.witnesses import GROUNDS
 from reference.bugs.partition_catalog import PartitionBug
 from tla_utils import read_manifest
 
@@ -138,8 +139,10 @@ def _simulated(found: Entry) -> list[tuple[str, str]]:
     scenario = scenario_of(found)
     if scenario is None or is_control(found):
         return []
-    out = f"--bug {found.id} --out runs/{found.id}"
-    return [("try it", f"kraftcheck simulate --scenario {scenario} --runs 300 --seed 1 {out}")]
+    # Some bugs are about a cluster that is seldom drawn.
+    grounds = [f"--option {name}={value}" for name, value in GROUNDS.get(found.id, {}).items()]
+    bug = " ".join([f"--bug {found.id}", *grounds, f"--out runs/{found.id}"])
+    return [("try it", f"kraftcheck simulate --scenario {scenario} --runs 300 --seed 1 {bug}")]
 
 
 def _size(found: Entry) -> tuple[str, str]:
