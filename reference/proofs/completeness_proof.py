@@ -8,6 +8,7 @@ epochs is assumed at those that a step mentions and shown for one of which nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import process_time
 from typing import Any, Final
 
@@ -169,10 +170,11 @@ def _kept(
     constants: Constants, rules: QuorumRules, kind: type, done: Obligation, timeout_ms: int
 ) -> None:
     """Every path of one handler keeps the invariant."""
+    known = Known()
     try:
         for case in cases(constants, rules, [kind], logs=BRANCHES):
             done.paths += 1
-            if not _path_keeps(constants, case, done, timeout_ms):
+            if not _path_keeps(constants, case, known, done, timeout_ms):
                 break
     except Unknown as error:
         done.status, done.reason = "unknown", str(error)
@@ -180,18 +182,59 @@ def _kept(
         done.status, done.reason = "unknown", "the handler has no path: nothing was shown"
 
 
-def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: int) -> bool:
+def _path_keeps(
+    constants: Constants, case: Case, known: Known, done: Obligation, timeout_ms: int
+) -> bool:
     before = any_logs(constants, {case.node: case.row})
     later = completeness.after(before, case)
     solver = _solver(timeout_ms)
-    solver.add(*case.path.condition, *assumed(before, later, case))
+    solver.add(*case.path.condition, *assumed(before, later, case, known))
     goals = _shown(later) | _step_goals(before, later, case)
-    known = {term.get_id() for term in solver.assertions()}
-    goals = {name: goal for name, goal in goals.items() if goal.get_id() not in known}
+    given = {term.get_id() for term in solver.assertions()}
+    goals = {name: goal for name, goal in goals.items() if goal.get_id() not in given}
     return _check(solver, goals, done, before, case, timeout_ms)
 
 
-def assumed(before: Logs, later: Logs, case: Case) -> list[z3.BoolRef]:
+class Known:
+    """Both invariants before a step. What they say of other rows and at each epoch is written once
+    for all paths of a handler: the acting row has the same epoch in all of them, as a symbol.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[tuple[int, ...], list[z3.BoolRef]] = {}
+        self._kept: list[z3.ExprRef] = []
+
+    def invariant(self, s: Logs, acting: int, epochs: Sequence[z3.ArithRef]) -> list[z3.BoolRef]:
+        """acting: whose row the path has; epochs: where to say what is said of all epochs."""
+        now = s.base.rows[acting].epoch
+        terms = [*_of_row(s, acting), *completeness.system_parts(s).values()]
+        for v in s.voters:
+            if v != acting:
+                terms += self._once(partial(_of_row, s, v), z3.IntVal(v), now)
+        for e in {e.get_id(): e for e in epochs}.values():
+            terms += self._once(partial(_of_epoch, s, e), e, now, now)
+        return terms
+
+    def _once(self, write: Callable[[], list[z3.BoolRef]], *at: z3.ExprRef) -> list[z3.BoolRef]:
+        key = tuple(term.get_id() for term in at)
+        if key not in self._written:
+            # The terms are kept so that they keep their identity.
+            self._kept += at
+            self._written[key] = write()
+        return self._written[key]
+
+
+def _of_row(s: Logs, v: int) -> list[z3.BoolRef]:
+    parts = (election.row_parts(s.base, v), completeness.row_parts(s, v))
+    return [term for each in parts for term in each.values()]
+
+
+def _of_epoch(s: Logs, e: z3.ArithRef) -> list[z3.BoolRef]:
+    parts = (election.epoch_parts(s.base, e), completeness.epoch_parts(s, e))
+    return [term for each in parts for term in each.values()]
+
+
+def assumed(before: Logs, later: Logs, case: Case, known: Known) -> list[z3.BoolRef]:
     """The invariants before the step, at all epochs that it mentions, and of what arrives; and what
     was foretold of the step."""
     constants, n = before.base.constants, case.node
@@ -210,8 +253,7 @@ def assumed(before: Logs, later: Logs, case: Case) -> list[z3.BoolRef]:
             terms.append(region_facts(before.base.rows[n].latest, asked, at))
     of = before.base.rows[n], before.logs[n]
     terms += [completeness.parked_part(before, *of, m) for m in case.row.parked]
-    terms += election.invariant(before.base, epochs)
-    terms += parts_of(before, epochs).values()
+    terms += known.invariant(before, n, epochs)
     return terms + list(election.row_parts(later.base, n).values())
 
 

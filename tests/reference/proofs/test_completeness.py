@@ -14,7 +14,14 @@ from reference.core.rules import QuorumRules
 from reference.core.types import Constants
 from reference.proofs import completeness, completeness_proof
 from reference.proofs.branches import BRANCHES, END, EPOCH, WATCHED
-from reference.proofs.completeness_proof import PREFIX, PROPERTIES, assumed, discharge, obligations
+from reference.proofs.completeness_proof import (
+    PREFIX,
+    PROPERTIES,
+    Known,
+    assumed,
+    discharge,
+    obligations,
+)
 from reference.proofs.obligations import IMPLIES
 from reference.proofs.relation import cases
 
@@ -121,7 +128,7 @@ def test_a_step_that_elects_is_possible_under_all_that_is_assumed() -> None:
         after = completeness.after(before, case)
         epoch, log = after.base.rows[case.node].epoch, after.logs[case.node]
         solver = z3.SimpleSolver()
-        solver.add(*WATCHED, *case.path.condition, *assumed(before, after, case))
+        solver.add(*WATCHED, *case.path.condition, *assumed(before, after, case, Known()))
         solver.add(completeness.elected(before, case))
         for name, wish in {
             "own": z3.And(epoch == EPOCH, log.length >= END),
