@@ -24,7 +24,7 @@ from reference.core.types import Constants
 from reference.proofs import completeness_proof
 from reference.proofs.election import prove
 from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_bounded import find_partition
+from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
 from reference.proofs.partition_drift import LocalStep
 from reference.proofs.partition_drift import differences as of_partition
 from reference.proofs.partition_proof import discharge_partition, partition_obligations
@@ -37,11 +37,12 @@ _CHANGES = ("Lags", "Shrinks", "AsksAndHears", "AsksAndIsJudged", "Asks", "IsJud
 
 
 class Wanted(NamedTuple):
-    """Of how many brokers, in how many moves, of which kinds (all, if there are none)."""
+    """Of how many brokers, in how many moves, of which kinds (all, if there are none), what."""
 
     brokers: int
     moves: int
     names: tuple[str, ...] = ()
+    property: str = PROPERTY
 
 
 SEARCHES = {
@@ -69,6 +70,7 @@ SEARCHES = {
             *("Beats 1", "Produces 0", "Fetches 0 2"),
         ),
     ),
+    "Z37": Wanted(2, 4, (), VALID),
     "Z38": Wanted(
         2,
         11,
@@ -115,7 +117,7 @@ def _search(name: str) -> None:
     begin = process_time()
     least = wanted.moves if wanted.names else 1
     found = find_partition(
-        wanted.brokers, rules, wanted.moves, least=least, names=wanted.names, timeout_s=1800
+        *(wanted.brokers, rules, wanted.moves, 1800, least, wanted.names, wanted.property)
     )
     print(
         f"{name}: {wanted.brokers} brokers, {found.length} moves, confirmed {found.confirmed}, "

@@ -25,7 +25,7 @@ from reference.core.types import Constants
 from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
-from reference.proofs.partition_bounded import PROPERTY, find_partition
+from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
@@ -36,8 +36,8 @@ PROPERTIES: Final = {
     **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
 }
 """Property -> whose it is."""
-SEARCHED: Final = (*election.PROPERTIES, PROPERTY)
-"""What a search looks for a violation of."""
+SEARCHED: Final = (*election.PROPERTIES, PROPERTY, VALID)
+"""What a search looks for a violation of; the last of them only where it is named."""
 
 
 class Task(NamedTuple):
@@ -77,6 +77,8 @@ def prove(
             raise exits.BadInput(f"a search is for {', '.join(SEARCHED)}")
         sought = Sought(wanted, nodes or 2, rules, search, search_limit)
         return _search(sought, bug_id, out, screen)
+    if VALID in chosen:
+        raise exits.BadInput(f"{VALID} is searched for (--search), not proved")
     nodes = nodes or 3
     tasks = _tasks(chosen, nodes, rules, int(timeout * 1000))
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
@@ -140,10 +142,11 @@ def _of_partition(bug_id: str) -> PartitionBug:
 def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> list[str]:
     """The properties to be proved, in the order in which they are listed."""
     for name in properties:
-        if part not in (None, PROPERTIES[name]):
-            raise exits.BadInput(f"{name} is a property of the {PROPERTIES[name]}, {bug_id} is not")
+        of = PROPERTIES.get(name, "partition")
+        if part not in (None, of):
+            raise exits.BadInput(f"{name} is a property of the {of}, {bug_id} is not")
     known = [name for name, of in PROPERTIES.items() if part in (None, of)]
-    return [name for name in known if not properties or name in properties]
+    return [name for name in (*known, VALID) if name in (properties or known)]
 
 
 def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
@@ -206,9 +209,9 @@ class Sought(NamedTuple):
     limit: float
 
     def found(self, name: str) -> Found:
-        if PROPERTIES[name] == "partition":
+        if PROPERTIES.get(name) != "quorum":
             rules = self.rules or PartitionRules
-            return find_partition(self.nodes, rules, self.bound, self.limit)
+            return find_partition(self.nodes, rules, self.bound, self.limit, property=name)
         constants = Constants(tuple(range(self.nodes)), 1)
         rules = self.rules or QuorumRules
         return find(constants, rules, name, self.bound, timeout_s=self.limit)

@@ -52,6 +52,9 @@ from reference.proofs.partition_relation import MIN_ISR
 from reference.proofs.unrolled import Unrolled, shortest
 
 PROPERTY = "LeaderCandidateCompleteness"
+VALID = "ValidControllerState"
+PROPERTIES = (PROPERTY, VALID)
+"""What may be looked for, by the names of specs/PartitionProperties.tla."""
 WIDTH = 6
 """Bits of a number: the metadata log grows by a few records with each change."""
 
@@ -198,9 +201,12 @@ class Replay:
 
     # --- What is judged and told.
 
-    def incomplete(self) -> bool:
-        """LeaderCandidateCompleteness is broken."""
+    def breaks(self, property: str) -> bool:
+        """Whether one of PROPERTIES is broken now."""
         partition = self.controller.partition
+        if property == VALID:
+            known = zip(self.constants.brokers, self.controller.registrations, strict=True)
+            return any(each.fenced and b in partition.isr for b, each in known)
         end = len(self.committed)
         return any(
             self.rows[b].status == "Running" and self.rows[b].log[:end] != self.committed
@@ -252,21 +258,23 @@ def find_partition(
     timeout_s: float = 300.0,
     least: int = 1,
     names: Collection[str] = (),
+    property: str = PROPERTY,
 ) -> Found:
-    """A shortest reachable state that breaks LeaderCandidateCompleteness, within `bound` moves, for
-    any min ISR.
+    """A shortest reachable state that breaks one of PROPERTIES, within `bound` moves, for any min
+    ISR.
 
     least: shorter ones are not looked for. timeout_s: for all questions together. names: of moves,
     if not all are looked at.
     """
     begin = monotonic()
-    found = Found(PROPERTY, bound)
+    found = Found(property, bound)
     moves = PartitionMoves(brokers, rules, names)
     unrolled = Unrolled(moves.first, moves.moves, WIDTH)
     unrolled.known.append(unrolled.finite.of(z3.And(MIN_ISR >= 1, brokers >= MIN_ISR)))
 
     def wanted(so_far: Unrolled) -> z3.BoolRef:
-        return moves.incomplete(so_far.at(so_far.depth))
+        at = so_far.at(so_far.depth)
+        return moves.fenced_member(at) if property == VALID else moves.incomplete(at)
 
     left = timeout_s - (monotonic() - begin)
     answer, _ = shortest(unrolled, wanted, bound, left, least)
@@ -297,5 +305,5 @@ def _confirm(
             return
         found.length += 1
         found.steps.append(replay.tell(move.about))
-    found.confirmed = replay.incomplete()
+    found.confirmed = replay.breaks(found.property)
     found.steps.insert(0, f"{brokers} brokers, min ISR {min_isr}, broker 0 leads epoch 1")

@@ -721,6 +721,10 @@ class PartitionMoves:
             found.append(z3.And(candidate, runs, z3.Not(holds(log, committed))))
         return z3.Or(found)
 
+    def fenced_member(self, at: Mapping[str, Any]) -> z3.BoolRef:
+        """ValidControllerState is broken: a member of the ISR is fenced. ELR is enabled."""
+        return z3.Or([z3.And(at[f"c.isr.{b}"], at[f"c.fenced.{b}"]) for b in self.brokers])
+
 
 def first_rows(
     constants: PartitionConstants, rules: PartitionRules

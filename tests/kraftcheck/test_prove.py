@@ -34,6 +34,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_choice_is_what_can_be_proved() -> None:
     assert tuple(prove.PROPERTIES) == cli.PROVED
+    assert {*prove.PROPERTIES, *prove.SEARCHED} == set(cli.SOUGHT)
 
 
 @pytest.mark.usefixtures("few")
@@ -96,6 +97,7 @@ def test_a_search_tells_a_counterexample_and_writes_it(
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
         (("--bug", "Z33", "--property", "LogMatching"), "LogMatching is a property of the quorum"),
+        (("--property", "ValidControllerState"), "is searched for (--search), not proved"),
         (
             ("--property", "PartitionLeaderCompleteness", "--search", "3"),
             "a search is for ElectionSafety, VoteOnce, LeaderCandidateCompleteness",

@@ -11,7 +11,7 @@ from reference.bugs.partition_catalog import partition_bug
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
 from reference.proofs import partition_bounded
-from reference.proofs.partition_bounded import Disabled, Replay, find_partition
+from reference.proofs.partition_bounded import VALID, Disabled, Replay, find_partition
 from reference.proofs.partition_moves import Done, PartitionMoves
 
 FEW = ("TimesOut", "ReadsAll", "Produces")
@@ -27,6 +27,17 @@ def test_a_bug_has_a_shortest_counterexample_that_the_handlers_confirm() -> None
     # Which of several it is depends on what the process has asked the solver before.
     story = " ".join(found.steps)
     assert "Produces" in story and "committed 1" in story
+
+
+ADMITS = ("TimesOut 1", "ReadsAll 0", "Serves 0 1", "AsksAndHears 0")
+
+
+def test_a_fenced_member_of_the_isr_is_found() -> None:
+    rules = partition_bug("Z37").replacement
+    assert rules is not None and issubclass(rules, PartitionRules)
+    found = find_partition(2, rules, 4, least=4, names=ADMITS, property=VALID)
+    assert found.confirmed and found.property == VALID and found.length == 4
+    assert "ISR [0, 1], ELR []" in found.steps[-1]
 
 
 def test_the_correct_rules_have_none_within_the_bound() -> None:
