@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tla_utils import ToolError
-from tla_utils.covering import Cover, cover_edges
+from tla_utils.covering import Cover
+from tla_utils.covering_classes import cover_classes
 from tla_utils.dump import shortest_ways
 from traces.cover.charts import Coverage, chart_of, coverage_of, keys_of
 from traces.cover.driving import Driven, drive, script
@@ -53,11 +54,15 @@ class Seen:
 
 class Missing(NamedTuple):
     """A class of local steps that was not seen: how many edges are of it, and a shortest way to one
-    of them, that edge itself last."""
+    of them, that edge itself last. steps: those of the class, by their numbers in the matcher."""
 
     action: str
     edges: int
     way: list[str]
+    steps: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"action": self.action, "edges": self.edges, "way": self.way}
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Share(Coverage):
     missing: dict[int, Missing]
 
     def as_json(self) -> dict[str, Any]:
-        return super().as_json() | {"missing": [each._asdict() for each in self.missing.values()]}
+        return super().as_json() | {"missing": [each.as_json() for each in self.missing.values()]}
 
 
 def runs_of(folder: Path) -> tuple[str, int]:
@@ -135,14 +140,19 @@ def share_of(matcher: Matcher, seen: Seen) -> Share:
     keys = keys_of(matcher, matcher.composition.constants)
     chart = chart_of(matcher, matcher.composition.name, keys)
     covered = coverage_of(chart, seen.first, seen.runs)
-    one: dict[bytes, int] = {}
+    alike: dict[bytes, list[int]] = {}
     for number, key in enumerate(keys):
-        one.setdefault(key, number)
-    unseen = {number: key for key, number in one.items() if key not in seen.first}
+        alike.setdefault(key, []).append(number)
+    unseen = {numbers[0]: key for key, numbers in alike.items() if key not in seen.first}
     edges = {bytes.fromhex(each.key): each.edges for each in chart.classes}
     ways = _ways(matcher, list(unseen))
     missing = {
-        number: Missing(matcher.moves.steps[number].action, edges[unseen[number]], way)
+        number: Missing(
+            matcher.moves.steps[number].action,
+            edges[unseen[number]],
+            way,
+            tuple(alike[unseen[number]]),
+        )
         for number, way in ways.items()
     }
     own = {field.name: getattr(covered, field.name) for field in fields(covered)}
@@ -178,8 +188,11 @@ def fill(matcher: Matcher, share: Share, start: int) -> tuple[Cover, Driven]:
 
     Raises ToolError when nothing is missing.
     """
-    required = list(_edge_of(matcher, list(share.missing)).values())
-    cover = cover_edges(
-        len(matcher.states), matcher.moves.source, matcher.moves.target, start, required
-    )
+    class_of = {step: at for at, each in enumerate(share.missing.values()) for step in each.steps}
+    classes: list[list[int]] = [[] for _ in share.missing]
+    for edge, step in enumerate(matcher.moves.step):
+        if step in class_of:
+            classes[class_of[step]].append(edge)
+    moves = matcher.moves
+    cover = cover_classes(len(matcher.states), moves.source, moves.target, start, classes)
     return cover, drive(matcher, cover.walks)
