@@ -46,6 +46,14 @@ class Wanted(NamedTuple):
 
 
 SEARCHES = {
+    "Z26": Wanted(
+        3,
+        11,
+        (
+            *("Produces", "TimesOut 0", "ReadsAll", "Beats 0", "Fetches 1 0", "AsksAndHears 1"),
+            *("Fetches 1 2", "Serves 1 2"),
+        ),
+    ),
     "Z28": Wanted(
         3,
         11,
@@ -81,6 +89,14 @@ SEARCHES = {
     ),
     "Z41": Wanted(2, 3),
     "Z42": Wanted(2, 6),
+    "Z67": Wanted(
+        3,
+        16,
+        (
+            *("TimesOut 0", "ReadsAll", "Beats 0", "Fetches 1 0", "AsksAndHears 1", "Produces 1"),
+            *("Fetches 1 2", "Serves 1 2", "Elects", "Fetches 0 2"),
+        ),
+    ),
     "Z69": Wanted(2, 10, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
 }
 """Bug -> where its counterexample is."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import z3
 
 from reference.bugs.partition_catalog import partition_bug
+from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
 from reference.proofs import partition_bounded
-from reference.proofs.partition_bounded import VALID, Disabled, Replay, find_partition
+from reference.proofs.partition_bounded import PROPERTY, VALID, Disabled, Replay, find_partition
 from reference.proofs.partition_moves import Done, PartitionMoves
 
 FEW = ("TimesOut", "ReadsAll", "Produces")
@@ -75,3 +78,37 @@ def test_every_move_of_the_search_can_be_replayed() -> None:
     makers = PartitionMoves(2, PartitionRules, names=("Elects",))._makers()
     own = {"Crashes", "Serves", "Fetches", "Lags", "Elects", "TimesOut"}
     assert {done.name for done, _ in makers} == own | set(partition_bounded.ALONE)
+
+
+AGAIN = ("Beats 0", "ReadsAll 1", "Fetches 1 0", "AsksAndHears 1", "Produces 1", "Fetches 1 2")
+"""Broker 0 is back, and in the ISR of broker 1; what is produced then, 2 has and 0 has not."""
+SCHEDULES = {
+    "Z26": ("Produces 0", "TimesOut 0", "ReadsAll 0", "ReadsAll 2", *AGAIN, "Serves 1 2"),
+    "Z67": (
+        *("TimesOut 0", "ReadsAll 0", "ReadsAll 2", *AGAIN, "Serves 1 2", "Elects"),
+        *("ReadsAll 0", "ReadsAll 2", "Fetches 0 2", "TimesOut 0", "ReadsAll 1"),
+    ),
+}
+"""What a search found, or is too long for a test to search for."""
+
+
+def played(id: str | None, schedule: Sequence[str]) -> bool:
+    """Whether these moves of three brokers break LeaderCandidateCompleteness. Without a bug they
+    may end early: the handlers refuse one.
+    """
+    rules: Any = PartitionRules if id is None else partition_bug(id).replacement
+    replay = Replay(PartitionConstants((0, 1, 2), 2, fetch_max_records=1), rules)
+    for words in map(str.split, schedule):
+        who = [CONTROLLER] if words[0] in ("TimesOut", "Elects") else []
+        try:
+            replay.do(Done(words[0], *who, *map(int, words[1:])), 0)
+        except Disabled:
+            assert id is None
+            break
+    return replay.breaks(PROPERTY)
+
+
+@pytest.mark.parametrize("id", SCHEDULES)
+def test_a_long_schedule_breaks_the_bug_and_nothing_else(id: str) -> None:
+    assert played(id, SCHEDULES[id]) and not played(id, SCHEDULES[id][:-1])
+    assert not played(None, SCHEDULES[id])
