@@ -91,7 +91,7 @@ class LogTerms:
 
 
 @dataclass(frozen=True)
-class Logs:
+class LogSystem:
     """All rows and what is remembered: `base` of elections, the others of logs."""
 
     base: election.System
@@ -141,7 +141,7 @@ def log_terms(row: Row, voters: Sequence[int]) -> LogTerms:
     )
 
 
-def any_logs(constants: Constants, acting: Mapping[int, Row]) -> Logs:
+def any_logs(constants: Constants, acting: Mapping[int, Row]) -> LogSystem:
     """Any system; acting: the rows that are given, by voter."""
     voters = constants.voters
     terms = {v: election.terms_of(row, voters) for v, row in acting.items()}
@@ -152,7 +152,7 @@ def any_logs(constants: Constants, acting: Mapping[int, Row]) -> Logs:
             ends = {u: z3.Int(f"v{v}.end_offset.{u}") for u in voters}
             # The elections' rows name the last epoch of a log `top` as well.
             logs[v] = LogTerms(**numbers, top=z3.Int(f"v{v}.top"), end_offsets=ends)
-    return Logs(
+    return LogSystem(
         election.any_system(constants, terms),
         logs,
         {v: z3.Bool(f"acked.{v}") for v in voters},
@@ -161,7 +161,7 @@ def any_logs(constants: Constants, acting: Mapping[int, Row]) -> Logs:
     )
 
 
-def row_parts(s: Logs, v: int) -> dict[str, z3.BoolRef]:
+def row_parts(s: LogSystem, v: int) -> dict[str, z3.BoolRef]:
     """What the invariant says of one row."""
     row, log = s.base.rows[v], s.logs[v]
     at_watched = row.epoch == EPOCH
@@ -200,7 +200,7 @@ def row_parts(s: Logs, v: int) -> dict[str, z3.BoolRef]:
     }
 
 
-def _leads(s: Logs, v: int) -> z3.BoolRef:
+def _leads(s: LogSystem, v: int) -> z3.BoolRef:
     """What is true of a leader."""
     row, log = s.base.rows[v], s.logs[v]
     at_watched = row.epoch == EPOCH
@@ -219,7 +219,7 @@ def _leads(s: Logs, v: int) -> z3.BoolRef:
     )
 
 
-def epoch_parts(s: Logs, e: z3.ArithRef) -> dict[str, z3.BoolRef]:
+def epoch_parts(s: LogSystem, e: z3.ArithRef) -> dict[str, z3.BoolRef]:
     """What the invariant says of one epoch."""
     below = z3.And(
         *(BEFORE(e) >= 0, BEFORE(e) < e, START(e) >= 0),
@@ -244,7 +244,7 @@ def epoch_parts(s: Logs, e: z3.ArithRef) -> dict[str, z3.BoolRef]:
     }
 
 
-def system_parts(s: Logs) -> dict[str, z3.BoolRef]:
+def system_parts(s: LogSystem) -> dict[str, z3.BoolRef]:
     """What the invariant says of what is remembered."""
     acked = s.majority([s.acked[v] for v in s.voters])
     return {
@@ -253,7 +253,7 @@ def system_parts(s: Logs) -> dict[str, z3.BoolRef]:
     }
 
 
-def message_part(s: Logs, m: Any) -> z3.BoolRef:
+def message_part(s: LogSystem, m: Any) -> z3.BoolRef:
     """What is true of a message for ever."""
     if isinstance(m, FetchRequest):
         return _fetch(s, m)
@@ -266,7 +266,7 @@ def message_part(s: Logs, m: Any) -> z3.BoolRef:
     return z3.BoolVal(True)
 
 
-def _fetch(s: Logs, m: Any) -> z3.BoolRef:
+def _fetch(s: LogSystem, m: Any) -> z3.BoolRef:
     end, last, epoch = (term_of(x) for x in (m.fetch_offset, m.last_fetched_epoch, m.epoch))
     reached = z3.And(epoch == EPOCH, last == EPOCH, end >= END)
     return z3.And(
@@ -275,7 +275,7 @@ def _fetch(s: Logs, m: Any) -> z3.BoolRef:
     )
 
 
-def _records(s: Logs, m: Any) -> z3.BoolRef:
+def _records(s: LogSystem, m: Any) -> z3.BoolRef:
     asked, last = (term_of(x) for x in (m.request.fetch_offset, m.request.last_fetched_epoch))
     records = written(m.records) if isinstance(m.records, tuple) else m.records
     count, top = records.length.term, records.top.term
@@ -288,7 +288,7 @@ def _records(s: Logs, m: Any) -> z3.BoolRef:
     return z3.And(count >= 0, z3.Implies(count > 0, some))
 
 
-def _diverging(s: Logs, m: Any) -> z3.BoolRef:
+def _diverging(s: LogSystem, m: Any) -> z3.BoolRef:
     epoch, of, at = (term_of(x) for x in (m.epoch, m.diverging.epoch, m.diverging.end_offset))
     asked, last = (term_of(x) for x in (m.request.fetch_offset, m.request.last_fetched_epoch))
     told = z3.Or(of != UNDEFINED, at != UNDEFINED)
@@ -302,7 +302,7 @@ def _diverging(s: Logs, m: Any) -> z3.BoolRef:
     )
 
 
-def parked_part(s: Logs, row: election.RowTerms, log: LogTerms, m: Any) -> z3.BoolRef:
+def parked_part(s: LogSystem, row: election.RowTerms, log: LogTerms, m: Any) -> z3.BoolRef:
     """What is true of a fetch that a leader has parked: it found it not diverging."""
     end, last = term_of(m.fetch_offset), term_of(m.last_fetched_epoch)
     return z3.And(
@@ -311,14 +311,14 @@ def parked_part(s: Logs, row: election.RowTerms, log: LogTerms, m: Any) -> z3.Bo
     )
 
 
-def elected(before: Logs, case: Case) -> z3.BoolRef:
+def elected(before: LogSystem, case: Case) -> z3.BoolRef:
     """Whether the step makes its node the leader of an epoch."""
     was = before.base.rows[case.node]
     row = election.terms_of(case.outcome.row, before.voters)
     return z3.And(row.role == LEADER, z3.Or(was.role != LEADER, was.epoch != row.epoch))
 
 
-def opening(before: Logs, case: Case) -> z3.BoolRef:
+def opening(before: LogSystem, case: Case) -> z3.BoolRef:
     """What was foretold of an epoch that this step opens, where nobody has won it before."""
     log: Any = case.outcome.row.log
     if not isinstance(log, tuple) or len(log) < 2:
@@ -330,7 +330,7 @@ def opening(before: Logs, case: Case) -> z3.BoolRef:
     return z3.Implies(first, z3.And(START(e) == at, BEFORE(e) == last, HOLDS(e) == holds))
 
 
-def standing(before: Logs, case: Case) -> z3.BoolRef:
+def standing(before: LogSystem, case: Case) -> z3.BoolRef:
     """What was foretold of a voter that stands for election in a new epoch in this step."""
     n = case.node
     row = election.terms_of(case.outcome.row, before.voters)
@@ -338,7 +338,7 @@ def standing(before: Logs, case: Case) -> z3.BoolRef:
     return z3.Implies(stands, STOOD(n, row.epoch) == before.logs[n].reaches)
 
 
-def after(before: Logs, case: Case) -> Logs:
+def after(before: LogSystem, case: Case) -> LogSystem:
     """The system after a step, with what is remembered written beside it."""
     n = case.node
     base = election.after(before.base, case)
@@ -346,7 +346,7 @@ def after(before: Logs, case: Case) -> Logs:
     at_watched = row.epoch == EPOCH
     leads = z3.And(row.role == LEADER, at_watched)
     held = z3.And(log.has, log.flushed >= END)
-    return Logs(
+    return LogSystem(
         base,
         {**before.logs, n: log},
         {**before.acked, n: z3.Or(before.acked[n], z3.And(at_watched, held))},

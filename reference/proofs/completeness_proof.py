@@ -28,7 +28,7 @@ from reference.proofs.branches import (
     cut,
     region_facts,
 )
-from reference.proofs.completeness import Logs, any_logs, elected, log_terms
+from reference.proofs.completeness import LogSystem, any_logs, elected, log_terms
 from reference.proofs.judging import judge
 from reference.proofs.obligations import IMPLIES, Obligation
 from reference.proofs.relation import Case, cases, message_in_form, sent_of
@@ -76,7 +76,7 @@ def _solver(timeout_ms: int) -> z3.Solver:
     return solver
 
 
-def parts_of(s: Logs, epochs: Sequence[z3.ArithRef]) -> dict[str, z3.BoolRef]:
+def parts_of(s: LogSystem, epochs: Sequence[z3.ArithRef]) -> dict[str, z3.BoolRef]:
     """The whole invariant, by parts; what it says of epochs, at these."""
     parts = {
         f"{name} of {v}": part
@@ -88,7 +88,7 @@ def parts_of(s: Logs, epochs: Sequence[z3.ArithRef]) -> dict[str, z3.BoolRef]:
     return parts | completeness.system_parts(s)
 
 
-def _shown(s: Logs) -> dict[str, z3.BoolRef]:
+def _shown(s: LogSystem) -> dict[str, z3.BoolRef]:
     """The same to be shown: for an epoch of which nothing is known."""
     parts = parts_of(s, ())
     return parts | completeness.epoch_parts(s, _ANYWHERE)
@@ -102,7 +102,7 @@ def _initially(constants: Constants, done: Obligation, timeout_ms: int) -> None:
         constants, system.base.rows, dict.fromkeys(constants.voters, nothing), nothing
     )
     no = z3.BoolVal(False)
-    begin = Logs(base, system.logs, dict.fromkeys(constants.voters, no), no, no)
+    begin = LogSystem(base, system.logs, dict.fromkeys(constants.voters, no), no, no)
     _check(_solver(timeout_ms), _shown(begin), done, begin, None, timeout_ms)
 
 
@@ -118,7 +118,7 @@ def _implied(constants: Constants, name: str, done: Obligation, timeout_ms: int)
     _check(solver, {name: _PROPERTY[name](s)}, done, s, None, timeout_ms)
 
 
-def leader_completeness(s: Logs) -> z3.BoolRef:
+def leader_completeness(s: LogSystem) -> z3.BoolRef:
     """A leader that no voter has outlived holds what is committed."""
     rows = s.base.rows
     return z3.And(
@@ -135,13 +135,13 @@ def leader_completeness(s: Logs) -> z3.BoolRef:
     )
 
 
-def committed_survives(s: Logs) -> z3.BoolRef:
+def committed_survives(s: LogSystem) -> z3.BoolRef:
     """What is committed is on the disks of a majority."""
     held = [z3.And(log.has, log.flushed >= END) for log in s.logs.values()]
     return z3.Implies(s.committed, s.majority(held))
 
 
-def log_matching(s: Logs) -> z3.BoolRef:
+def log_matching(s: LogSystem) -> z3.BoolRef:
     """Two logs with the same epoch at an offset are the same below it: both are the branch of that
     epoch there.
     """
@@ -159,7 +159,7 @@ def log_matching(s: Logs) -> z3.BoolRef:
     return z3.And(matches)
 
 
-_PROPERTY: Final[dict[str, Callable[[Logs], z3.BoolRef]]] = {
+_PROPERTY: Final[dict[str, Callable[[LogSystem], z3.BoolRef]]] = {
     "LeaderCompleteness": leader_completeness,
     "CommittedSurvives": committed_survives,
     "LogMatching": log_matching,
@@ -204,7 +204,9 @@ class Known:
         self._written: dict[tuple[int, ...], list[z3.BoolRef]] = {}
         self._kept: list[z3.ExprRef] = []
 
-    def invariant(self, s: Logs, acting: int, epochs: Sequence[z3.ArithRef]) -> list[z3.BoolRef]:
+    def invariant(
+        self, s: LogSystem, acting: int, epochs: Sequence[z3.ArithRef]
+    ) -> list[z3.BoolRef]:
         """acting: whose row the path has; epochs: where to say what is said of all epochs."""
         now = s.base.rows[acting].epoch
         terms = [*_of_row(s, acting), *completeness.system_parts(s).values()]
@@ -224,17 +226,17 @@ class Known:
         return self._written[key]
 
 
-def _of_row(s: Logs, v: int) -> list[z3.BoolRef]:
+def _of_row(s: LogSystem, v: int) -> list[z3.BoolRef]:
     parts = (election.row_parts(s.base, v), completeness.row_parts(s, v))
     return [term for each in parts for term in each.values()]
 
 
-def _of_epoch(s: Logs, e: z3.ArithRef) -> list[z3.BoolRef]:
+def _of_epoch(s: LogSystem, e: z3.ArithRef) -> list[z3.BoolRef]:
     parts = (election.epoch_parts(s.base, e), completeness.epoch_parts(s, e))
     return [term for each in parts for term in each.values()]
 
 
-def assumed(before: Logs, later: Logs, case: Case, known: Known) -> list[z3.BoolRef]:
+def assumed(before: LogSystem, later: LogSystem, case: Case, known: Known) -> list[z3.BoolRef]:
     """The invariants before the step, at all epochs that it mentions, and of what arrives; and what
     was foretold of the step."""
     constants, n = before.base.constants, case.node
@@ -269,7 +271,7 @@ def _epochs_of(m: Any) -> list[z3.ArithRef]:
     return found
 
 
-def _step_goals(before: Logs, later: Logs, case: Case) -> dict[str, z3.BoolRef]:
+def _step_goals(before: LogSystem, later: LogSystem, case: Case) -> dict[str, z3.BoolRef]:
     """What is shown of a step besides the invariant after it."""
     n = case.node
     was, row = before.base.rows[n], later.base.rows[n]
@@ -299,7 +301,7 @@ def _check(
     solver: z3.Solver,
     goals: Mapping[str, z3.BoolRef],
     done: Obligation,
-    system: Logs,
+    system: LogSystem,
     case: Case | None,
     timeout_ms: int,
 ) -> bool:
@@ -311,7 +313,7 @@ def _check(
     return done.take(verdict, lambda model: readable(model, system, case))
 
 
-def readable(model: z3.ModelRef, system: Logs, case: Case | None) -> list[str]:
+def readable(model: z3.ModelRef, system: LogSystem, case: Case | None) -> list[str]:
     """A model as lines: what is watched, each row and its log, the input and what came of it."""
 
     def value(term: z3.ExprRef) -> Any:

@@ -35,7 +35,7 @@ from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, Constants, Row, initial_row
 from reference.proofs import branches, completeness, election
 from reference.proofs.branches import END, EPOCH, WATCHED, Branch, Records
-from reference.proofs.completeness import STOOD, Logs, log_terms
+from reference.proofs.completeness import STOOD, LogSystem, log_terms
 from reference.proofs.symbolic import Cache, Number
 
 THREE = Constants((0, 1, 2), 1)
@@ -118,7 +118,7 @@ class Run:
                     far = [x.epoch > epoch or (x.epoch == epoch and length >= end) for x in last]
                     yield STOOD(n, row.epoch) == any(far)
 
-    def states(self, epoch: int, end: int) -> Iterator[Logs]:
+    def states(self, epoch: int, end: int) -> Iterator[LogSystem]:
         """Every state as the proof has it, with this record watched."""
         nothing = z3.K(z3.IntSort(), z3.IntVal(NOBODY))
         winner: Any = nothing
@@ -139,7 +139,7 @@ class Run:
             symbols = {n: branch_row(row) for n, row in rows.items()}
             terms = {n: election.terms_of(row, THREE.voters) for n, row in symbols.items()}
             logs = {n: log_terms(row, THREE.voters) for n, row in symbols.items()}
-            yield Logs(
+            yield LogSystem(
                 election.System(THREE, terms, dict(ballot), winner),
                 logs,
                 {n: z3.BoolVal(n in acked) for n in THREE.voters},
