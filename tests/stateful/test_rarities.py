@@ -96,6 +96,7 @@ def test_what_no_search_owes_is_made_here() -> None:
     assert not set(reached.BY_HAND) & set(made)
     test_metadata_that_is_older_than_what_the_leader_was_answered()
     test_a_replica_that_starts_again_while_it_is_asked_to_join()
+    test_a_fetch_of_a_former_incarnation()
     assert set(reached.BY_HAND) <= set(made)
 
 
