@@ -1,13 +1,16 @@
 """The searches themselves: with the correct reference, as hard as the profile says.
 
+A search of many examples goes in batches, each with a seed of its own: Hypothesis remembers every
+choice of the examples that it has tried, which comes to a megabyte for each of the profile `chaos`.
 CHAOS_MINUTES bounds the search by time instead of by examples: each machine gets an equal share,
-and searches in batches, each of a seed of its own, until its share is over. `--hypothesis-seed`
-gives the first seed; without it each run begins with another one, which is printed.
+and batches follow each other until its share is over. `--hypothesis-seed` gives the first seed;
+without it each run begins with another one, which a failure names.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from random import SystemRandom
 from time import monotonic
 from typing import Final
@@ -28,8 +31,8 @@ LENIENT: Final = [
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
 FIRST, MOST = 5, 100
-"""Examples of the first batch, and of any. Another one has as many as half of the time that is left
-allows for, so that the bound holds on a slow machine.
+"""Examples of the first batch under a bound of time, and of any. Another one has as many as half of
+the time that is left allows for, so that the bound holds on a slow machine.
 """
 
 
@@ -71,27 +74,35 @@ def _search(machine: type[SteeredMachine]) -> None:
         # One failure is enough to tell of.
         report_multiple_bugs=False,
     )
-    bound = minutes()
-    if bound is None:
+    if minutes() is None and budget.max_examples <= MOST:
         run_state_machine_as_test(machine, settings=budget)
         return
-    until = monotonic() + 60 * bound / MACHINES
-    examples = FIRST
     forced = core.global_force_seed
     first = SystemRandom().getrandbits(32) if forced is None else int(forced)
     batch = 0
     core.global_force_seed = None
     try:
-        while monotonic() < until:
+        for batch, examples in enumerate(_batches(budget.max_examples)):
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
-            begun = monotonic()
             each = settings(budget, max_examples=examples)
             run_state_machine_as_test(seed(first + batch)(again), settings=each)
-            batch += 1
-            pace = (monotonic() - begun) / examples
-            examples = max(1, min(MOST, int((until - monotonic()) / 2 / pace)))
     except BaseException as error:
         error.add_note(f"seed      {first + batch} (batch {batch} from --hypothesis-seed={first})")
         raise
     finally:
         core.global_force_seed = forced
+
+
+def _batches(wanted: int) -> Iterator[int]:
+    """How many examples each batch has: until there are as many as wanted, or the time is over."""
+    bound = minutes()
+    if bound is None:
+        for done in range(0, wanted, MOST):
+            yield min(MOST, wanted - done)
+        return
+    until = monotonic() + 60 * bound / MACHINES
+    examples = FIRST
+    while (begun := monotonic()) < until:
+        yield examples
+        pace = (monotonic() - begun) / examples
+        examples = max(1, min(MOST, int((until - monotonic()) / 2 / pace)))

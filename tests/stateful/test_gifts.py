@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, seed, settings
+from hypothesis import Phase, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from kraftcheck import exits, steering
@@ -172,6 +172,24 @@ def test_only_a_search_that_ended_without_a_find_owes_anything(
     counts = reached.of("quorum")
     assert counts["examples"] and counts["finished"] == (0 if finds else counts["examples"])
     assert any("too early to judge: quorum" in line for line in coverage.report(reached.counts))
+
+
+def test_a_long_search_goes_in_batches_and_names_the_seed_of_a_find(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert list(searching._batches(250)) == [100, 100, 50]
+    short = settings(BUDGET, max_examples=5, stateful_step_count=5)
+    monkeypatch.setattr(searching, "settings", lambda *_, **__: short)
+    monkeypatch.setattr(searching, "MOST", 2)
+    monkeypatch.setattr(reached, "counts", {})
+    monkeypatch.setattr(gifts, "KEPT", tmp_path)
+    monkeypatch.setattr(core, "global_force_seed", 7)
+    searching.search(type("QuorumMachine", (QuorumMachine,), {"judge": lambda self: ""}))
+    assert reached.of("quorum")["finished"] >= 3
+    with pytest.raises(Failure) as caught:
+        searching.search(type("QuorumMachine", (QuorumMachine,), {"judge": lambda self: "planted"}))
+    assert "seed      7 (batch 0 from --hypothesis-seed=7)" in caught.value.__notes__
+    assert core.global_force_seed == 7
 
 
 def test_what_cannot_be_reached_must_not_be() -> None:
