@@ -89,7 +89,7 @@ SCHEDULES = {
         *("ReadsAll 0", "ReadsAll 2", "Fetches 0 2", "TimesOut 0", "ReadsAll 1"),
     ),
 }
-"""What a search found, or is too long for a test to search for."""
+"""Counterexamples that are too long for a test to search for them."""
 
 
 def played(id: str | None, schedule: Sequence[str]) -> bool:
