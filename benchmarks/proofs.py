@@ -3,13 +3,14 @@
 Two tables. First the obligations of 3 and 5 nodes with their seconds of processor time. Then, for
 graphs of two nodes, every local step as a solution and every solution as a local step, found by
 blocking clauses (traces/cover/drift.py, reference/proofs/partition_drift.py): what `make test` does
-for a sample.
+for a sample. Of a graph of RECORDS it is the relation with the quorum's logs as branches
+(reference/proofs/branch_drift.py).
 
     python -m benchmarks.proofs [GRAPH ... | BUG ...]
 
-default: quorum-votes and partition-change; half an hour on two cores. With graphs named, only they
-are compared. With bugs of the partition named, or `bugs` for all of SEARCHES, their reachable
-counterexamples are searched for and nothing else is done.
+default: GRAPHS; half an hour on two cores. With graphs named, only they
+are compared. With bugs of the partition or of the quorum's logs named, or `bugs` for all of
+SEARCHES and IN_LOGS, their reachable counterexamples are searched for and nothing else is done.
 """
 
 from __future__ import annotations
@@ -19,27 +20,32 @@ from collections.abc import Iterator
 from time import process_time
 from typing import Any, NamedTuple
 
+from reference.bugs.catalog import bug
 from reference.bugs.partition_catalog import partition_bug
 from reference.core.types import Constants
 from reference.proofs import completeness_proof
+from reference.proofs.branch_drift import BranchRelation
+from reference.proofs.branch_drift import differences as of_branches
 from reference.proofs.election import prove
 from reference.proofs.partition_actions import ACTIONS
 from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
 from reference.proofs.partition_drift import LocalStep
 from reference.proofs.partition_drift import differences as of_partition
 from reference.proofs.partition_proof import discharge_partition, partition_obligations
+from reference.proofs.quorum_bounded import find_in_logs
 from traces.cover.drift import differences as of_quorum
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
-GRAPHS = ("quorum-votes", "partition-change")
+RECORDS = ("quorum-one-record", "quorum-replication")
+GRAPHS = ("quorum-votes", *RECORDS, "partition-change")
 _CHANGES = ("Lags", "Shrinks", "AsksAndHears", "AsksAndIsJudged", "Asks", "IsJudged")
 
 
 class Wanted(NamedTuple):
-    """Of how many brokers, in how many moves, of which kinds (all, if there are none), what."""
+    """Of how many nodes, in how many moves, of which kinds (all, if there are none), what."""
 
-    brokers: int
+    nodes: int
     moves: int
     names: tuple[str, ...] = ()
     property: str = PROPERTY
@@ -100,6 +106,32 @@ SEARCHES = {
     "Z69": Wanted(2, 10, (*_CHANGES, "Fetches", "Produces", "ReadsAll")),
 }
 """Bug -> where its counterexample is."""
+_FIGURE_8 = Wanted(
+    3,
+    11,
+    (
+        *("Wins 0 1", "Wins 1 2", "Begins 1 0", "Wins 0 2", "Begins 0 1", "Stands 1 2"),
+        *("Begins 0 2", "Flushes 0", "Fetches 2 0", "Votes 1 2"),
+    ),
+    "LeaderCompleteness",
+)
+_DIVERGES = ("Wins 0 1", "Wins 1 2", "Begins 1 0", "Flushes 1", "Fetches 0 1")
+IN_LOGS = {
+    "Z02": Wanted(2, 5, (), "LogMatching"),
+    "Z03": Wanted(2, 4, (), "CommittedSurvives"),
+    "Z04": _FIGURE_8,
+    "Z05": _FIGURE_8,
+    "Z06": Wanted(
+        3,
+        7,
+        ("Leads 0 2", "Stands 1 2", "Votes 1 0", "Flushes 0", "Fetches 2 0"),
+        "LeaderCompleteness",
+    ),
+    "Z07": Wanted(3, 7, (*_DIVERGES, "Flushes 0", "Appends 1"), "LogMatching"),
+    "Z08": Wanted(3, 5, _DIVERGES, "CommittedSurvives"),
+    "Z20": Wanted(2, 2, (), "EpochCacheSound"),
+}
+"""The same of the quorum's logs."""
 
 
 def main() -> None:
@@ -107,8 +139,8 @@ def main() -> None:
         for nodes in (3, 5):
             _prove(nodes)
     for name in sys.argv[1:] or GRAPHS:
-        for bug in SEARCHES if name == "bugs" else [name]:
-            _search(bug) if bug in SEARCHES else _compare(bug)
+        for each in (*SEARCHES, *IN_LOGS) if name == "bugs" else [name]:
+            _search(each) if each in SEARCHES or each in IN_LOGS else _compare(each)
 
 
 def _prove(nodes: int) -> None:
@@ -128,15 +160,19 @@ def _show(nodes: int, part: str, done: Any) -> None:
 
 
 def _search(name: str) -> None:
-    wanted = SEARCHES[name]
-    rules: Any = partition_bug(name).replacement
     begin = process_time()
-    least = wanted.moves if wanted.names else 1
-    found = find_partition(
-        *(wanted.brokers, rules, wanted.moves, 1800, least, wanted.names, wanted.property)
-    )
+    wanted = SEARCHES.get(name) or IN_LOGS[name]
+    nodes, moves, names, property = wanted
+    least = moves if names else 1
+    rules: Any
+    if name in SEARCHES:
+        rules = partition_bug(name).replacement
+        found = find_partition(nodes, rules, moves, 1800, least, names, property)
+    else:
+        rules = bug(name).replacement
+        found = find_in_logs(nodes, rules, property, moves, 1800, least, names)
     print(
-        f"{name}: {wanted.brokers} brokers, {found.length} moves, confirmed {found.confirmed}, "
+        f"{name}: {nodes} nodes, {found.length} moves, confirmed {found.confirmed}, "
         f"{process_time() - begin:.1f} s {found.reason}"
     )
     for line in found.steps:
@@ -148,10 +184,16 @@ def _compare(name: str) -> None:
     matcher = Matcher(graph.dump, graph.composition)
     matcher.explore()
     begin = process_time()
-    if graph.model.protocol == "quorum":
+    if name in RECORDS:
+        constants: Any = graph.composition.constants
+        found = of_branches(BranchRelation(constants), local_steps(matcher))
+        compared, told = found.steps, [*found.missing, *found.spare]
+        solved = compared - len(set(found.missing))
+        assert not found.skipped, "these graphs have one peer, and so at most one parked fetch"
+    elif graph.model.protocol == "quorum":
         compared, solved, told = of_quorum(matcher)
     else:
-        constants: Any = graph.composition.constants
+        constants = graph.composition.constants
         compared, solved, told = of_partition(constants, partition_steps(matcher))
     print(
         f"{name}: {len(matcher.states):,} states, {len(matcher.moves.source):,} edges, "
@@ -161,12 +203,18 @@ def _compare(name: str) -> None:
     assert not told, told[0]
 
 
+def local_steps(matcher: Matcher) -> Iterator[LocalStep]:
+    """All local steps of a graph."""
+    for step in matcher.moves.steps:
+        made = step.result
+        yield LocalStep(step.action, step.node, step.before, step.input, made.row, made.sent)
+
+
 def partition_steps(matcher: Matcher) -> Iterator[LocalStep]:
     """The local steps of a graph whose actions the proof has."""
-    for step in matcher.moves.steps:
+    for step in local_steps(matcher):
         if step.action in ACTIONS or step.action == "HandleRegisterBrokerResponse":
-            made = step.result
-            yield LocalStep(step.action, step.node, step.before, step.input, made.row, made.sent)
+            yield step
 
 
 if __name__ == "__main__":

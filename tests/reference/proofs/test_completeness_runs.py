@@ -32,7 +32,7 @@ from reference.core.messages import (
 )
 from reference.core.quorum import QuorumHandlers
 from reference.core.rules import QuorumRules
-from reference.core.types import NOBODY, Constants, Row, initial_row
+from reference.core.types import NOBODY, Constants, Outcome, Row, initial_row
 from reference.proofs import branches, completeness, election
 from reference.proofs.branches import END, EPOCH, WATCHED, Branch, Records
 from reference.proofs.completeness import STOOD, LogSystem, log_terms
@@ -57,12 +57,13 @@ def branch_row(row: Row) -> Row:
 
 
 class Run:
-    """Three voters by chance. rows: of each state."""
+    """Three voters by chance. rows: of each state. steps: node, row, input, what came of it."""
 
     def __init__(self, seed: int, rules: type[QuorumRules] = QuorumRules) -> None:
         self.random, self.handlers = Random(seed), QuorumHandlers(THREE, rules(THREE))
         self.now = dict.fromkeys(THREE.voters, initial_row(THREE))
         self.rows = [dict(self.now)]
+        self.steps: list[tuple[int, Row, Any, Outcome]] = []
         self.network: list[Any] = []
         for _ in range(STEPS):
             self._step()
@@ -76,6 +77,7 @@ class Run:
             input = self._alone(n, self.now[n])
         outcome = self.handlers.step(n, self.now[n], input)
         if outcome is not None and not outcome.ignored:
+            self.steps.append((n, self.now[n], input, outcome))
             self.now[n] = outcome.row
             self.rows.append(dict(self.now))
             self.network += outcome.sent

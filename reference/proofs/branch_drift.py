@@ -1,0 +1,300 @@
+"""The relation with logs as branches against local steps that TLC's graph has, in both directions.
+
+A local step (node, row, input, what came of it) is an edge in a surrounding that the step does not
+see. Given its row, its input and the tree of epochs, some way through the handler must make what
+the model makes (else the step is missing), and no way anything else (else there is a spare one).
+
+What the proof foretells is known here: the tree is that of the epoch caches and logs at hand, in
+the row and in what came of it, and what it says of an epoch's end is what core/log.py answers on
+them. Of an epoch that none of them has, nothing is said. The watched record is each of theirs in
+turn, so a theorem that is wrong for one of them makes the step missing.
+
+Everything is compared but the values of records, which the relation leaves out, and the order in
+which a leader that resigns names successors, which it leaves open: it has the value here that it
+has in the step. Of a log its length and last epoch are compared, of a cache its latest epoch. The
+relation looks at one parked fetch, of the peer: steps from rows with others are counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import z3
+
+from reference.core.log import EpochCache, cache_of, end_offset_for_epoch
+from reference.core.messages import MESSAGES, FetchMaxWait, RequestTimeout
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import Constants, Outcome
+from reference.proofs.branches import (
+    AT,
+    BEFORE,
+    BRANCHES,
+    END,
+    EPOCH,
+    HOLDS,
+    LOOK_END,
+    LOOK_EPOCH,
+    START,
+    WATCHED,
+    Branch,
+    Records,
+    won,
+    written,
+)
+from reference.proofs.partition_drift import LocalStep
+from reference.proofs.relation import Case, Logs, cases, sent_of
+from reference.proofs.symbolic import (
+    Cache,
+    Choice,
+    NodeSet,
+    Number,
+    Truth,
+    bits_of,
+    choice_of,
+    term_of,
+    truth_of,
+)
+
+_VALUE: Final = "value"
+"""The field of a record that the relation leaves out."""
+_SUCCESSORS: Final = z3.Int("successors!1")
+"""The only symbol that a path makes: whom a leader that resigns would have, as `order` has it."""
+_KINDS: Final = {action: kind for kind, action in HANDLERS.items()}
+
+
+# --- The tree of epochs.
+
+
+class Tree:
+    """Epochs as the caches and logs at hand have them.
+
+    start, below: epoch -> the offset of its first record, and the epochs of the records below it.
+    records: (epoch, end offset) of each record that the logs have.
+    """
+
+    def __init__(self, caches: Iterable[EpochCache], logs: Iterable[Sequence[Any]]) -> None:
+        self.start: dict[int, int] = {}
+        self.below: dict[int, tuple[int, ...]] = {}
+        self.cache: dict[int, EpochCache] = {}
+        logs = list(logs)
+        for cache in (*caches, *(cache_of(tuple(log)) for log in logs)):
+            below: tuple[int, ...] = ()
+            for at, (epoch, start) in enumerate((entry.epoch, entry.start) for entry in cache):
+                if at:
+                    below += (cache[at - 1].epoch,) * (start - len(below))
+                self.start[epoch], self.below[epoch] = start, below
+                self.cache[epoch] = cache[: at + 1]
+        self.records = sorted({(r.epoch, end) for log in logs for end, r in enumerate(log, 1)})
+
+    def told(self) -> Iterator[z3.BoolRef]:
+        """All of it but for what is watched."""
+        for e, below in self.below.items():
+            yield won(z3.IntVal(e))
+            yield START(e) == self.start[e]
+            yield BEFORE(e) == (below[-1] if below else 0)
+            yield from (AT(e, at) == epoch for at, epoch in enumerate(below))
+            for asked in range(e):
+                # What is asked of an epoch below the branch's own does not depend on its length.
+                found = end_offset_for_epoch(self.cache[e], self.start[e] + 1, asked)
+                yield LOOK_EPOCH(e, asked) == found.epoch
+                yield LOOK_END(e, asked) == found.end_offset
+
+    def watched(self) -> list[list[z3.BoolRef]]:
+        """For each record, that it is the one that is watched; of no logs, that one is."""
+        return [list(self._watched(*each)) for each in self.records] or [list(WATCHED)]
+
+    def _watched(self, epoch: int, end: int) -> Iterator[z3.BoolRef]:
+        yield from (epoch == EPOCH, end == END, *WATCHED)
+        for e, below in self.below.items():
+            yield HOLDS(e) == (e == epoch if end > self.start[e] else below[end - 1] == epoch)
+
+
+def tree_of(step: LocalStep) -> Tree:
+    """The tree that the rows before and after a step have."""
+    rows = (step.before, step.after)
+    return Tree([row.epoch_cache for row in rows], [row.log for row in rows])
+
+
+# --- What is on symbols, and what it is.
+
+
+def order(nodes: Sequence[int]) -> int:
+    """Voters in order as a number: another one for each order."""
+    number = 0
+    for node in nodes:
+        number = number * 16 + node + 1
+    return number
+
+
+def same(symbol: Any, value: Any) -> z3.BoolRef:
+    """That what is on symbols is this."""
+    if isinstance(symbol, Number):
+        return symbol.term == (order(value) if isinstance(value, tuple) else term_of(value))
+    if isinstance(symbol, Truth):
+        return symbol.term == truth_of(value)
+    if isinstance(symbol, Choice):
+        return symbol.term == choice_of(value, symbol.words)
+    if isinstance(symbol, NodeSet):
+        bits = bits_of(value, list(symbol.bits))
+        return z3.And([bit == bits[v] for v, bit in symbol.bits.items()])
+    if isinstance(symbol, Cache):
+        return symbol.latest.term == (value[-1].epoch if value else 0)
+    if isinstance(symbol, Records):
+        # Of none, the epoch of the last one says nothing.
+        ends = [symbol.top.term == value[-1].epoch] if value else []
+        return z3.And(symbol.length.term == len(value), *ends)
+    if isinstance(symbol, tuple):
+        if len(symbol) != len(value):
+            return z3.BoolVal(False)
+        return z3.And([same(s, v) for s, v in zip(symbol, value, strict=True)])
+    if hasattr(symbol, "__struct_fields__"):
+        return _same_fields(symbol, value)
+    return z3.BoolVal(bool(symbol == value))
+
+
+def _same_fields(symbol: Any, value: Any) -> z3.BoolRef:
+    if not isinstance(symbol, type(value)):
+        return z3.BoolVal(False)
+    names = [name for name in symbol.__struct_fields__ if name != _VALUE]
+    return z3.And([_same_field(name, symbol, value) for name in names])
+
+
+def _same_field(name: str, symbol: Any, value: Any) -> z3.BoolRef:
+    one, other = getattr(symbol, name), getattr(value, name)
+    if name != "log":
+        return same(one, other)
+    log: Branch = written(one)
+    last = other[-1].epoch if other else 0
+    return z3.And(log.length.term == len(other), log.top.term == last)
+
+
+def made(outcome: Outcome, step: LocalStep) -> z3.BoolRef:
+    """That an outcome on symbols is what came of a step: its row, and what is sent as a set."""
+    sent = sent_of(outcome)
+    told = [same(outcome.row, step.after)]
+    for condition, m in sent:
+        told.append(z3.Implies(condition, z3.Or([same(m, other) for other in step.sent])))
+    for other in step.sent:
+        told.append(z3.Or([z3.And(condition, same(m, other)) for condition, m in sent]))
+    return z3.And(told)
+
+
+# --- The comparison.
+
+
+class Compared(NamedTuple):
+    """steps: how many local steps were compared. skipped: how many have no symbol. missing: steps
+    that no way makes; spare: rows and inputs of which a way makes something else; a line for each.
+    """
+
+    steps: int
+    skipped: int
+    missing: list[str]
+    spare: list[str]
+
+
+class BranchRelation:
+    """All ways of the handlers, by action, node and who sent the input; found when asked for."""
+
+    def __init__(
+        self,
+        constants: Constants,
+        rules: type[QuorumRules] = QuorumRules,
+        logs: Logs = BRANCHES,
+    ) -> None:
+        self.constants = constants
+        self._rules, self._logs = rules(constants), logs
+        self._known: dict[tuple[str, int, int], list[Case]] = {}
+
+    def ways(self, step: LocalStep) -> Iterator[Case]:
+        """Those from a row of this shape."""
+        n, row = step.node, step.before
+        key = (step.action, n, self.peer(step))
+        if key not in self._known:
+            kinds = [_KINDS[step.action]]
+            found = cases(self.constants, self._rules, kinds, n, key[2:], logs=self._logs)
+            self._known[key] = list(found)
+        for case in self._known[key]:
+            follows = row.role != "Follower" or case.row.leader == row.leader
+            if case.row.role == row.role and follows:
+                yield case
+
+    def peer(self, step: LocalStep) -> int:
+        """Who has a part in a step: who sent the input, or whom it is about."""
+        m = step.input
+        if isinstance(m, MESSAGES):
+            return int(m.source)
+        if isinstance(m, RequestTimeout):
+            return m.peer
+        if isinstance(m, FetchMaxWait):
+            return m.request.source
+        return self.constants.others(step.node)[0]
+
+
+def differences(relation: BranchRelation, steps: Iterable[LocalStep]) -> Compared:
+    """Each step, and what else may come of its row and input."""
+    groups: dict[tuple[Any, ...], dict[Any, LocalStep]] = defaultdict(dict)
+    skipped = 0
+    for step in steps:
+        if [m.source for m in step.before.parked] not in ([], [relation.peer(step)]):
+            skipped += 1
+            continue
+        group = groups[step.action, step.node, step.before, step.input]
+        group[step.after, step.sent] = step
+    compared = Compared(sum(map(len, groups.values())), skipped, [], [])
+    for group in groups.values():
+        _compare(relation, list(group.values()), compared)
+    return compared
+
+
+def _compare(relation: BranchRelation, wanted: Sequence[LocalStep], compared: Compared) -> None:
+    """Steps of the same row and input."""
+    one = wanted[0]
+    line = f"{one.action} of {one.node} in {one.before} at {one.input}"
+    ways = _open_ways(relation, one)
+    trees = [(step, tree_of(step)) for step in wanted]
+    for step, tree in trees:
+        for watched in tree.watched():
+            given = [*tree.told(), *watched]
+            found, other = _solved(relation, ways, given, step, wanted)
+            if not found:
+                compared.missing.append(line)
+            if other:
+                compared.spare.append(line)
+
+
+def _open_ways(relation: BranchRelation, one: LocalStep) -> list[tuple[Case, list[z3.BoolRef]]]:
+    """The ways that this row and this input may take, with that the symbols are these."""
+    found = []
+    for case in relation.ways(one):
+        is_one = z3.simplify(z3.And(same(case.row, one.before), same(case.input, one.input)))
+        if not z3.is_false(is_one):
+            found.append((case, [is_one, *case.path.condition]))
+    return found
+
+
+def _solved(
+    relation: BranchRelation,
+    ways: Sequence[tuple[Case, list[z3.BoolRef]]],
+    given: Sequence[z3.BoolRef],
+    step: LocalStep,
+    wanted: Sequence[LocalStep],
+) -> tuple[bool, bool]:
+    """Whether a way makes this step, and whether one makes what no step is."""
+    solver = z3.SimpleSolver()
+    limit = relation.constants.fetch_max_records
+    solver.add(z3.Int("fetch_max_records") == limit, order(step.after.successors) == _SUCCESSORS)
+    solver.add(*given)
+    found = other = False
+    for case, condition in ways:
+        solver.push()
+        solver.add(*condition)
+        if solver.check() != z3.unsat:
+            found = found or solver.check(made(case.outcome, step)) == z3.sat
+            outcomes = [made(case.outcome, each) for each in wanted]
+            other = other or solver.check(z3.Not(z3.Or(outcomes))) != z3.unsat
+        solver.pop()
+    return found, other

@@ -1,0 +1,122 @@
+"""The relation with logs as branches is the one of TLC's graph and of runs whose logs branch; a
+function on branches that is wrong, or too loose, is told.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from reference.core.log import UNDEFINED
+from reference.core.messages import FetchRequest, FetchResponse
+from reference.core.quorum import HANDLERS
+from reference.core.rules import QuorumRules
+from reference.core.types import Constants, Row
+from reference.proofs.branch_drift import BranchRelation, Compared, differences
+from reference.proofs.branches import BRANCHES, Branch, Records, slice_of
+from reference.proofs.partition_drift import LocalStep
+from reference.proofs.symbolic import Number, fresh
+from tests.reference.proofs.test_completeness_runs import SEEDS, THREE, Run
+from tests.traces.cover.graphs import matched
+
+
+@pytest.mark.tlc
+@pytest.mark.xdist_group("cover")
+def test_edges_are_solutions_and_solutions_are_edges() -> None:
+    """A sample of one node, of elections; `python -m benchmarks proofs` compares all steps of two
+    graphs with records, the larger one of 18,737 states.
+    """
+    matcher = matched("quorum-few-votes")
+    constants: Any = matcher.composition.constants
+    assert isinstance(constants, Constants), "a graph of a quorum"
+    found = [each for each in matcher.moves.steps if each.node == constants.voters[0]]
+    steps = []
+    for each in found[::2]:
+        made: Any = each.result
+        node, before, input = each.node, each.before, each.input
+        steps.append(LocalStep(each.action, node, before, input, made.row, made.sent))
+    compared = differences(BranchRelation(constants), steps)
+    assert compared == Compared(len(steps), 0, [], []) and len(steps) > 30
+
+
+@cache
+def run_steps(seed: int) -> list[LocalStep]:
+    """The local steps of a run of three voters."""
+    return [
+        LocalStep(HANDLERS[type(input)], n, row, input, outcome.row, outcome.sent)
+        for n, row, input, outcome in Run(seed).steps
+    ]
+
+
+def branches(step: LocalStep) -> bool:
+    """Whether a log is cut, or its epochs are looked up to say where it diverges."""
+    answers = [m for m in step.sent if isinstance(m, FetchResponse)]
+    diverges = any(m.diverging.epoch != UNDEFINED for m in answers)
+    return diverges or len(step.after.log) < len(step.before.log)
+
+
+def test_steps_on_logs_that_branch_are_solutions_and_there_are_no_others() -> None:
+    """Graphs of two voters are of one epoch or have nothing to cut; so of runs, too."""
+    steps = list(filter(branches, run_steps(SEEDS[0])))
+    actions = {step.action for step in steps}
+    assert actions == {"HandleFetchRequest", "HandleFetchResponse"}
+    compared = differences(BranchRelation(THREE), steps)
+    assert compared.steps + compared.skipped == len(steps) and compared.steps > 3
+    assert not compared.missing and not compared.spare
+
+
+def served(step: LocalStep) -> bool:
+    """Whether a fetch is answered at once, with records."""
+    fetch = isinstance(step.input, FetchRequest)
+    return fetch and any(isinstance(m, FetchResponse) and m.records for m in step.sent)
+
+
+def fetches(**functions: Any) -> Compared:
+    """Fetches of one voter that are served by another, with these functions on branches."""
+    steps = list(filter(served, run_steps(SEEDS[0])))
+    of = steps[0]
+    pair = [step for step in steps if (step.node, step.input.source) == (of.node, of.input.source)]
+    logs = BRANCHES._replace(functions={**BRANCHES.functions, **functions})
+    return differences(BranchRelation(THREE, logs=logs), pair[:4])
+
+
+def _one_further(log: Any, offset: Any, end: Any, limit: Any) -> Records:
+    """The planted fault: the records that come later."""
+    return slice_of(log, offset + 1, end, limit)
+
+
+def _any_number(log: Branch, offset: Any, end: Any, limit: Any) -> Records:
+    """The planted fault: as many records as it likes."""
+    some = slice_of(log, offset, end, limit)
+    return Records(fresh("some"), Number(some.top.term), some.base)
+
+
+class _NeverDiverges(QuorumRules):
+    __slots__ = ()
+
+    def fetch_diverges(self, row: Row, m: FetchRequest) -> bool:
+        return False
+
+
+def test_a_rule_that_is_another_is_told() -> None:
+    steps = [each for each in run_steps(SEEDS[0]) if branches(each) and not each.before.parked]
+    of = next(step for step in steps if step.action == "HandleFetchRequest")
+    compared = differences(BranchRelation(THREE, _NeverDiverges), [of])
+    assert compared.missing and compared.spare
+
+
+def test_the_functions_of_branches_make_what_the_handlers_make() -> None:
+    compared = fetches()
+    assert compared.steps > 0 and not compared.missing and not compared.spare
+
+
+def test_a_function_that_is_wrong_makes_steps_missing() -> None:
+    compared = fetches(slice_of=_one_further)
+    assert compared.missing and compared.spare
+
+
+def test_a_function_that_is_too_loose_makes_spare_solutions() -> None:
+    compared = fetches(slice_of=_any_number)
+    assert compared.spare and not compared.missing
