@@ -26,6 +26,7 @@ from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
 from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
+from reference.proofs.quorum_bounded import find_in_logs
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
@@ -36,7 +37,7 @@ PROPERTIES: Final = {
     **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
 }
 """Property -> whose it is."""
-SEARCHED: Final = (*election.PROPERTIES, PROPERTY, VALID)
+SEARCHED: Final = (*election.PROPERTIES, *completeness_proof.PROPERTIES, PROPERTY, VALID)
 """What a search looks for a violation of; the last of them only where it is named."""
 
 
@@ -212,8 +213,10 @@ class Sought(NamedTuple):
         if PROPERTIES.get(name) != "quorum":
             rules = self.rules or PartitionRules
             return find_partition(self.nodes, rules, self.bound, self.limit, property=name)
-        constants = Constants(tuple(range(self.nodes)), 1)
         rules = self.rules or QuorumRules
+        if name in completeness_proof.PROPERTIES:
+            return find_in_logs(self.nodes, rules, name, self.bound, self.limit)
+        constants = Constants(tuple(range(self.nodes)), 1)
         return find(constants, rules, name, self.bound, timeout_s=self.limit)
 
 

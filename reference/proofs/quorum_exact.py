@@ -15,6 +15,7 @@ import z3
 from reference.core.log import EpochEnd
 from reference.proofs.partition_exact import (
     PLACES,
+    ExactCache,
     ExactRecords,
     cache_append,
     cache_assign,
@@ -137,6 +138,15 @@ def slice_of(log: Any, offset: Any, end: Any, limit: Any) -> ValuedRecords:
 def latest_epoch(cache: Any) -> Number:
     last = exact_cache(cache).last
     return Number(z3.If(last < 0, 0, last))
+
+
+def cache_of(log: ValuedLog) -> ExactCache:
+    """The cache that a log implies."""
+    cache = exact_cache(())
+    for at, (epoch, value) in enumerate(zip(log.epochs, log.values, strict=True)):
+        record = ValuedRecords(z3.If(at < log.length, z3.IntVal(1), NONE), epoch, value)
+        cache = cache_append(cache, at, record)
+    return cache
 
 
 def end_offset_for_epoch(cache: Any, end: Any, epoch: Any) -> EpochEnd:

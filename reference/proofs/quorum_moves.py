@@ -52,7 +52,7 @@ from reference.core.types import (
 from reference.proofs.branches import BranchHandlers
 from reference.proofs.partition_exact import EPOCHS, PLACES, ExactCache, exact_cache
 from reference.proofs.partition_moves import Done
-from reference.proofs.quorum_exact import FUNCTIONS, ValuedLog, ValuedRecords, written
+from reference.proofs.quorum_exact import FUNCTIONS, ValuedLog, ValuedRecords, cache_of, written
 from reference.proofs.relation import (
     CONNECTIONS,
     ERRORS,
@@ -83,6 +83,7 @@ FOLLOWER, LEADER, UNATTACHED, PROSPECTIVE, CANDIDATE, RESIGNED = (
     ROLES.index(role)
     for role in ("Follower", "Leader", "Unattached", "Prospective", "Candidate", "Resigned")
 )
+STOPPED: Final = (ROLES.index("Down"), ROLES.index("Halted"))
 _TRUTHS: Final = SUMMARISED | {"log_ok", "may_advance_high_watermark", "fetch_diverges"}
 _NUMBERS: Final = frozenset({"majority_end_offset", "truncation_offset"})
 _COMMITTED: Final = (
@@ -456,7 +457,7 @@ class QuorumMoves:
         return Move(both.guard, left, done)
 
     def _runs(self, v: int) -> z3.BoolRef:
-        return z3.Not(self._is(v, *(ROLES.index(role) for role in ("Down", "Halted"))))
+        return z3.Not(self._is(v, *STOPPED))
 
     def _votes(self, n: int, peer: int) -> Move:
         return self._exchange("Votes", n, peer, (PROSPECTIVE, CANDIDATE))
@@ -521,12 +522,23 @@ class QuorumMoves:
                 found.append(z3.And(there, z3.Not(one.same_below(two, z3.IntVal(at + 1)))))
         return z3.Or(found)
 
+    def unsound(self, views: Mapping[int, Any], committed: ValuedLog) -> z3.BoolRef:
+        """EpochCacheSound: the epoch cache of who runs is not the one that the log implies."""
+        found = []
+        for view in views.values():
+            implied = cache_of(log_of(view)).entries()
+            same = [view[f"cache.{e}"] == start for e, start in implied]
+            stopped = z3.Or([view["role"] == role for role in STOPPED])
+            found.append(z3.Not(z3.Or(stopped, z3.And(same))))
+        return z3.Or(found)
+
 
 PROPERTIES: Final[dict[str, Callable[..., z3.BoolRef]]] = {
     "LeaderCompleteness": QuorumMoves.incomplete,
     "CommittedSurvives": QuorumMoves.lost,
     "LogMatching": QuorumMoves.mismatch,
     "DurableMajority": QuorumMoves.few,
+    "EpochCacheSound": QuorumMoves.unsound,
 }
 """What may be looked for."""
 

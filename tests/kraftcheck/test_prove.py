@@ -13,6 +13,7 @@ from kraftcheck import cli, prove
 from reference.core.messages import Crash
 from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.partition_bounded import PROPERTY, find_partition
+from reference.proofs.quorum_bounded import find_in_logs
 
 TWO = ("Init", "HandleSendReplicaFetch")
 
@@ -90,6 +91,13 @@ def test_a_search_tells_a_counterexample_and_writes_it(
     assert none.exit_code == 2 and "none within 2 steps of 2 nodes" in none.output
 
 
+def test_a_search_of_the_quorum_has_its_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove, "find_in_logs", partial(find_in_logs, names=("Crashes 0",)))
+    done = run("--property", "CommittedSurvives", "--search", "1")
+    assert done.exit_code == 2, done.output
+    assert "CommittedSurvives: none within 1 steps of 2 nodes" in done.output
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -100,7 +108,7 @@ def test_a_search_tells_a_counterexample_and_writes_it(
         (("--property", "ValidControllerState"), "is searched for (--search), not proved"),
         (
             ("--property", "PartitionLeaderCompleteness", "--search", "3"),
-            "a search is for ElectionSafety, VoteOnce, LeaderCandidateCompleteness",
+            "a search is for ElectionSafety, VoteOnce, LeaderCompleteness",
         ),
     ],
 )
