@@ -17,10 +17,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from tests.steady import draw_no_local_constants
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
+
+draw_no_local_constants()
 
 # No profile has a deadline: a slow example on a busy machine is no failure.
 settings.register_profile("dev", max_examples=50, deadline=None)

@@ -46,6 +46,7 @@ from tests.stateful.detection_store import (
     version_of,
 )
 from tests.stateful.partition_schedule import _memos
+from tests.steady import draw_no_local_constants
 
 EXAMPLES: Final = 400
 CAMPAIGN_SECONDS: Final = 8.0
@@ -254,4 +255,5 @@ def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> 
 
 
 if __name__ == "__main__":
+    draw_no_local_constants()
     sys.exit(main(sys.argv[1:]))

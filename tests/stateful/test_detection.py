@@ -61,7 +61,7 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
     found = search(machine, bug, 1, budget(examples))
     assert found.examples is not None, f"not found within {examples} examples"
     left = shrunk(found, 300)
-    assert left is not None and left <= moves < found.length
+    assert left is not None and left <= moves and left < found.length
 
 
 @pytest.mark.parametrize(("machine", "bug"), [("quorum", "Z03"), ("partition", "Z48")])
