@@ -3,13 +3,12 @@
 Two tables. First the obligations of 3 and 5 nodes with their seconds of processor time. Then, for
 graphs of two nodes, every local step as a solution and every solution as a local step, found by
 blocking clauses (traces/cover/drift.py, reference/proofs/partition_drift.py): what `make test` does
-for a sample. Of a graph of RECORDS it is the relation with the quorum's logs as branches
-(reference/proofs/branch_drift.py).
+for a sample. Of a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the
+quorum's logs as branches (reference/proofs/branch_drift.py).
 
     python -m benchmarks.proofs [GRAPH ... | BUG ...]
 
-default: GRAPHS; half an hour on two cores. With graphs named, only they
-are compared. With bugs of the partition or of the quorum's logs named, or `bugs` for all of
+default: GRAPHS; half an hour on two cores. With graphs named, only they are compared. With bugs of the partition or of the quorum's logs named, or `bugs` for all of
 SEARCHES and IN_LOGS, their reachable counterexamples are searched for and nothing else is done.
 """
 
@@ -37,7 +36,7 @@ from traces.cover.drift import differences as of_quorum
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
-RECORDS = ("quorum-one-record", "quorum-replication")
+RECORDS = ("quorum-one-record", "quorum-replication", "quorum-restarts")
 GRAPHS = ("quorum-votes", *RECORDS, "partition-change")
 _CHANGES = ("Lags", "Shrinks", "AsksAndHears", "AsksAndIsJudged", "Asks", "IsJudged")
 
