@@ -8,8 +8,9 @@ quorum's logs as branches (reference/proofs/branch_drift.py).
 
     python -m benchmarks.proofs [GRAPH ... | BUG ...]
 
-default: GRAPHS; half an hour on two cores. With graphs named, only they are compared. With bugs of the partition or of the quorum's logs named, or `bugs` for all of
-SEARCHES and IN_LOGS, their reachable counterexamples are searched for and nothing else is done.
+default: GRAPHS; half an hour on two cores. With graphs named, only they are compared. With bugs of
+the partition or of the quorum's logs named, or `bugs` for all of SEARCHES and IN_LOGS, their
+reachable counterexamples are searched for and nothing else is done.
 """
 
 from __future__ import annotations
