@@ -239,6 +239,7 @@ class BranchHandlers(SymbolicHandlers):
     def __init__(self, constants: Constants, rules: QuorumRules) -> None:
         super().__init__(constants, rules)
         truths = SUMMARISED | {"log_ok", "may_advance_high_watermark", "may_announce_leader"}
+        # A stand-in that hands every question on, and so no subclass of the rules.
         self.rules = Summarised(rules, truths, {"majority_end_offset"})  # type: ignore[assignment]
 
     note_fetch = QuorumHandlers.note_fetch

@@ -110,6 +110,7 @@ class _Voter(BranchHandlers):
 
     def __init__(self, constants: Constants, rules: QuorumRules) -> None:
         SymbolicHandlers.__init__(self, constants, rules)
+        # A stand-in that hands every question on, as in branches.py.
         self.rules = _Rules(rules, _TRUTHS, _NUMBERS)  # type: ignore[assignment]
 
 
