@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchmarks import _texts as texts
-from kraftcheck import checking, cli, judging
+from kraftcheck import checking, judging
 from kraftcheck.checking import Outcome, Source
 from kraftcheck.cli import cli as command
 from kraftcheck.judgement import Options
+from kraftcheck.verbs import histories
 from traces.formats import detect
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples" / "histories"
@@ -272,7 +273,7 @@ def test_the_format_can_be_told(tmp_path: Path) -> None:
 
 
 def test_formats_are_those_that_are_read() -> None:
-    assert set(cli.FORMATS) == {"auto", *detect.READERS}
+    assert set(histories.FORMATS) == {"auto", *detect.READERS}
 
 
 def test_pages_are_written_for_each_history(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -125,6 +126,29 @@ def process(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
     )
+
+
+LIGHT = re.compile(r"kraftcheck(\.(cli|verbs|artifacts|exits|screen)\b.*)?")
+WORK = re.compile(r"(kraftcheck|tla_utils|reference|traces|live)\b.*")
+
+
+def loaded_work(statement: str) -> set[str]:
+    """What a process has loaded of ours after the statement, but for what every verb needs."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{statement}; import sys; print(*sys.modules)"],
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = done.stdout.split()
+    return {name for name in names if WORK.fullmatch(name) and not LIGHT.fullmatch(name)}
+
+
+def test_what_does_the_work_is_loaded_by_its_verb_alone() -> None:
+    """With all of it, Arrow and Z3 among it, `--help` would take ten times as long."""
+    assert loaded_work("import kraftcheck.cli") == set()
+    assert "kraftcheck.specs" in loaded_work("import kraftcheck.cli, kraftcheck.specs")
 
 
 @pytest.mark.tlc

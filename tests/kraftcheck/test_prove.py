@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import cli, prove
+from kraftcheck import prove
+from kraftcheck.cli import cli
+from kraftcheck.verbs import models
 from reference.core.messages import Crash
 from reference.proofs import completeness_proof, election, partition_proof
 from reference.proofs.partition_bounded import PROPERTY, find_partition
@@ -19,7 +21,7 @@ TWO = ("Init", "HandleSendReplicaFetch")
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(cli.cli, ["prove", "--jobs", "1", *args])
+    return CliRunner().invoke(cli, ["prove", "--jobs", "1", *args])
 
 
 @pytest.fixture
@@ -34,8 +36,8 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_choice_is_what_can_be_proved() -> None:
-    assert tuple(prove.PROPERTIES) == cli.PROVED
-    assert {*prove.PROPERTIES, *prove.SEARCHED} == set(cli.SOUGHT)
+    assert tuple(prove.PROPERTIES) == models.PROVED
+    assert {*prove.PROPERTIES, *prove.SEARCHED} == set(models.SOUGHT)
 
 
 @pytest.mark.usefixtures("few")

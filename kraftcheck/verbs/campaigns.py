@@ -1,0 +1,108 @@
+"""`campaign`: many runs, judged by everything, in one report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, placed, shown
+
+
+@click.group()
+def campaign() -> None:
+    """Many runs of one configuration or several, judged by everything, in one report.
+
+    \b
+    Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
+    """
+
+
+def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options on how a campaign is worked on, as one Place."""
+    options = (
+        JAR,
+        click.option(
+            "--store",
+            type=FOLDER,
+            help="The folder of TLC's verdicts, which campaigns share; default: beside --out.",
+        ),
+        click.option("--fail-fast", is_flag=True, help="End at the first violation."),
+        click.option(
+            "--redo", is_flag=True, help="Simulate again what is damaged or missing on disk."
+        ),
+    )
+
+    @wraps(verb)
+    def wrapped(**given: Any) -> int:
+        from kraftcheck.campaigning import Place
+
+        own = {name: given.pop(name) for name in Place._fields}
+        return verb(place=Place(**own), **given)
+
+    placing = placed(wrapped)
+    for option in reversed(options):
+        placing = option(placing)
+    return shown(placing)
+
+
+COVERAGE_OPTION = click.option(
+    "--coverage", is_flag=True, help="Say how much of the bounded graphs the runs have seen."
+)
+
+
+@campaign.command("run")
+@click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
+@click.option("--scenario", help="quorum, partition or cluster, in place of a file.")
+@click.option("--runs", type=RUNS, help="How many runs of each configuration.")
+@click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
+@BUG
+@COVERAGE_OPTION
+@campaigning
+def campaign_run(**options: Any) -> int:
+    """Simulate, judge and report; or go on where an earlier command was interrupted.
+
+    FILE is TOML with several configurations, which are compared side by side (docs/campaigns.md).
+
+    \b
+    Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
+    """
+    from kraftcheck import campaigning as work
+
+    return work.run(**options)
+
+
+@campaign.command("extend")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--runs", type=RUNS, required=True, help="How many more, of each configuration.")
+@COVERAGE_OPTION
+@campaigning
+def campaign_extend(folder: Path, **options: Any) -> int:
+    """Add runs to a campaign that is finished.
+
+    \b
+    Example: kraftcheck campaign extend runs/campaign --runs 1000
+    """
+    from kraftcheck import campaigning as work
+
+    return work.extend(folder, **options)
+
+
+@campaign.command("compare")
+@click.argument("one", metavar="DIR", type=FOLDER)
+@click.argument("other", metavar="DIR", type=FOLDER)
+@shown
+def campaign_compare(one: Path, other: Path, screen: Screen) -> int:
+    """Say what changed from one campaign to another; 1 if something is violated that was not.
+
+    \b
+    Example: kraftcheck campaign compare runs/before runs/after
+    """
+    from kraftcheck import campaigning as work
+
+    return work.compare(one, other, screen=screen)

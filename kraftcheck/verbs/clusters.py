@@ -1,0 +1,197 @@
+"""Verbs on a real Apache Kafka: run it, hurt it, and record what clients are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import FOLDER, shown
+
+
+@click.group()
+def cluster() -> None:
+    """Run a real Apache Kafka cluster on this machine, and hurt it.
+
+    \b
+    Example: kraftcheck cluster up --dir runs/cluster
+    """
+
+
+CLUSTER_OPTION = click.option(
+    "--dir",
+    "folder",
+    type=FOLDER,
+    default=Path("runs/cluster"),
+    show_default=True,
+    help="Where the cluster lies.",
+)
+
+
+@cluster.command("fetch")
+@shown
+def cluster_fetch(**options: Any) -> int:
+    """Fetch Apache Kafka once, and check every jar against its known hash.
+
+    \b
+    Example: kraftcheck cluster fetch
+    """
+    from kraftcheck import clusters as work
+
+    return work.fetch(**options)
+
+
+@cluster.command("up")
+@CLUSTER_OPTION
+@click.option(
+    "--layout",
+    type=click.Choice(["combined", "apart", "one-controller"]),
+    default="combined",
+    show_default=True,
+    help="Three nodes of both roles; three brokers and three controllers; or one controller.",
+)
+@click.option("--islands", is_flag=True, help="Each node on a host of its own (needs root).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A broker's setting.")
+@shown
+def cluster_up(**options: Any) -> int:
+    """Fetch Kafka if need be, format, start, and wait until all have started.
+
+    \b
+    Example: kraftcheck cluster up --layout apart --set broker.session.timeout.ms=6000
+    """
+    from kraftcheck import clusters as work
+
+    return work.up(**options)
+
+
+@cluster.command("down")
+@CLUSTER_OPTION
+@shown
+def cluster_down(**options: Any) -> int:
+    """Stop what was started from the folder, and remove its data.
+
+    \b
+    Example: kraftcheck cluster down
+    """
+    from kraftcheck import clusters as work
+
+    return work.down(**options)
+
+
+@cluster.command("status")
+@CLUSTER_OPTION
+@shown
+def cluster_status(**options: Any) -> int:
+    """Tell who runs, who is paused, and which links are cut.
+
+    \b
+    Example: kraftcheck cluster status --json
+    """
+    from kraftcheck import clusters as work
+
+    return work.status(**options)
+
+
+def _cluster_verb(verb: str, said: str) -> None:
+    """One way to treat nodes of the cluster, as a verb of its own."""
+
+    @cluster.command(verb, help=f"{said}\n\n\b\nExample: kraftcheck cluster {verb} n1")
+    @click.argument("names", metavar="NODE...", nargs=-1, required=True)
+    @CLUSTER_OPTION
+    @shown
+    def treat(names: tuple[str, ...], **options: Any) -> int:
+        from kraftcheck import clusters as work
+
+        return work.act(verb=verb, names=names, **options)
+
+
+_cluster_verb("start", "Start nodes that are down.")
+_cluster_verb("stop", "Stop nodes as an operator would (SIGTERM): leaders hand on first.")
+_cluster_verb("kill", "Kill nodes (SIGKILL): what they had written stays.")
+_cluster_verb("pause", "Stop nodes in their tracks (SIGSTOP); their connections stay.")
+_cluster_verb("resume", "Let paused nodes go on.")
+_cluster_verb("partition", "Cut the first node off the others named, or off all.")
+
+
+@cluster.command("heal")
+@CLUSTER_OPTION
+@shown
+def cluster_heal(**options: Any) -> int:
+    """Heal all links that were cut.
+
+    \b
+    Example: kraftcheck cluster heal
+    """
+    from kraftcheck import clusters as work
+
+    return work.act(verb="heal", names=(), **options)
+
+
+@click.command()
+@click.option("--bootstrap", metavar="HOST:PORT", help="Where a cluster is, whoever runs it.")
+@click.option("--cluster", "folder", metavar="DIR", type=FOLDER, help="A cluster of ours.")
+@click.option(
+    "--workload",
+    type=click.Choice(["log", "groups", "txn"]),
+    default="log",
+    show_default=True,
+    help="What clients do. log: consumers read all; groups: they share it; txn: transactions.",
+)
+@click.option(
+    "--client",
+    type=click.Choice(["confluent-kafka", "kafka-python"]),
+    default="confluent-kafka",
+    show_default=True,
+    help="Whose producers and consumers they are: two libraries are two opinions.",
+)
+@click.option(
+    "--api-version",
+    metavar="X.Y",
+    help="Of kafka-python: what the brokers speak, where it cannot ask them.",
+)
+@click.option("--topic", default="kraftcheck", show_default=True)
+@click.option("--existing-topic", is_flag=True, help="Do not make the topic; it is as described.")
+@click.option("--partitions", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option("--replication-factor", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--min-insync-replicas", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--unclean-election", is_flag=True, help="Allow unclean elections of the topic.")
+@click.option("--acks", type=click.Choice(["0", "1", "all"]), default="all", show_default=True)
+@click.option("--idempotent/--no-idempotent", default=True, show_default=True)
+@click.option("--retries/--no-retries", default=True, help="Without idempotence, send again.")
+@click.option("--producers", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--consumers", type=click.IntRange(0), default=2, show_default=True)
+@click.option("--time", "seconds", type=click.FloatRange(0.1), default=30.0, show_default=True)
+@click.option(
+    "--faults",
+    multiple=True,
+    type=click.Choice(["kill", "stop", "pause", "partition", "power", "last", "last-power"]),
+    help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed; last: "
+    "of the last replica in sync.",
+)
+@click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
+@click.option(
+    "--observe", is_flag=True, help="Ask every broker meanwhile what it knows: for `conform`."
+)
+@click.option("--out", type=FOLDER, required=True, help="The folder for the history.")
+@shown
+def record(
+    bootstrap: str | None, folder: Path | None, out: Path, screen: Screen, **plan: Any
+) -> int:
+    """Record what clients of a real cluster ask and are told, under faults.
+
+    \b
+    Example: kraftcheck record --cluster runs/cluster --faults kill --out runs/recorded
+    """
+    from kraftcheck import clusters as work
+
+    if plan["min_insync_replicas"] > plan["replication_factor"]:
+        raise click.UsageError("--min-insync-replicas is above --replication-factor")
+    if plan["workload"] == "txn" and (plan["acks"] != "all" or not plan["idempotent"]):
+        raise click.UsageError("--workload txn needs --acks all, and idempotence")
+    if plan["acks"] != "all":
+        plan["idempotent"] = False
+    plan["make_topic"] = not plan.pop("existing_topic")
+    return work.record(bootstrap, folder, out, plan, screen)

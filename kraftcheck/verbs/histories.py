@@ -1,0 +1,117 @@
+"""Verbs on what clients saw: whether it is consistent, and in which format it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import FOLDER, lines, shown
+
+FORMATS = ("auto", "jepsen", "jsonlines", "knossos", "loglines", "porcupine")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    help="How histories are written; auto looks into each file.",
+)
+PROMISED = (
+    click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
+    click.option(
+        "--at-least-once",
+        is_flag=True,
+        help="Producers are not idempotent: a retry may append again.",
+    ),
+    click.option("--transactional", is_flag=True, help="Some producer is."),
+    click.option(
+        "--isolation",
+        type=click.Choice(["read_uncommitted", "read_committed"]),
+        help="Of consumers.",
+    ),
+    click.option(
+        "--reads",
+        type=click.Choice(["leader", "follower", "any"]),
+        help="From which replica; follower: each consumer from one.",
+    ),
+    click.option(
+        "--faults",
+        type=click.Choice(["none", "clean", "lossy", "unclean"]),
+        help="What went wrong: clean moves the leader and cuts the network, lossy loses what was"
+        " not flushed, unclean elects from outside the ISR.",
+    ),
+    click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
+    click.option("--min-insync-replicas", type=click.IntRange(1), help="Of the topic."),
+)
+"""Default to what is recorded beside the history, else to Kafka's own, with nothing gone wrong."""
+
+
+def promised(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that say what was promised of partition logs."""
+    for option in reversed(PROMISED):
+        verb = option(verb)
+    return verb
+
+
+RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run alone.")
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", type=FOLDER, nargs=-1, required=True)
+@FORMAT
+@click.option(
+    "--model",
+    default="auto",
+    show_default=True,
+    help="What the history is of: register, cas-register, kv, counter, set, queue,"
+    " unordered-queue, list-append, mutex, partition-log, or your own as module:Class.",
+)
+@click.option("--level", help="Hold partition logs against this level, not the promised one.")
+@promised
+@click.option(
+    "--budget",
+    type=click.FloatRange(0.001),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each object that needs a search; then it is unknown.",
+)
+@RUN
+@click.option("--html", type=FOLDER, help="A folder for one page of each history.")
+@lines
+def check(screen: Screen, **options: Any) -> int:
+    """Judge whether client histories are as consistent as was promised.
+
+    \b
+    Example: kraftcheck check traces/samples/histories --html runs/pages
+    """
+    from kraftcheck import checking as work
+    from kraftcheck import steering
+
+    traces = [steering.trace_of(p) if steering.is_schedule(p) else p for p in options.pop("paths")]
+    return work.check_with(traces, screen=screen, **options)
+
+
+@click.command()
+@click.argument("path", metavar="PATH", type=FOLDER)
+@click.option(
+    "--to",
+    type=click.Choice(["jepsen", "jsonlines", "shiviz"]),
+    required=True,
+    help="The format to write.",
+)
+@click.option("--out", type=FOLDER, required=True, help="The file to write.")
+@FORMAT
+@RUN
+@shown
+def convert(**options: Any) -> int:
+    """Write a client history in another format.
+
+    \b
+    Example: kraftcheck convert runs/Z01 --run 7 --to shiviz --out runs/Z01-7.log
+    """
+    from kraftcheck import converting as work
+
+    return work.convert(**options)

@@ -1,0 +1,169 @@
+"""Verbs on all states, not on runs: TLC's models, their graphs on the code, and proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import FOLDER, RUNS, shown, tools
+
+
+@click.group()
+def spec() -> None:
+    """Check the TLA+ models, or list them.
+
+    \b
+    Example: kraftcheck spec check --tier small
+    """
+
+
+SPECS_OPTION = click.option(
+    "--specs", type=FOLDER, help="The folder with models.toml; default: specs/ of this checkout."
+)
+
+
+@spec.command("check")
+@click.option(
+    "--tier",
+    "tiers",
+    multiple=True,
+    help="A tier of models, or all; may be repeated; default: small.",
+)
+@click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
+@click.option("--out", type=FOLDER, help="A folder for specs.json and TLC's output.")
+@SPECS_OPTION
+@tools
+@shown
+def spec_check(specs: Path | None, **options: Any) -> int:
+    """Check models with TLC against their expected verdicts.
+
+    \b
+    Example: kraftcheck spec check --tier small --tier bugs
+    """
+    from kraftcheck import specs as work
+
+    return work.check(specs or work.SPECS, **options)
+
+
+@spec.command("list")
+@SPECS_OPTION
+@shown
+def spec_list(specs: Path | None, screen: Screen) -> int:
+    """List the models with what is expected of them.
+
+    \b
+    Example: kraftcheck spec list
+    """
+    from kraftcheck import specs as work
+
+    return work.show_list(specs or work.SPECS, screen)
+
+
+@click.command()
+@click.option("--model", "names", multiple=True, help="A graph by name; may be repeated.")
+@click.option(
+    "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
+)
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
+@click.option(
+    "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
+)
+@click.option("--fill", is_flag=True, help="Run what the campaign has not seen.")
+@click.option(
+    "--mutants",
+    type=click.IntRange(-1, 10**7),
+    default=100_000,
+    show_default=True,
+    help="How many mutated messages to attempt in each graph; -1: attempt no refusals.",
+)
+@click.option(
+    "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
+)
+@click.option(
+    "--max-memory",
+    "memory_mb",
+    type=RUNS,
+    default=8192,
+    show_default=True,
+    help="Process size in MB.",
+)
+@click.option(
+    "--pictures", metavar="FILE", type=FOLDER, help="Only draw life cycles from graphs, as a page."
+)
+@click.option("--out", type=FOLDER, help="A folder for cover.json.")
+@SPECS_OPTION
+@tools
+@shown
+def cover(specs: Path | None, **options: Any) -> int:
+    """Drive every edge of TLC's state graphs through the reference.
+
+    \b
+    Example: kraftcheck cover --model quorum-one-record
+    """
+    from kraftcheck import cover as work
+
+    return work.cover(specs or work.SPECS, **options)
+
+
+PROVED = (
+    *("ElectionSafety", "VoteOnce"),
+    *("LeaderCompleteness", "CommittedSurvives", "LogMatching"),
+    *("LeaderCandidateCompleteness", "PartitionLeaderCompleteness"),
+)
+"""What can be proved; docs/proofs.md says under which abstraction."""
+SOUGHT = (*PROVED, "ValidControllerState")
+"""The same, and what can only be searched for."""
+
+
+@click.command()
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    type=click.Choice(SOUGHT),
+    help="A property; may be repeated; default: all that can be proved.",
+)
+@click.option(
+    "--nodes",
+    type=click.Choice([2, 3, 5]),
+    help="How many nodes; default: 3, of a search 2.",
+)
+@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001),
+    default=60.0,
+    show_default=True,
+    help="Seconds for each question to the solver; what it does not answer is unknown.",
+)
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
+@click.option(
+    "--search",
+    type=click.IntRange(1, 100),
+    metavar="STEPS",
+    help="Prove nothing; look for a reachable counterexample of at most so many steps.",
+)
+@click.option(
+    "--search-limit",
+    type=click.FloatRange(0.001),
+    default=600.0,
+    show_default=True,
+    help="Seconds for the search.",
+)
+@click.option("--out", type=FOLDER, help="A folder for proof.json.")
+@shown
+def prove(**options: Any) -> int:
+    """Prove safety for any number of epochs, records and messages.
+
+    Of elections and logs in the quorum; of the high watermark in a partition. docs/proofs.md says
+    exactly what is proved.
+
+    \b
+    Example: kraftcheck prove --property ElectionSafety --nodes 3
+    """
+    from kraftcheck import prove as work
+
+    return work.prove(**options)

@@ -1,0 +1,69 @@
+"""What verbs of several groups share: types of values, options, and decorators of many options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+
+FOLDER = click.Path(path_type=Path)
+THERE = click.Path(path_type=Path, exists=True)
+"""For verbs that would otherwise ask for more before they notice that nothing is there."""
+RUNS = click.IntRange(1, 10**9)
+
+SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+BUG = click.option("--bug", "bug_id", metavar="ID", help="A known bug to have; see `bugs list`.")
+JAR = click.option("--jar", help="The TLC jar; default: TLA2TOOLS_JAR, or the bundled one.")
+JAVA = click.option("--java", help="The Java launcher; default: JAVA_HOME, or the one on PATH.")
+
+
+def shown(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options --json and --quiet, as one Screen."""
+    return _on_screen(verb, "Print one JSON document.")
+
+
+def lines(verb: Callable[..., int]) -> Callable[..., int]:
+    """As `shown`, for a verb that prints a line for each of many things."""
+    return _on_screen(verb, "Print one JSON object a line.")
+
+
+def _on_screen(verb: Callable[..., int], printed: str) -> Callable[..., int]:
+    @click.option("--json", "as_json", is_flag=True, help=printed)
+    @click.option("--quiet", is_flag=True, help="Show no progress.")
+    @wraps(verb)
+    def wrapped(as_json: bool, quiet: bool, **options: Any) -> int:
+        return verb(screen=Screen(json=as_json, quiet=quiet), **options)
+
+    return wrapped
+
+
+def tools(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that choose the TLC jar and Java."""
+    return JAR(JAVA(verb))
+
+
+def placed(verb: Callable[..., int]) -> Callable[..., int]:
+    """Gives a verb the options that say where the work is done, and with which Java."""
+    backend = click.option(
+        "--backend",
+        type=click.Choice(["auto", "pool", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Processes on this machine, or Spark; auto takes Spark for long campaigns.",
+    )
+    master = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
+
+    @wraps(verb)
+    def wrapped(java: str | None, **options: Any) -> int:
+        if java is not None:
+            from kraftcheck.campaign import use_java
+
+            use_java(java)
+        return verb(**options)
+
+    return backend(master(JAVA(wrapped)))

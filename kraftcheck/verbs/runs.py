@@ -1,0 +1,170 @@
+"""Verbs on runs of the reference: recorded, judged, told, made small, and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed, shown, tools
+
+
+@click.command()
+@click.option(
+    "--scenario", default="quorum", show_default=True, help="quorum, partition or cluster."
+)
+@click.option("--runs", type=RUNS, required=True, help="How many runs.")
+@SEED
+@click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
+@BUG
+@click.option(
+    "--option",
+    "fixed",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
+)
+@placed
+@shown
+def simulate(**options: Any) -> int:
+    """Record runs of the reference under faults, or those still missing.
+
+    \b
+    Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
+    Example: kraftcheck simulate --scenario cluster --option topics=2 --runs 20 --out runs/topics
+    """
+    from kraftcheck import campaign as work
+
+    return work.simulate(**options)
+
+
+@click.command()
+@click.argument("path", metavar="PATH", type=FOLDER)
+@JAR
+@placed
+@shown
+def conform(path: Path, **options: Any) -> int:
+    """Judge every step of recorded runs against the specs.
+
+    PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
+    (.jsonl) with the steps of another implementation (docs/foreign-traces.md); or the folder of a
+    recording of a real cluster (docs/real-clusters.md).
+
+    \b
+    Example: kraftcheck conform runs/Z01
+    Example: kraftcheck conform examples/foreign/voter.jsonl
+    """
+    from kraftcheck import observing
+
+    if observing.is_recording(path):
+        return observing.conform(path, **options)
+    if path.suffix == ".jsonl":
+        from kraftcheck import foreign
+
+        return foreign.conform(path, **options)
+    from kraftcheck import campaign, steering
+
+    if steering.is_schedule(path):
+        path = steering.trace_of(path)
+    return campaign.conform(path, **options)
+
+
+@click.command()
+@click.argument("path", metavar="PATH", type=THERE)
+@click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
+@click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
+@shown
+def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
+    """Tell a run step by step, one line for each, with a legend.
+
+    PATH is the folder of a campaign, a schedule that `shrink` wrote, or a schedule of moves
+    (docs/chaos.md).
+
+    \b
+    Example: kraftcheck replay runs/Z01 --run 7
+    Example: kraftcheck replay runs/Z01/run-7.schedule
+    """
+    from kraftcheck import steering
+
+    if moves := steering.schedule_of(path):
+        return steering.replay(moves, screen, skip)
+    if path.is_file():
+        from kraftcheck import shrinking
+
+        return shrinking.replay(path, screen)
+    if number is None:
+        raise click.UsageError("of a campaign, which run? --run NUMBER")
+    from kraftcheck import replaying as work
+
+    return work.replay(path, number, screen)
+
+
+@click.command()
+@click.argument("path", metavar="[PATH]", type=THERE, required=False)
+@click.option("--run", "number", type=int, help="A failing run of a campaign, by its number.")
+@click.option("--model", metavar="NAME", help="Whose counterexample; without PATH, TLC searches.")
+@click.option("--bug", metavar="ID", help="As --model, with the bug's first model.")
+@click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
+@click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
+@tools
+@shown
+def shrink(
+    path: Path | None, number: int | None, model: str | None, bug: str | None, **options: Any
+) -> int:
+    """Make a failing run small, and keep it as a schedule.
+
+    PATH is the folder of a campaign; a file with what TLC printed of a model; or a schedule of
+    moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference
+    (docs/way-back.md).
+
+    \b
+    Example: kraftcheck shrink runs/Z01 --run 7
+    Example: kraftcheck shrink --bug Z34
+    """
+    jar, java = options.pop("jar"), options.pop("java")
+    if path is not None and path.is_dir():
+        if number is None:
+            raise click.UsageError("of a campaign, which run? --run NUMBER")
+        from kraftcheck import shrinking
+
+        return shrinking.shrink(path, number, **options)
+    from kraftcheck import returning, steering
+
+    if path is not None and steering.is_schedule(path):
+        return returning.moves(path, **options)
+    screen = options.pop("screen")
+    asked = returning.Asked(path, model, bug, **options, jar=jar, java=java)
+    return returning.counterexample(asked, screen)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=THERE)
+@shown
+def report(folder: Path, screen: Screen) -> int:
+    """Make one page of what was found in a folder.
+
+    \b
+    Example: kraftcheck report runs/Z01
+    """
+    from kraftcheck import reporting as work
+
+    return work.report(folder, screen)
+
+
+@click.command()
+@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
+@click.option("--runs", type=RUNS, default=2000, show_default=True, help="How many runs.")
+@SEED
+@JAR
+@shown
+def verify(**options: Any) -> int:
+    """Do the main job: models, faulty runs, their conformance, a planted bug, and the report.
+
+    \b
+    Example: kraftcheck verify --out runs/verify
+    """
+    from kraftcheck import verify as work
+
+    return work.verify(**options)
