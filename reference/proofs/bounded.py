@@ -51,6 +51,7 @@ from reference.proofs.symbolic import (
     term_of,
     truth_of,
 )
+from reference.proofs.terms import is_symbol, symbol_like
 from reference.proofs.unrolled import Move, Unrolled, shortest
 
 ELECTIONS: Final = (VoteRequest, VoteResponse, ElectionTimeout, Crash, Restart)
@@ -214,10 +215,6 @@ class Search:
         )
 
 
-def is_name(term: z3.ExprRef) -> bool:
-    return bool(z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED)
-
-
 Renaming = list[tuple[z3.ExprRef, z3.ExprRef]]
 
 
@@ -227,16 +224,12 @@ def _names(flat: Flat, prefix: str) -> tuple[Renaming, list[z3.BoolRef]]:
     """
     names, fixed = [], []
     for name, term in flat.items():
-        variable = _variable(f"{prefix}{name}", term)
-        if is_name(term):
+        variable = symbol_like(f"{prefix}{name}", term)
+        if is_symbol(term):
             names.append((term, variable))
         else:
             fixed.append(variable == term)
     return names, fixed
-
-
-def _variable(name: str, like: z3.ExprRef) -> z3.ExprRef:
-    return z3.Bool(name) if z3.is_bool(like) else z3.Int(name)
 
 
 def _channel(m: Any) -> str:
@@ -262,7 +255,7 @@ def _sent(condition: z3.BoolRef, m: Any, names: Renaming) -> dict[str, z3.ExprRe
         f"{channel}present": z3.Or(z3.Bool(f"{channel}present"), sends)
     }
     for name, term in flat_message(m).items():
-        old = _variable(f"{channel}{name}", term)
+        old = symbol_like(f"{channel}{name}", term)
         updates[f"{channel}{name}"] = z3.If(sends, z3.substitute(term, *names), old)
     return updates
 
@@ -342,7 +335,7 @@ def _inputs(
 
     def is_it(m: Any) -> bool:
         return all(
-            unrolled.value(model, k, _variable(f"{channel}{name}", term) == term)
+            unrolled.value(model, k, symbol_like(f"{channel}{name}", term) == term)
             for name, term in flat_message(m).items()
         )
 

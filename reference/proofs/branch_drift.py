@@ -1,6 +1,6 @@
 """The relation with logs as branches against local steps that TLC's graph has, in both directions.
 
-A local step (node, row, input, what came of it) is an edge in a surrounding that the step does not
+A local step (local_steps.py) is an edge in a surrounding that the step does not
 see. Given its row, its input and the tree of epochs, some way through the handler must make what
 the model makes (else the step is missing), and no way anything else (else there is a spare one).
 
@@ -24,8 +24,7 @@ from typing import Any, Final, NamedTuple
 import z3
 
 from reference.core.log import EpochCache, cache_of, end_offset_for_epoch
-from reference.core.messages import MESSAGES, FetchMaxWait, RequestTimeout
-from reference.core.quorum import HANDLERS
+from reference.core.messages import Append
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Outcome
 from reference.proofs.branches import (
@@ -44,25 +43,13 @@ from reference.proofs.branches import (
     won,
     written,
 )
-from reference.proofs.partition_drift import LocalStep
-from reference.proofs.relation import Case, Logs, cases, sent_of
-from reference.proofs.symbolic import (
-    Cache,
-    Choice,
-    NodeSet,
-    Number,
-    Truth,
-    bits_of,
-    choice_of,
-    term_of,
-    truth_of,
-)
+from reference.proofs.local_steps import Comparison, LocalStep
+from reference.proofs.quorum_ways import QuorumWays
+from reference.proofs.relation import Case, Logs, sent_of
+from reference.proofs.symbolic import Cache, Number, term_of
 
-_VALUE: Final = "value"
-"""The field of a record that the relation leaves out."""
 _SUCCESSORS: Final = z3.Int("successors!1")
 """The only symbol that a path makes: whom a leader that resigns would have, as `order` has it."""
-_KINDS: Final = {action: kind for kind, action in HANDLERS.items()}
 
 
 # --- The tree of epochs.
@@ -129,46 +116,33 @@ def order(nodes: Sequence[int]) -> int:
     return number
 
 
-def same(symbol: Any, value: Any) -> z3.BoolRef:
-    """That what is on symbols is this."""
-    if isinstance(symbol, Number):
-        return symbol.term == (order(value) if isinstance(value, tuple) else term_of(value))
-    if isinstance(symbol, Truth):
-        return symbol.term == truth_of(value)
-    if isinstance(symbol, Choice):
-        return symbol.term == choice_of(value, symbol.words)
-    if isinstance(symbol, NodeSet):
-        bits = bits_of(value, list(symbol.bits))
-        return z3.And([bit == bits[v] for v, bit in symbol.bits.items()])
-    if isinstance(symbol, Cache):
-        return symbol.latest.term == (value[-1].epoch if value else 0)
-    if isinstance(symbol, Records):
-        # Of none, the epoch of the last one says nothing.
-        ends = [symbol.top.term == value[-1].epoch] if value else []
-        return z3.And(symbol.length.term == len(value), *ends)
-    if isinstance(symbol, tuple):
-        if len(symbol) != len(value):
-            return z3.BoolVal(False)
-        return z3.And([same(s, v) for s, v in zip(symbol, value, strict=True)])
-    if hasattr(symbol, "__struct_fields__"):
-        return _same_fields(symbol, value)
-    return z3.BoolVal(bool(symbol == value))
+def _same_number(symbol: Number, value: Any) -> z3.BoolRef:
+    return symbol.term == (order(value) if isinstance(value, tuple) else term_of(value))
 
 
-def _same_fields(symbol: Any, value: Any) -> z3.BoolRef:
-    if not isinstance(symbol, type(value)):
-        return z3.BoolVal(False)
-    names = [name for name in symbol.__struct_fields__ if name != _VALUE]
-    return z3.And([_same_field(name, symbol, value) for name in names])
+def _same_records(symbol: Records, value: Any) -> z3.BoolRef:
+    # Of none, the epoch of the last one says nothing.
+    ends = [symbol.top.term == value[-1].epoch] if value else []
+    return z3.And(symbol.length.term == len(value), *ends)
 
 
-def _same_field(name: str, symbol: Any, value: Any) -> z3.BoolRef:
-    one, other = getattr(symbol, name), getattr(value, name)
-    if name != "log":
-        return same(one, other)
-    log: Branch = written(one)
-    last = other[-1].epoch if other else 0
-    return z3.And(log.length.term == len(other), log.top.term == last)
+def _same_log(symbol: Any, value: Any) -> z3.BoolRef:
+    log: Branch = written(symbol)
+    last = value[-1].epoch if value else 0
+    return z3.And(log.length.term == len(value), log.top.term == last)
+
+
+_COMPARISON: Final = Comparison(
+    own={
+        Number: _same_number,
+        Cache: lambda symbol, value: symbol.latest.term == (value[-1].epoch if value else 0),
+        Records: _same_records,
+    },
+    fields={"log": _same_log},
+    left_out={Append: ("value",)},
+)
+same: Final = _COMPARISON.same
+"""That what is on symbols is this."""
 
 
 def made(outcome: Outcome, step: LocalStep) -> z3.BoolRef:
@@ -196,8 +170,8 @@ class Compared(NamedTuple):
     spare: list[str]
 
 
-class BranchRelation:
-    """All ways of the handlers, by action, node and who sent the input; found when asked for."""
+class BranchRelation(QuorumWays):
+    """All ways of the handlers with logs as branches."""
 
     def __init__(
         self,
@@ -205,33 +179,15 @@ class BranchRelation:
         rules: type[QuorumRules] = QuorumRules,
         logs: Logs = BRANCHES,
     ) -> None:
-        self.constants = constants
-        self._rules, self._logs = rules(constants), logs
-        self._known: dict[tuple[str, int, int], list[Case]] = {}
+        super().__init__(constants, rules, logs)
 
     def ways(self, step: LocalStep) -> Iterator[Case]:
-        """Those from a row of this shape."""
-        n, row = step.node, step.before
-        key = (step.action, n, self.peer(step))
-        if key not in self._known:
-            kinds = [_KINDS[step.action]]
-            found = cases(self.constants, self._rules, kinds, n, key[2:], logs=self._logs)
-            self._known[key] = list(found)
-        for case in self._known[key]:
-            follows = row.role != "Follower" or case.row.leader == row.leader
-            if case.row.role == row.role and follows:
-                yield case
+        """Those that a step may take."""
+        return self.of(step.action, step.node, self.about(step), step.before)
 
-    def peer(self, step: LocalStep) -> int:
-        """Who has a part in a step: who sent the input, or whom it is about."""
-        m = step.input
-        if isinstance(m, MESSAGES):
-            return int(m.source)
-        if isinstance(m, RequestTimeout):
-            return m.peer
-        if isinstance(m, FetchMaxWait):
-            return m.request.source
-        return self.constants.others(step.node)[0]
+    def about(self, step: LocalStep) -> int:
+        """Who has a part in it, besides the node."""
+        return self.peer(step.node, step.input)
 
 
 def differences(relation: BranchRelation, steps: Iterable[LocalStep]) -> Compared:
@@ -239,7 +195,7 @@ def differences(relation: BranchRelation, steps: Iterable[LocalStep]) -> Compare
     groups: dict[tuple[Any, ...], dict[Any, LocalStep]] = defaultdict(dict)
     skipped = 0
     for step in steps:
-        if [m.source for m in step.before.parked] not in ([], [relation.peer(step)]):
+        if [m.source for m in step.before.parked] not in ([], [relation.about(step)]):
             skipped += 1
             continue
         group = groups[step.action, step.node, step.before, step.input]

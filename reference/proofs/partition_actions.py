@@ -89,8 +89,8 @@ from reference.proofs.partition_relation import (
     partition_symbol,
     view_of,
 )
-from reference.proofs.partition_symbols import BrokerSet, PrefixLog, Records, broker_bits
-from reference.proofs.symbolic import Choice, Number, Truth, choice_of, term_of, truth_of
+from reference.proofs.partition_symbols import BrokerSet, PrefixLog, Records
+from reference.proofs.symbolic import Choice, Number, Truth, bits_of, choice_of, term_of, truth_of
 
 
 @dataclass
@@ -560,7 +560,7 @@ def _note_answer(action: Action, case: Case, b: int) -> None:
     s = action.after
     answers = [m for m in case.sent if isinstance(m, AlterPartitionResponse)]
     (answer,) = answers
-    isr = broker_bits(answer.isr, s.brokers)
+    isr = bits_of(answer.isr, s.brokers)
     told: View = {
         "waiting": z3.BoolVal(False),
         "replied": z3.BoolVal(True),

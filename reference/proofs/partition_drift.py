@@ -1,7 +1,7 @@
 """The partition's relation against local steps that TLC's graph has, in both directions.
 
-A local step (node, row, input, what came of it) is an edge in a surrounding that the step does not
-see. It is compared in every field that the relation does not abstract from: some way through the
+A local step (local_steps.py) is an edge in a surrounding that the step does not see. It is compared
+in every field that the relation does not abstract from: some way through the
 handler makes what the model makes, and once all that the model makes is blocked, no way makes
 anything else.
 
@@ -15,7 +15,7 @@ known leader.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import z3
@@ -43,6 +43,7 @@ from reference.core.partition_messages import (
     HeartbeatResponse,
     IsrShrinkTimeout,
     MetadataUpdate,
+    Partition,
     PartitionRecord,
     ProduceRequest,
     RegisterBrokerRequest,
@@ -55,7 +56,9 @@ from reference.core.partition_messages import (
     SessionTimeout,
 )
 from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import BrokerRow, ControllerRow, PartitionConstants
+from reference.core.partition_types import BrokerRow, ControllerRow, Image, PartitionConstants
+from reference.proofs.local_steps import Comparison
+from reference.proofs.local_steps import LocalStep as LocalStep
 from reference.proofs.partition_relation import (
     ANSWERS,
     MIN_ISR,
@@ -78,16 +81,16 @@ from reference.proofs.partition_symbols import (
     MemberSet,
     PrefixLog,
     Records,
-    broker_bits,
     members_of,
 )
-from reference.proofs.symbolic import Choice, NodeSet, Number, Truth, choice_of, term_of, truth_of
+from reference.proofs.symbolic import Choice, Number, Truth
+from reference.proofs.terms import symbols_in
 
-OPEN: Final = {
-    "BrokerRow": ("epoch_cache", "producers", "parked", "fetching", "controller_request"),
-    "Image": ("offset",),
+OPEN: Final[Mapping[type, tuple[str, ...]]] = {
+    BrokerRow: ("epoch_cache", "producers", "parked", "fetching", "controller_request"),
+    Image: ("offset",),
     # Of the controller's own record, which is of another type, everything is compared.
-    "Partition": ("elr", "last_known_leader", "recovering"),
+    Partition: ("elr", "last_known_leader", "recovering"),
 }
 """Type -> the fields that no view has."""
 KINDS: Final = {action: kind for kind, action in {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}.items()}
@@ -97,17 +100,6 @@ _TOLD: Final = (HeartbeatResponse, RegisterBrokerResponse)
 HEARD: Final = ("NONE", "STALE_BROKER_EPOCH")
 
 
-class LocalStep(NamedTuple):
-    """What a node, its row and an input make: a row and messages."""
-
-    action: str
-    node: int
-    before: Any
-    input: Any
-    after: Any
-    sent: tuple[Any, ...]
-
-
 class Shape(NamedTuple):
     """A row and an input on symbols."""
 
@@ -115,42 +107,23 @@ class Shape(NamedTuple):
     input: Any
 
 
-def same(symbol: Any, value: Any) -> z3.BoolRef:
-    """That what is on symbols is this, in all fields but those that are open."""
-    if isinstance(symbol, Number):
-        return symbol.term == term_of(value)
-    if isinstance(symbol, Truth):
-        return symbol.term == truth_of(value)
-    if isinstance(symbol, Choice):
-        return symbol.term == choice_of(value, symbol.words)
-    if isinstance(symbol, NodeSet):
-        bits = broker_bits(value, list(symbol.bits))
-        return z3.And([bit == bits[b] for b, bit in symbol.bits.items()])
-    if isinstance(symbol, MemberSet):
-        members, epochs = members_of(value, list(symbol.bits))
-        told = [z3.Implies(bit, symbol.epochs[b] == epochs[b]) for b, bit in symbol.bits.items()]
-        return z3.And(*told, *(bit == members[b] for b, bit in symbol.bits.items()))
-    if isinstance(symbol, PrefixLog):
-        return symbol.length == len(value)
-    if isinstance(symbol, Records):
-        return symbol.number == len(value)
-    if isinstance(symbol, Unread):
-        return z3.BoolVal(True)
-    if isinstance(symbol, tuple):
-        if len(symbol) != len(value):
-            return z3.BoolVal(False)
-        return z3.And([same(s, v) for s, v in zip(symbol, value, strict=True)])
-    if hasattr(symbol, "__struct_fields__"):
-        return _same_fields(symbol, value)
-    return z3.BoolVal(bool(symbol == value))
+def _same_members(symbol: MemberSet, value: Any) -> z3.BoolRef:
+    members, epochs = members_of(value, list(symbol.bits))
+    told = [z3.Implies(bit, symbol.epochs[b] == epochs[b]) for b, bit in symbol.bits.items()]
+    return z3.And(*told, *(bit == members[b] for b, bit in symbol.bits.items()))
 
 
-def _same_fields(symbol: Any, value: Any) -> z3.BoolRef:
-    if not isinstance(symbol, type(value)):
-        return z3.BoolVal(False)
-    skipped = OPEN.get(type(symbol).__name__, ())
-    names = [name for name in symbol.__struct_fields__ if name not in skipped]
-    return z3.And([same(getattr(symbol, name), getattr(value, name)) for name in names])
+_COMPARISON: Final = Comparison(
+    own={
+        MemberSet: _same_members,
+        PrefixLog: lambda symbol, value: symbol.length == len(value),
+        Records: lambda symbol, value: symbol.number == len(value),
+        Unread: lambda symbol, value: z3.BoolVal(True),
+    },
+    left_out=OPEN,
+)
+same: Final = _COMPARISON.same
+"""That what is on symbols is this, in all fields but those that are open."""
 
 
 class PartitionRelation:
@@ -333,18 +306,11 @@ def values_of_open(step: LocalStep, constants: PartitionConstants) -> dict[str, 
 
 def _open_symbols(terms: Iterable[z3.ExprRef]) -> dict[str, z3.ExprRef]:
     """The symbols in these terms that stand for what the relation leaves open."""
-    names: dict[str, z3.ExprRef] = {}
-    waiting, seen = list(terms), set[int]()
-    while waiting:
-        at = waiting.pop()
-        if at.get_id() in seen:
-            continue
-        seen.add(at.get_id())
-        name = at.decl().name()
-        if z3.is_const(at) and ("!" in name or name.startswith("asked.e")):
-            names[name] = at
-        waiting += at.children()
-    return names
+    return {
+        name: term
+        for name, term in symbols_in(*terms).items()
+        if "!" in name or name.startswith("asked.e")
+    }
 
 
 def _made(case: Case, step: LocalStep) -> z3.BoolRef:

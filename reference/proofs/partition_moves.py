@@ -89,7 +89,6 @@ from reference.proofs.partition_symbols import (
     AnyPartition,
     BrokerSet,
     Memory,
-    broker_bits,
     modules_of,
     summarising,
 )
@@ -98,12 +97,14 @@ from reference.proofs.symbolic import (
     Number,
     Path,
     Truth,
+    bits_of,
     choice_of,
     folded,
     paths,
     term_of,
     truth_of,
 )
+from reference.proofs.terms import symbol_like
 from reference.proofs.unrolled import Move
 
 VERSIONS: Final = 8
@@ -156,11 +157,7 @@ def exact_view(row: BrokerRow, brokers: Sequence[int]) -> View:
 
 def _symbols(view: Mapping[str, z3.ExprRef], prefix: str) -> View:
     """Variables for these fields."""
-    return {name: _like(f"{prefix}{name}", term) for name, term in view.items()}
-
-
-def _like(name: str, term: z3.ExprRef) -> z3.ExprRef:
-    return z3.Bool(name) if z3.is_bool(term) else z3.Int(name)
+    return {name: symbol_like(f"{prefix}{name}", term) for name, term in view.items()}
 
 
 class PartitionMoves:
@@ -216,7 +213,7 @@ class PartitionMoves:
 
     def _view(self, prefix: str) -> View:
         return {
-            name.removeprefix(prefix): _like(name, term)
+            name.removeprefix(prefix): symbol_like(name, term)
             for name, term in self.first.items()
             if name.startswith(prefix)
         }
@@ -263,7 +260,7 @@ class PartitionMoves:
         enabled = folded([Path(p.condition, z3.BoolVal(p.result is not None)) for p in found])
         updates = {}
         for name in names:
-            old = _like(name, self.first[name])
+            old = symbol_like(name, self.first[name])
             new = folded([Path(p.condition, (p.result or {}).get(name, old)) for p in found])
             if not new.eq(old):
                 updates[name] = new
@@ -282,7 +279,7 @@ class PartitionMoves:
             more["version"] = z3.If(wrote, version + 1, version)
             for name, term in _snapshot(controller, self.brokers).items():
                 for at in range(2, VERSIONS + 1):
-                    old = _like(f"h{at}.{name}", term)
+                    old = symbol_like(f"h{at}.{name}", term)
                     new = z3.If(z3.And(wrote, version + 1 == at), term, old)
                     more[f"h{at}.{name}"] = new
         for b in self.brokers:
@@ -306,7 +303,7 @@ class PartitionMoves:
 
     def then(self, first: Move, second: Move, about: Done) -> Move:
         """Two moves, one after the other at once."""
-        pairs = [(_like(name, term), term) for name, term in first.updates.items()]
+        pairs = [(symbol_like(name, term), term) for name, term in first.updates.items()]
         later = {name: z3.substitute(t, *pairs) for name, t in second.updates.items()}
         guard = z3.And(first.guard, z3.substitute(second.guard, *pairs))
         return Move(guard, {**first.updates, **later}, about)
@@ -420,9 +417,9 @@ class PartitionMoves:
         names = list(_snapshot(self._view("c."), self.brokers))
 
         def at(name: str) -> Any:
-            found = _like(f"h{VERSIONS}.{name}", self.first[f"h1.{name}"])
+            found = symbol_like(f"h{VERSIONS}.{name}", self.first[f"h1.{name}"])
             for version in range(VERSIONS - 1, 0, -1):
-                there = _like(f"h{version}.{name}", found)
+                there = symbol_like(f"h{version}.{name}", found)
                 found = z3.If(to == version, there, found)
             return found
 
@@ -584,10 +581,10 @@ class PartitionMoves:
         return [leader >= NOBODY, leader < len(self.brokers)]
 
     def _reply(self, n: int, answer: AlterPartitionResponse) -> dict[str, z3.ExprRef]:
-        isr = broker_bits(answer.isr, self.brokers)
+        isr = bits_of(answer.isr, self.brokers)
         waits = z3.Bool(f"b{n}.asked")
         same = [
-            _like(f"b{n}.{name}", term) == _like(f"b{n}.{name.replace('sent', 'asked')}", term)
+            term == symbol_like(f"b{n}.{name.replace('sent', 'asked')}", term)
             for name, term in self._view(f"b{n}.").items()
             if name.startswith("sent.")
         ]

@@ -66,7 +66,6 @@ from reference.proofs.partition_symbols import (
     PrefixLog,
     Records,
     abstract_partition,
-    broker_bits,
     least,
     members_of,
     modules_of,
@@ -78,6 +77,7 @@ from reference.proofs.symbolic import (
     Truth,
     Unknown,
     assume,
+    bits_of,
     choice_of,
     fresh,
     paths,
@@ -276,7 +276,7 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
         view[name] = term_of(getattr(row, name))
     for name in ("leader_epoch", "partition_epoch", "epoch_start"):
         view[name] = term_of(getattr(row, name))
-    isr, known = broker_bits(row.isr, brokers), broker_bits(partition.isr, brokers)
+    isr, known = bits_of(row.isr, brokers), bits_of(partition.isr, brokers)
     bits, epochs = members_of(row.pending.isr, brokers)
     for at, b in enumerate(brokers):
         remote, state = row.remotes[at], row.image.brokers[at]
@@ -364,7 +364,7 @@ def controller_view(row: ControllerRow, brokers: Sequence[int]) -> View:
         "last_known_leader": term_of(partition.last_known_leader),
         "offset": term_of(row.offset),
     }
-    isr, elr = broker_bits(partition.isr, brokers), broker_bits(partition.elr, brokers)
+    isr, elr = bits_of(partition.isr, brokers), bits_of(partition.elr, brokers)
     for at, b in enumerate(brokers):
         known, contact = row.registrations[at], row.contacts[at]
         view |= {

@@ -37,6 +37,7 @@ from reference.proofs.symbolic import (
     Path,
     Truth,
     assume,
+    bits_of,
     folded,
     fresh,
     paths,
@@ -131,7 +132,7 @@ class BrokerSet(NodeSet):
         return Truth(z3.Not(z3.Or([bit for b, bit in self.bits.items() if b not in others])))
 
     def __eq__(self, other: object) -> Any:
-        mine, theirs = self.bits, broker_bits(other, list(self.bits))
+        mine, theirs = self.bits, bits_of(other, list(self.bits))
         return Truth(z3.And([mine[b] == theirs[b] for b in mine]))
 
     def __ne__(self, other: object) -> Any:
@@ -189,14 +190,6 @@ class AnyPartition(Partition, frozen=True):
         return Truth(z3.Not((self == other).term))
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def broker_bits(nodes: Any, brokers: Sequence[int]) -> Mapping[int, z3.BoolRef]:
-    """A set of brokers as one truth value for each."""
-    if isinstance(nodes, NodeSet):
-        return nodes.bits
-    there = tuple(nodes)
-    return {b: z3.BoolVal(b in there) for b in brokers}
 
 
 def members_of(
@@ -403,7 +396,7 @@ class Memory:
             return BrokerSet({b: joined(partial(member, field, b)) for b in self.brokers})
 
         def member(field: str, b: int, partition: Partition) -> z3.BoolRef:
-            return broker_bits(getattr(partition, field), self.brokers)[b]
+            return bits_of(getattr(partition, field), self.brokers)[b]
 
         assert not any(path.result.recovering for path in found), "no election is unclean"
         return AnyPartition(

@@ -75,6 +75,7 @@ from reference.proofs.symbolic import (
     term_of,
     truth_of,
 )
+from reference.proofs.terms import symbol_like
 from reference.proofs.unrolled import Move
 
 Variables = dict[str, z3.ExprRef]
@@ -182,10 +183,6 @@ def log_of(view: Mapping[str, Any]) -> Any:
     return ValuedLog(view["length"], epochs, [view[f"value.{at}"] for at in range(PLACES)])
 
 
-def _like(name: str, term: z3.ExprRef) -> z3.ExprRef:
-    return z3.Bool(name) if z3.is_bool(term) else z3.Int(name)
-
-
 _NUMBERS_OF_A_REPLY: Final = (
     *("error", "epoch", "leader", "number", "record", "value", "div.epoch", "div.end"),
     "high_watermark",
@@ -279,7 +276,7 @@ class QuorumMoves:
         """A voter's variables by name; at: what they are, if not symbols."""
         prefix = f"v{v}."
         return {
-            name.removeprefix(prefix): _like(name, term) if at is None else at[name]
+            name.removeprefix(prefix): symbol_like(name, term) if at is None else at[name]
             for name, term in self.first.items()
             if name.startswith(prefix)
         }
@@ -319,7 +316,7 @@ class QuorumMoves:
         guard = folded([Path(p.condition, z3.BoolVal(p.result is not None)) for p in found])
         updates: dict[str, Any] = {}
         for name in names:
-            old = _like(name, (self.first | _REPLY)[name])
+            old = symbol_like(name, (self.first | _REPLY)[name])
             new = folded([Path(p.condition, (p.result or {}).get(name, old)) for p in found])
             if not new.eq(old):
                 updates[name] = new
@@ -334,7 +331,7 @@ class QuorumMoves:
 
     def _committed(self, v: int, updates: Variables) -> Variables:
         """The longest that a leader has ever called committed."""
-        view: Any = self.view(v, {n: _like(n, t) for n, t in self.first.items()} | updates)
+        view: Any = self.view(v, {n: symbol_like(n, t) for n, t in self.first.items()} | updates)
         mark, longest = view["high_watermark"], z3.Int("committed.length")
         more = z3.And(view["role"] == LEADER, mark > longest)
         known: Any = log_of(view).below(mark)
@@ -347,7 +344,7 @@ class QuorumMoves:
 
     def _then(self, first: Move, second: Move, about: Done) -> Move:
         """Two moves, one after the other at once."""
-        pairs = [(_like(name, term), term) for name, term in first.updates.items()]
+        pairs = [(symbol_like(name, term), term) for name, term in first.updates.items()]
         later = {name: z3.substitute(t, *pairs) for name, t in second.updates.items()}
         guard = z3.And(first.guard, z3.substitute(second.guard, *pairs))
         return Move(guard, {**first.updates, **later}, about)

@@ -91,6 +91,8 @@ from reference.proofs.symbolic import (
 
 ERRORS: Final[tuple[str, ...]] = get_args(Error)
 CONNECTIONS: Final[tuple[str, ...]] = get_args(Connection)
+KIND_OF: Final = {action: kind for kind, action in HANDLERS.items()}
+"""Action -> the kind of input that it handles."""
 
 
 # --- The log's functions on abstract logs; each stands for the one of its name in core/log.py.

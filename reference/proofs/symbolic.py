@@ -289,7 +289,8 @@ def bits_of(nodes: Any, voters: Sequence[int]) -> dict[int, z3.BoolRef]:
     """A set of voters as one truth value for each."""
     if isinstance(nodes, NodeSet):
         return nodes.bits
-    return {voter: z3.BoolVal(voter in tuple(nodes)) for voter in voters}
+    there = tuple(nodes)
+    return {voter: z3.BoolVal(voter in there) for voter in voters}
 
 
 class Log:

@@ -7,7 +7,7 @@ numbers are bit vectors (finite.py), so that the solver searches over bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 import z3
 
 from reference.proofs.finite import Finite, bit_solver
+from reference.proofs.terms import symbol_like, symbols_in
 
 WIDTH: Final = 5
 """Bits of a number: an epoch, an offset or a length grows by one in a step."""
@@ -55,13 +56,15 @@ class Unrolled:
 
     def __post_init__(self) -> None:
         self.finite = Finite(self.width)
-        self.symbols = {name: _symbol(name, value) for name, value in self.first.items()}
-        self._later = {name: _symbol(f"next {name}", value) for name, value in self.first.items()}
+        self.symbols = {name: symbol_like(name, value) for name, value in self.first.items()}
+        self._later = {
+            name: symbol_like(f"next {name}", value) for name, value in self.first.items()
+        }
         self._taken = [z3.Bool(f"takes {number}") for number in range(len(self.moves))]
         self._step = self.finite.of(self._relation())
-        self._inputs = _constants(self._step) - {
-            *map(str, (*self.symbols.values(), *self._later.values(), *self._taken))
-        }
+        own = symbols_in(*self.symbols.values(), *self._later.values(), *self._taken)
+        inputs = symbols_in(self._step)
+        self._inputs = [term for name, term in inputs.items() if name not in own]
         same = [self.at(0)[name] == value for name, value in self.first.items()]
         self.known.append(self.finite.of(z3.And(same)))
 
@@ -78,7 +81,7 @@ class Unrolled:
 
     def at(self, step: int) -> dict[str, z3.ExprRef]:
         """The variables after so many steps."""
-        return {name: _symbol(f"{step} {name}", value) for name, value in self.first.items()}
+        return {name: symbol_like(f"{step} {name}", value) for name, value in self.first.items()}
 
     def extend(self) -> None:
         """One step more."""
@@ -87,7 +90,7 @@ class Unrolled:
         pairs = [(of(symbol), of(now[name])) for name, symbol in self.symbols.items()]
         pairs += [(of(symbol), of(later[name])) for name, symbol in self._later.items()]
         pairs += [(bit, self._bit(self.depth, n)) for n, bit in enumerate(self._taken)]
-        pairs += [(term, self.input(self.depth, term)) for term in self._inputs.terms]
+        pairs += [(term, self.input(self.depth, term)) for term in self._inputs]
         self.known.append(z3.substitute(self._step, *pairs))
         self.known.append(self.finite.within(list(later.values())))
         self.depth += 1
@@ -123,11 +126,10 @@ class Unrolled:
         of = self.finite.of
         bits = of(term)
         pairs = [(of(symbol), of(now[name])) for name, symbol in self.symbols.items()]
-        mine = {str(symbol) for symbol in self.symbols.values()}
         pairs += [
             (each, self.input(step, each))
-            for each in _constants(bits).terms
-            if str(each) not in mine
+            for name, each in symbols_in(bits).items()
+            if name not in self.symbols
         ]
         found = model.eval(z3.substitute(bits, *pairs), model_completion=True)
         return z3.is_true(found) if z3.is_bool(found) else found.as_signed_long()
@@ -154,36 +156,3 @@ def shortest(
         if answer.reason or answer.model is not None:
             return answer, unrolled.depth
     return Answer(), unrolled.depth
-
-
-class _Constants:
-    """Symbols by name."""
-
-    def __init__(self, terms: Mapping[str, z3.ExprRef]) -> None:
-        self._of = dict(terms)
-
-    @property
-    def terms(self) -> Iterable[z3.ExprRef]:
-        return self._of.values()
-
-    def __sub__(self, names: set[str]) -> _Constants:
-        return _Constants({name: term for name, term in self._of.items() if name not in names})
-
-
-def _constants(term: z3.ExprRef) -> _Constants:
-    """The symbols in a term."""
-    found: dict[str, z3.ExprRef] = {}
-    waiting, seen = [term], set[int]()
-    while waiting:
-        at = waiting.pop()
-        if at.get_id() in seen:
-            continue
-        seen.add(at.get_id())
-        if z3.is_const(at) and at.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[str(at)] = at
-        waiting += at.children()
-    return _Constants(found)
-
-
-def _symbol(name: str, like: z3.ExprRef) -> z3.ExprRef:
-    return z3.Bool(name) if z3.is_bool(like) else z3.Int(name)

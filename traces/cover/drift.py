@@ -1,6 +1,6 @@
 """The relation that is proved of, against TLC's graph, in both directions.
 
-A local step (node, row, input, what came of it) is compared in all fields that the relation does
+A local step (reference/proofs/local_steps.py) is compared in all fields that the relation does
 not abstract from. Every edge of a graph is a local step in a surrounding that the step does not
 see; so what holds of all local steps holds of all edges, and the solutions at a state are those at
 its rows.
@@ -14,17 +14,18 @@ from typing import Any, TypeAlias
 
 import z3
 
-from reference.core.messages import MESSAGES, FetchMaxWait, RequestTimeout
-from reference.core.quorum import HANDLERS
+from reference.core.messages import MESSAGES
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
-from reference.proofs.bounded import Flat, flat_message, flat_row, is_name
-from reference.proofs.relation import Case, cases, sent_of
-from traces.cover.matching import Matcher, Step
+from reference.proofs.bounded import Flat, flat_message, flat_row
+from reference.proofs.local_steps import LocalStep
+from reference.proofs.quorum_ways import QuorumWays
+from reference.proofs.relation import Case, sent_of
+from reference.proofs.terms import is_symbol
+from traces.cover.matching import Matcher
 
 # Fields of a row that the relation leaves open (relation.py says why).
 OPEN = ("top", "flushed", "high_watermark", "epoch_start", "end_offset", "fetched_voters")
-KIND_OF = {action: kind for kind, action in HANDLERS.items()}
 Outcome: TypeAlias = tuple[tuple[tuple[str, str], ...], frozenset[Any]]
 
 
@@ -43,37 +44,31 @@ def message_seen(m: Any) -> tuple[Any, ...]:
     return (type(m).__name__, m.source, str(m.destination), seen(flat_message(m)))
 
 
-def outcome_of(step: Step, voters: tuple[int, ...]) -> Outcome:
+def outcome_of(step: LocalStep, voters: tuple[int, ...]) -> Outcome:
     """What a local step of the graph makes."""
-    sent = frozenset(message_seen(m) for m in step.result.sent)
-    return seen(flat_row(step.result.row, voters)), sent
+    sent = frozenset(message_seen(m) for m in step.sent)
+    return seen(flat_row(step.after, voters)), sent
 
 
 class Relation:
-    """All paths for a set of constants, by action, node, peer and role."""
+    """All solutions at rows without parked fetches, of which flat rows say nothing."""
 
-    def __init__(self, constants: Constants, actions: frozenset[str]) -> None:
+    def __init__(self, constants: Constants, rules: type[QuorumRules]) -> None:
         self.voters = constants.voters
-        self.cases: dict[tuple[Any, ...], list[Case]] = defaultdict(list)
-        for action in sorted(actions):
-            for n in self.voters:
-                for peer in constants.others(n):
-                    found = cases(constants, QuorumRules(constants), [KIND_OF[action]], n, [peer])
-                    for case in found:
-                        self.cases[action, n, peer, case.row.role].append(case)
+        self._ways = QuorumWays(constants, rules)
 
-    def fitting(self, action: str, n: int, row: Row, peer: int) -> Iterator[Case]:
-        for case in self.cases[action, n, peer, row.role]:
-            follows = row.role != "Follower" or case.row.leader == row.leader
-            if follows and not (case.row.parked or row.parked):
-                yield case
+    def about(self, step: LocalStep) -> int:
+        """Who has a part in a step, besides the node."""
+        return self._ways.peer(step.node, step.input)
 
     def solutions(
         self, action: str, n: int, row: Row, peer: int, inputs: list[Any]
     ) -> dict[Any, set[Outcome]]:
         """Input -> outcomes, each found by the solver and then blocked, until there is no other."""
         found: dict[Any, set[Outcome]] = defaultdict(set)
-        for case in self.fitting(action, n, row, peer):
+        for case in self._ways.of(action, n, peer, row):
+            if case.row.parked or row.parked:
+                continue
             names = _values(flat_row(case.row, self.voters), flat_row(row, self.voters))
             solver = z3.Solver()
             solver.add(*(z3.substitute(term, *names) for term in case.path.condition))
@@ -123,40 +118,43 @@ def _is(symbol: Any, m: Any) -> z3.BoolRef:
 
 
 def _values(symbols: Flat, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    return [(s, z3.simplify(values[name])) for name, s in symbols.items() if is_name(s)]
+    return [(s, z3.simplify(values[name])) for name, s in symbols.items() if is_symbol(s)]
 
 
-def differences(matcher: Matcher, most_rows: int | None = None) -> tuple[int, int, list[str]]:
+def local_steps(matcher: Matcher) -> Iterator[LocalStep]:
+    """All local steps of a graph, in the order in which they were found."""
+    for step in matcher.moves.steps:
+        made = step.result
+        yield LocalStep(step.action, step.node, step.before, step.input, made.row, made.sent)
+
+
+def differences(
+    matcher: Matcher,
+    most_rows: int | None = None,
+    rules: type[QuorumRules] = QuorumRules,
+) -> tuple[int, int, list[str]]:
     """(local steps compared, solutions found, differences) over the rows of a graph.
 
-    most_rows: at most so many rows, taken evenly; None for all. A solution counts for a pair of row
-    and message only if the graph has that pair, and within the graph's bounds.
+    most_rows: at most so many rows, taken evenly; None for all. rules: the relation's. A solution
+    counts for a pair of row and message only if the graph has that pair, and within the graph's
+    bounds.
     """
     composition: Any = matcher.composition
-    relation = Relation(composition.constants, composition.moves)
+    relation = Relation(composition.constants, rules)
     steps: dict[tuple[Any, ...], dict[Any, set[Outcome]]] = {}
-    for step in matcher.moves.steps:
+    for step in local_steps(matcher):
         message = isinstance(step.input, MESSAGES)
-        of_row = steps.setdefault((step.action, step.node, step.before, _about(step)), {})
+        of_row = steps.setdefault((step.action, step.node, step.before, relation.about(step)), {})
         key = step.input if message else None
         of_row.setdefault(key, set()).add(outcome_of(step, composition.nodes))
     compared = solved = 0
     told: list[str] = []
     stride = max(1, len(steps) // (most_rows or len(steps)))
     for (action, node, row, peer), wanted in list(steps.items())[::stride]:
-        about = peer if peer is not None else composition.constants.others(node)[0]
-        found = relation.solutions(action, node, row, about, [m for m in wanted if m is not None])
+        found = relation.solutions(action, node, row, peer, [m for m in wanted if m is not None])
         for input, outcomes in wanted.items():
             compared += len(outcomes)
             solved += len(found[input])
             if found[input] != outcomes:
                 told.append(f"{action} of {node} in {row} at {input}")
     return compared, solved, told
-
-
-def _about(step: Step) -> int | None:
-    if isinstance(step.input, MESSAGES):
-        return int(step.input.source)
-    if isinstance(step.input, RequestTimeout):
-        return step.input.peer
-    return step.input.request.source if isinstance(step.input, FetchMaxWait) else None

@@ -16,10 +16,11 @@ from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
 from reference.proofs.branch_drift import BranchRelation, Compared, differences
 from reference.proofs.branches import BRANCHES, Branch, Records, slice_of
-from reference.proofs.partition_drift import LocalStep
+from reference.proofs.local_steps import LocalStep
 from reference.proofs.symbolic import Number, fresh
 from tests.reference.proofs.test_completeness_runs import SEEDS, THREE, Run
 from tests.traces.cover.graphs import matched
+from traces.cover.drift import local_steps
 
 
 @pytest.mark.tlc
@@ -31,12 +32,7 @@ def test_edges_are_solutions_and_solutions_are_edges() -> None:
     matcher = matched("quorum-few-votes")
     constants: Any = matcher.composition.constants
     assert isinstance(constants, Constants), "a graph of a quorum"
-    found = [each for each in matcher.moves.steps if each.node == constants.voters[0]]
-    steps = []
-    for each in found[::2]:
-        made: Any = each.result
-        node, before, input = each.node, each.before, each.input
-        steps.append(LocalStep(each.action, node, before, input, made.row, made.sent))
+    steps = [step for step in local_steps(matcher) if step.node == constants.voters[0]][::2]
     compared = differences(BranchRelation(constants), steps)
     assert compared == Compared(len(steps), 0, [], []) and len(steps) > 30
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.proofs.local_steps import LocalStep
 from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_drift import LocalStep, differences
+from reference.proofs.partition_drift import differences
 from tests.traces.cover.graphs import matched
+from traces.cover.drift import local_steps
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
 
-def steps(every: int) -> Iterator[LocalStep]:
+def steps(every: int) -> list[LocalStep]:
     """A sample; `python -m benchmarks proofs` compares all steps of 12,888 states."""
-    found = [each for each in matched("partition-isr").moves.steps if each.action in ACTIONS]
-    for each in found[::every]:
-        outcome = each.result
-        yield LocalStep(each.action, each.node, each.before, each.input, outcome.row, outcome.sent)
+    return [step for step in local_steps(matched("partition-isr")) if step.action in ACTIONS][
+        ::every
+    ]
 
 
 def constants() -> PartitionConstants:

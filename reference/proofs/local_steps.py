@@ -1,0 +1,88 @@
+"""Local steps of a protocol, and whether what a relation makes on symbols is what a step makes.
+
+A local step is what a node, its row and an input make; of the surrounding it sees nothing. A
+relation is held against it by a term: that each symbol is the value which the step has in its
+place. All relations agree on what a number, a word, a set of nodes or a message is. What else a
+relation has for symbols, and what it leaves out, it tells its `Comparison`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import z3
+
+from reference.proofs.symbolic import (
+    Choice,
+    NodeSet,
+    Number,
+    Truth,
+    bits_of,
+    choice_of,
+    term_of,
+    truth_of,
+)
+
+
+class LocalStep(NamedTuple):
+    """What a node, its row and an input make: a row and messages."""
+
+    action: str
+    node: int
+    before: Any
+    input: Any
+    after: Any
+    sent: tuple[Any, ...]
+
+
+class Same(Protocol):
+    """When a symbol is a value, as a term."""
+
+    def __call__(self, symbol: Any, value: Any, /) -> z3.BoolRef: ...
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """own: kind of symbol -> when it is a value, for those that other relations do not have or
+    compare otherwise. fields: the same for whatever is in a field of this name. left_out: type ->
+    the fields that are not compared. Kinds and types are exact: those below them are others.
+    """
+
+    own: Mapping[type, Same]
+    fields: Mapping[str, Same] = field(default_factory=dict)
+    left_out: Mapping[type, Collection[str]] = field(default_factory=dict)
+
+    def same(self, symbol: Any, value: Any) -> z3.BoolRef:
+        """That what is on symbols is this, in all that is compared."""
+        if type(symbol) in self.own:
+            return self.own[type(symbol)](symbol, value)
+        if isinstance(symbol, Number):
+            return symbol.term == term_of(value)
+        if isinstance(symbol, Truth):
+            return symbol.term == truth_of(value)
+        if isinstance(symbol, Choice):
+            return symbol.term == choice_of(value, symbol.words)
+        if isinstance(symbol, NodeSet):
+            bits = bits_of(value, list(symbol.bits))
+            return z3.And([bit == bits[node] for node, bit in symbol.bits.items()])
+        if isinstance(symbol, tuple):
+            if len(symbol) != len(value):
+                return z3.BoolVal(False)
+            return z3.And([self.same(s, v) for s, v in zip(symbol, value, strict=True)])
+        if hasattr(symbol, "__struct_fields__"):
+            return self._same_fields(symbol, value)
+        return z3.BoolVal(bool(symbol == value))
+
+    def _same_fields(self, symbol: Any, value: Any) -> z3.BoolRef:
+        if not isinstance(symbol, type(value)):
+            return z3.BoolVal(False)
+        skipped = self.left_out.get(type(symbol), ())
+        return z3.And(
+            [
+                self.fields.get(name, self.same)(getattr(symbol, name), getattr(value, name))
+                for name in symbol.__struct_fields__
+                if name not in skipped
+            ]
+        )

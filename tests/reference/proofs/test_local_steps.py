@@ -1,0 +1,72 @@
+"""What is on symbols is a value exactly if all that is compared is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pytest
+import z3
+
+from reference.core.messages import Append, BeginQuorumEpochRequest, VoteRequest
+from reference.proofs.local_steps import Comparison
+from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
+
+A, B = z3.Ints("a b")
+P, Q = z3.Bools("p q")
+WORDS: Final = ("one", "two")
+ALL: Final = Comparison({})
+
+
+class Pair(msgspec.Struct, frozen=True):
+    first: Any
+    second: Any
+
+
+def only(term: z3.BoolRef, values: Mapping[z3.ExprRef, Any]) -> bool:
+    """Whether the term says that symbols have these values, no more and no less."""
+    solver = z3.Solver()
+    solver.add(term != z3.And([symbol == value for symbol, value in values.items()]))
+    return bool(solver.check() == z3.unsat)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "value", "values"),
+    [
+        (Number(A), 3, {A: 3}),
+        (Truth(P), True, {P: True}),
+        (Choice(A, WORDS), "two", {A: 1}),
+        (NodeSet({0: P, 1: Q}), (1,), {P: False, Q: True}),
+        ((Number(A), 2, Number(B)), (1, 2, 3), {A: 1, B: 3}),
+        (Pair(Number(A), Pair(Truth(P), "it")), Pair(7, Pair(False, "it")), {A: 7, P: False}),
+    ],
+)
+def test_a_symbol_is_a_value_and_no_other(
+    symbol: Any, value: Any, values: Mapping[z3.ExprRef, Any]
+) -> None:
+    assert only(ALL.same(symbol, value), values)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "value"),
+    [
+        ((Number(A),), (1, 2)),
+        (Pair(Number(A), "it"), Pair(1, "else")),
+        (VoteRequest(0, 1, 3, 0, 0, pre_vote=False), BeginQuorumEpochRequest(0, 1, 3)),
+    ],
+)
+def test_what_is_of_another_shape_is_never_the_same(symbol: Any, value: Any) -> None:
+    assert z3.is_false(z3.simplify(ALL.same(symbol, value)))
+
+
+def test_what_a_relation_has_or_leaves_out_is_told() -> None:
+    longer = Comparison({Log: lambda symbol, value: symbol.length.term == len(value)})
+    assert only(longer.same((Log(Number(A), Number(B)),), ("xy",)), {A: 2})
+    added: Any = Number(A)
+    assert only(ALL.same(Append(added), Append(4)), {A: 4})
+    assert only(Comparison({}, left_out={Append: ("value",)}).same(Append(added), Append(4)), {})
+    fields = Comparison({}, fields={"first": lambda symbol, value: symbol.term >= value})
+    solver = z3.Solver()
+    solver.add(fields.same(Pair(Number(A), Number(B)), Pair(5, 6)) != z3.And(A >= 5, B == 6))
+    assert solver.check() == z3.unsat
