@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from time import process_time
 from typing import Any, Final
 
 import z3
@@ -19,6 +18,7 @@ from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, Constants, initial_row
 from reference.proofs import completeness, election
+from reference.proofs.assumed import WrittenOnce
 from reference.proofs.branches import (
     BRANCHES,
     END,
@@ -29,10 +29,10 @@ from reference.proofs.branches import (
     region_facts,
 )
 from reference.proofs.completeness import LogSystem, any_logs, elected, log_terms
-from reference.proofs.judging import judge
-from reference.proofs.obligations import IMPLIES, Obligation
-from reference.proofs.relation import Case, cases, message_in_form, sent_of
-from reference.proofs.symbolic import Unknown, term_of
+from reference.proofs.obligations import Obligation, discharged, obligation_names
+from reference.proofs.relation import KIND_OF, Case, cases, message_in_form, sent_of
+from reference.proofs.symbolic import term_of
+from reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("LeaderCompleteness", "CommittedSurvives", "LogMatching")
 """What is proved of the quorum's logs, by the names of specs/QuorumProperties.tla."""
@@ -44,8 +44,7 @@ _ANYWHERE: Final = z3.Int("e")
 
 def obligations(properties: Sequence[str] = PROPERTIES) -> list[str]:
     """The names of all obligations; each can be discharged for itself."""
-    names = ["Init", *HANDLERS.values(), *(f"{IMPLIES}{name}" for name in properties)]
-    return [f"{PREFIX}{name}" for name in names]
+    return [f"{PREFIX}{name}" for name in obligation_names(HANDLERS.values(), properties)]
 
 
 def discharge(
@@ -55,18 +54,13 @@ def discharge(
     timeout_ms: int = 60_000,
 ) -> Obligation:
     """One obligation by its name."""
-    begin = process_time()
-    done = Obligation(name)
-    of = name.removeprefix(PREFIX)
-    if of == "Init":
-        _initially(constants, done, timeout_ms)
-    elif of.startswith(IMPLIES):
-        _implied(constants, of.removeprefix(IMPLIES), done, timeout_ms)
-    else:
-        kind = next(kind for kind, action in HANDLERS.items() if action == of)
-        _kept(constants, rules(constants), kind, done, timeout_ms)
-    done.seconds = process_time() - begin
-    return done
+    return discharged(
+        name,
+        initially=partial(_initially, constants, timeout_ms),
+        kept=partial(_kept, constants, rules(constants), timeout_ms),
+        implied=partial(_implied, constants, timeout_ms),
+        prefix=PREFIX,
+    )
 
 
 def _solver(timeout_ms: int) -> z3.Solver:
@@ -94,7 +88,7 @@ def _shown(s: LogSystem) -> dict[str, z3.BoolRef]:
     return parts | completeness.epoch_parts(s, _ANYWHERE)
 
 
-def _initially(constants: Constants, done: Obligation, timeout_ms: int) -> None:
+def _initially(constants: Constants, timeout_ms: int, done: Obligation) -> None:
     first = initial_row(constants)
     system = any_logs(constants, dict.fromkeys(constants.voters, first))
     nothing = z3.K(z3.IntSort(), z3.IntVal(NOBODY))
@@ -106,16 +100,14 @@ def _initially(constants: Constants, done: Obligation, timeout_ms: int) -> None:
     _check(_solver(timeout_ms), _shown(begin), done, begin, None, timeout_ms)
 
 
-def _implied(constants: Constants, name: str, done: Obligation, timeout_ms: int) -> None:
+def _implied(constants: Constants, timeout_ms: int, name: str, done: Obligation) -> None:
     s = any_logs(constants, {})
     solver = _solver(timeout_ms)
     epochs = [*(log.top for log in s.logs.values()), EPOCH]
     epochs += [row.epoch for row in s.base.rows.values()]
     solver.add(*election.invariant(s.base, epochs), *parts_of(s, epochs).values())
-    if solver.check() != z3.sat:
-        done.status, done.reason = "unknown", "the invariant itself has no model"
-        return
-    _check(solver, {name: _PROPERTY[name](s)}, done, s, None, timeout_ms)
+    if done.possible(solver):
+        _check(solver, {name: _PROPERTY[name](s)}, done, s, None, timeout_ms)
 
 
 def leader_completeness(s: LogSystem) -> z3.BoolRef:
@@ -167,19 +159,12 @@ _PROPERTY: Final[dict[str, Callable[[LogSystem], z3.BoolRef]]] = {
 
 
 def _kept(
-    constants: Constants, rules: QuorumRules, kind: type, done: Obligation, timeout_ms: int
+    constants: Constants, rules: QuorumRules, timeout_ms: int, action: str, done: Obligation
 ) -> None:
     """Every path of one handler keeps the invariant."""
     known = Known()
-    try:
-        for case in cases(constants, rules, [kind], logs=BRANCHES):
-            done.paths += 1
-            if not _path_keeps(constants, case, known, done, timeout_ms):
-                break
-    except Unknown as error:
-        done.status, done.reason = "unknown", str(error)
-    if not done.paths and done.status == "proved":
-        done.status, done.reason = "unknown", "the handler has no path: nothing was shown"
+    found = cases(constants, rules, [KIND_OF[action]], logs=BRANCHES)
+    done.each(found, lambda case: _path_keeps(constants, case, known, done, timeout_ms))
 
 
 def _path_keeps(
@@ -201,8 +186,7 @@ class Known:
     """
 
     def __init__(self) -> None:
-        self._written: dict[tuple[int, ...], list[z3.BoolRef]] = {}
-        self._kept: list[z3.ExprRef] = []
+        self._once = WrittenOnce()
 
     def invariant(
         self, s: LogSystem, acting: int, epochs: Sequence[z3.ArithRef]
@@ -212,18 +196,10 @@ class Known:
         terms = [*_of_row(s, acting), *completeness.system_parts(s).values()]
         for v in s.voters:
             if v != acting:
-                terms += self._once(partial(_of_row, s, v), z3.IntVal(v), now)
+                terms += self._once.of("row", partial(_of_row, s, v), z3.IntVal(v), now)
         for e in {e.get_id(): e for e in epochs}.values():
-            terms += self._once(partial(_of_epoch, s, e), e, now, now)
+            terms += self._once.of("epoch", partial(_of_epoch, s, e), e, now)
         return terms
-
-    def _once(self, write: Callable[[], list[z3.BoolRef]], *at: z3.ExprRef) -> list[z3.BoolRef]:
-        key = tuple(term.get_id() for term in at)
-        if key not in self._written:
-            # The terms are kept so that they keep their identity.
-            self._kept += at
-            self._written[key] = write()
-        return self._written[key]
 
 
 def _of_row(s: LogSystem, v: int) -> list[z3.BoolRef]:
@@ -309,17 +285,12 @@ def _check(
     epochs = [row.epoch for row in system.base.rows.values()]
     lengths = [log.length for log in system.logs.values()]
     small = [z3.And([x <= bound for x in (*epochs, *lengths)]) for bound in (3, 6)]
-    verdict = judge(solver, goals, timeout_ms, small)
-    return done.take(verdict, lambda model: readable(model, system, case))
+    return done.judge(solver, goals, timeout_ms, partial(readable, system, case), small)
 
 
-def readable(model: z3.ModelRef, system: LogSystem, case: Case | None) -> list[str]:
+def readable(system: LogSystem, case: Case | None, model: z3.ModelRef) -> list[str]:
     """A model as lines: what is watched, each row and its log, the input and what came of it."""
-
-    def value(term: z3.ExprRef) -> Any:
-        found = model.eval(term, model_completion=True)
-        return z3.is_true(found) if z3.is_bool(found) else found.as_long()
-
+    value = values_in(model)
     acked = [v for v in system.voters if value(system.acked[v])]
     lines = [
         f"watched: epoch {value(EPOCH)}, which begins at {value(START(EPOCH))}, up to "
@@ -327,7 +298,7 @@ def readable(model: z3.ModelRef, system: LogSystem, case: Case | None) -> list[s
         f"{value(system.committed)}"
     ]
     lines += [f"log of {v}: {_log_line(log, value)}" for v, log in system.logs.items()]
-    lines += election.readable(model, system.base, case)
+    lines += election.readable(system.base, case, model)
     if case is not None:
         log = log_terms(case.outcome.row, system.voters)
         lines.append(f"then log of {case.node}: {_log_line(log, value)}")

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from time import process_time
+from functools import partial
 from typing import Any, Final
 
 import z3
@@ -50,17 +50,17 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, ROLES, Constants, Row, initial_row
-from reference.proofs.judging import judge
-from reference.proofs.obligations import IMPLIES as IMPLIES
-from reference.proofs.obligations import Obligation as Obligation
+from reference.proofs.obligations import Obligation, discharged, obligation_names
 from reference.proofs.relation import (
+    KIND_OF,
     Case,
     cases,
     message_in_form,
     sent_of,
     whole_log,
 )
-from reference.proofs.symbolic import Cache, Unknown, bits_of, term_of, truth_of
+from reference.proofs.symbolic import Cache, bits_of, term_of, truth_of
+from reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("ElectionSafety", "VoteOnce")
 _CANDIDATE, _LEADER, _FOLLOWER, _RESIGNED = (
@@ -281,7 +281,7 @@ def prove(
 
 def obligations(properties: Sequence[str] = PROPERTIES) -> list[str]:
     """The names of all obligations; each can be discharged for itself."""
-    return ["Init", *HANDLERS.values(), *(f"{IMPLIES}{name}" for name in properties)]
+    return obligation_names(HANDLERS.values(), properties)
 
 
 def discharge(
@@ -291,12 +291,12 @@ def discharge(
     timeout_ms: int = 60_000,
 ) -> Obligation:
     """One obligation by its name."""
-    if name == "Init":
-        return _initially(constants, timeout_ms)
-    if name.startswith(IMPLIES):
-        return _implied(constants, name.removeprefix(IMPLIES), timeout_ms)
-    kind = next(kind for kind, action in HANDLERS.items() if action == name)
-    return _kept(constants, rules(constants), kind, name, timeout_ms)
+    return discharged(
+        name,
+        initially=partial(_initially, constants, timeout_ms),
+        kept=partial(_kept, constants, rules(constants), timeout_ms),
+        implied=partial(_implied, constants, timeout_ms),
+    )
 
 
 def _solver(timeout_ms: int) -> z3.Solver:
@@ -309,9 +309,7 @@ _ANYWHERE: Final = z3.Int("e")
 """An epoch that nothing is known of."""
 
 
-def _initially(constants: Constants, timeout_ms: int) -> Obligation:
-    begin = process_time()
-    done = Obligation("Init")
+def _initially(constants: Constants, timeout_ms: int, done: Obligation) -> None:
     first = terms_of(initial_row(constants), constants.voters)
     nothing = z3.K(z3.IntSort(), z3.IntVal(NOBODY))
     system = System(
@@ -323,27 +321,14 @@ def _initially(constants: Constants, timeout_ms: int) -> Obligation:
     goals = {f"{name} of {v}": t for v in system.rows for name, t in row_parts(system, v).items()}
     goals |= epoch_parts(system, _ANYWHERE)
     _check(_solver(timeout_ms), goals, done, system, None, timeout_ms)
-    done.seconds = process_time() - begin
-    return done
 
 
 def _kept(
-    constants: Constants, rules: QuorumRules, kind: type, action: str, timeout_ms: int
-) -> Obligation:
+    constants: Constants, rules: QuorumRules, timeout_ms: int, action: str, done: Obligation
+) -> None:
     """Every path of one handler keeps the invariant."""
-    begin = process_time()
-    done = Obligation(action)
-    try:
-        for case in cases(constants, rules, [kind]):
-            done.paths += 1
-            if not _path_keeps(constants, case, done, timeout_ms):
-                break
-    except Unknown as error:
-        done.status, done.reason = "unknown", str(error)
-    if not done.paths and done.status == "proved":
-        done.status, done.reason = "unknown", "the handler has no path: nothing was shown"
-    done.seconds = process_time() - begin
-    return done
+    found = cases(constants, rules, [KIND_OF[action]])
+    done.each(found, lambda case: _path_keeps(constants, case, done, timeout_ms))
 
 
 def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: int) -> bool:
@@ -382,10 +367,8 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
     return _check(solver, goals, done, before, case, timeout_ms)
 
 
-def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
+def _implied(constants: Constants, timeout_ms: int, name: str, done: Obligation) -> None:
     """The invariant implies a property; VoteOnce speaks of steps: a goal of every handler."""
-    begin = process_time()
-    done = Obligation(f"{IMPLIES}{name}")
     system = any_system(constants, {})
     solver = _solver(timeout_ms)
     solver.add(*invariant(system, [row.epoch for row in system.rows.values()]))
@@ -398,12 +381,8 @@ def _implied(constants: Constants, name: str, timeout_ms: int) -> Obligation:
             f"Voted of {v}": z3.Select(system.ballot[v], row.epoch) == row.voted
             for v, row in system.rows.items()
         }
-    if solver.check() != z3.sat:
-        done.status, done.reason = "unknown", "the invariant itself has no model"
-    else:
+    if done.possible(solver):
         _check(solver, goals, done, system, None, timeout_ms)
-    done.seconds = process_time() - begin
-    return done
 
 
 def _check(
@@ -418,16 +397,12 @@ def _check(
     # Small epochs read better.
     epochs = [row.epoch for row in system.rows.values()]
     small = [z3.And([epoch <= bound for epoch in epochs]) for bound in (2, 4, 8)]
-    verdict = judge(solver, goals, timeout_ms, small)
-    return done.take(verdict, lambda model: readable(model, system, case))
+    return done.judge(solver, goals, timeout_ms, partial(readable, system, case), small)
 
 
-def readable(model: z3.ModelRef, system: System, case: Case | None) -> list[str]:
+def readable(system: System, case: Case | None, model: z3.ModelRef) -> list[str]:
     """A model of the solver as lines: each row, the input, and what came of it."""
-
-    def value(term: z3.ExprRef) -> Any:
-        found = model.eval(term, model_completion=True)
-        return z3.is_true(found) if z3.is_bool(found) else found.as_long()
+    value = values_in(model)
 
     def row_line(v: int, row: RowTerms) -> str:
         granted = [g for g, bit in row.granted.items() if value(bit)]

@@ -9,16 +9,16 @@ those that the step mentions and shown for ones of which nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import permutations
-from time import process_time
 from typing import Any, Final
 
 import z3
 
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
+from reference.proofs.assumed import WrittenOnce
 from reference.proofs.electable import (
     Others,
     Parts,
@@ -33,8 +33,7 @@ from reference.proofs.electable import (
     other_messages,
     parts_of,
 )
-from reference.proofs.judging import judge
-from reference.proofs.obligations import IMPLIES, Obligation
+from reference.proofs.obligations import Obligation, discharged, obligation_names
 from reference.proofs.partition_actions import ACTIONS, Action, Model
 from reference.proofs.partition_relation import (
     KINDS,
@@ -45,7 +44,7 @@ from reference.proofs.partition_relation import (
     WATCHED_LEADER,
     PartitionCases,
 )
-from reference.proofs.symbolic import Unknown
+from reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
 """What is proved of a partition, by the names of specs/PartitionProperties.tla; of the second, what
@@ -57,7 +56,7 @@ _CHANGES: Final = (z3.Int("any.change.1"), z3.Int("any.change.2"))
 
 def partition_obligations(properties: Sequence[str] = PROPERTIES) -> list[str]:
     """The names of all obligations; each can be discharged for itself."""
-    return ["Init", *ACTIONS, *(f"{IMPLIES}{name}" for name in properties)]
+    return obligation_names(ACTIONS, properties)
 
 
 def discharge_partition(
@@ -67,16 +66,12 @@ def discharge_partition(
     timeout_ms: int = 60_000,
 ) -> Obligation:
     """One obligation by its name, for any min ISR, with ELR."""
-    begin = process_time()
-    done = Obligation(name)
-    if name == "Init":
-        _initially(brokers, done, timeout_ms)
-    elif name.startswith(IMPLIES):
-        _implied(brokers, name.removeprefix(IMPLIES), done, timeout_ms)
-    else:
-        _kept(brokers, name, rules, done, timeout_ms)
-    done.seconds = process_time() - begin
-    return done
+    return discharged(
+        name,
+        initially=partial(_initially, brokers, timeout_ms),
+        kept=partial(_kept, brokers, rules, timeout_ms),
+        implied=partial(_implied, brokers, timeout_ms),
+    )
 
 
 def _solver(brokers: int, timeout_ms: int) -> z3.Solver:
@@ -93,51 +88,41 @@ def _shown(s: System, others: Others) -> Parts:
     return parts | {"Ascending": ascending(s, *_CHANGES)}
 
 
-def _initially(brokers: int, done: Obligation, timeout_ms: int) -> None:
+def _initially(brokers: int, timeout_ms: int, done: Obligation) -> None:
     s = first_system(PartitionConstants(tuple(range(brokers)), 1))
     parts = _shown(s, other_messages(s.brokers))
     # No message has been sent.
     goals = {name: part for name, part in parts.items() if not _of_message(name)}
-    _check(_solver(brokers, timeout_ms), goals, done, s, None, timeout_ms)
+    done.judge(_solver(brokers, timeout_ms), goals, timeout_ms, partial(readable, s, None))
 
 
 def _of_message(name: str) -> bool:
     return name.startswith(("fetch of", "AlterPartition of", "answer to"))
 
 
-def _implied(brokers: int, name: str, done: Obligation, timeout_ms: int) -> None:
+def _implied(brokers: int, timeout_ms: int, name: str, done: Obligation) -> None:
     s = any_system(range(brokers))
     solver = _solver(brokers, timeout_ms)
     epochs = {"watched": WATCHED, "now": s.controller["leader_epoch"]}
     parts = parts_of(s, epochs, {}, other_messages(s.brokers))
     solver.add([part for name, part in parts.items() if not _of_message(name)])
-    if solver.check() != z3.sat:
-        done.status, done.reason = "unknown", "the invariant itself has no model"
-        return
     of = {PROPERTIES[0]: complete, PROPERTIES[1]: leader_complete}[name]
-    _check(solver, {name: of(s)}, done, s, None, timeout_ms)
+    if done.possible(solver):
+        done.judge(solver, {name: of(s)}, timeout_ms, partial(readable, s, None))
 
 
 def _kept(
-    brokers: int,
-    name: str,
-    rules: type[PartitionRules],
-    done: Obligation,
-    timeout_ms: int,
+    brokers: int, rules: type[PartitionRules], timeout_ms: int, name: str, done: Obligation
 ) -> None:
     model = Model(PartitionCases(brokers, rules), any_system(range(brokers)))
     assuming = Assuming(model.before, other_messages(model.brokers))
     solver = _solver(brokers, timeout_ms)
     solver.add(*assuming.always())
-    try:
-        for action in ACTIONS[name](model):
-            done.paths += 1
-            if not _action_keeps(solver, action, assuming, done, timeout_ms):
-                return
-    except Unknown as error:
-        done.status, done.reason = "unknown", str(error)
-    if not done.paths and done.status == "proved":
-        done.status, done.reason = "unknown", "the handler has no way: nothing was shown"
+    done.each(
+        ACTIONS[name](model),
+        lambda action: _action_keeps(solver, action, assuming, done, timeout_ms),
+        called="way",
+    )
 
 
 def _action_keeps(
@@ -150,7 +135,7 @@ def _action_keeps(
     goals = {name: part for name, part in shown.items() if part.get_id() not in known}
     solver.push()
     solver.add(*action.given, *assumed)
-    kept = _check(solver, goals, done, action.before, action, timeout_ms)
+    kept = done.judge(solver, goals, timeout_ms, partial(readable, action.before, action))
     solver.pop()
     return kept
 
@@ -162,12 +147,11 @@ class Assuming:
 
     def __init__(self, before: System, others: Others) -> None:
         self.before, self.others = before, others
-        self._known: dict[tuple[Any, ...], list[z3.BoolRef]] = {}
-        self._kept: list[z3.ExprRef] = []
+        self._once = WrittenOnce()
 
     def always(self) -> Sequence[z3.BoolRef]:
         """What may be assumed before every step."""
-        return self._once("all", lambda: parts_of(self.before, {}, {}, self.others))
+        return self._once.of("all", lambda: parts_of(self.before, {}, {}, self.others).values())
 
     def of(self, action: Action) -> list[z3.BoolRef]:
         """What may be assumed before this step besides."""
@@ -187,47 +171,27 @@ class Assuming:
         epochs += [*(m.epoch for m in self.others.fetches), self.others.fetched.epoch]
         found: list[z3.BoolRef] = []
         for e in epochs:
-            found += self._once("epoch", partial(epoch_parts, s, e), e)
+            found += self._at_epoch(e)
         for p in changes:
-            found += self._once("change", partial(change_parts, s, p), p)
+            found += self._at_change(p)
         near = [*action.changes.values(), *mine, row["floor"], _CHANGE]
         for p, q in (*permutations(near, 2), _CHANGES):
-            found += self._once("ascending", partial(_ascending, s, p, q), p, q)
+            found += self._ascending(p, q)
         return found
 
-    def _once(self, kind: str, parts: Callable[[], Parts], *at: z3.ExprRef) -> Sequence[z3.BoolRef]:
-        key = (kind, *(term.get_id() for term in at))
-        if key not in self._known:
-            # The terms are kept so that they keep their identity.
-            self._kept += at
-            self._known[key] = list(parts().values())
-        return self._known[key]
+    def _at_epoch(self, e: z3.ArithRef) -> Sequence[z3.BoolRef]:
+        return self._once.of("epoch", lambda: epoch_parts(self.before, e).values(), e)
+
+    def _at_change(self, p: z3.ArithRef) -> Sequence[z3.BoolRef]:
+        return self._once.of("change", lambda: change_parts(self.before, p).values(), p)
+
+    def _ascending(self, p: z3.ArithRef, q: z3.ArithRef) -> Sequence[z3.BoolRef]:
+        return self._once.of("ascending", lambda: [ascending(self.before, p, q)], p, q)
 
 
-def _ascending(s: System, p: z3.ArithRef, q: z3.ArithRef) -> Parts:
-    return {"Ascending": ascending(s, p, q)}
-
-
-def _check(
-    solver: z3.Solver,
-    goals: Mapping[str, z3.BoolRef],
-    done: Obligation,
-    system: System,
-    action: Action | None,
-    timeout_ms: int,
-) -> bool:
-    """Whether all goals follow; else notes those that do not, with a state in which one fails."""
-    verdict = judge(solver, goals, timeout_ms)
-    return done.take(verdict, lambda model: readable(model, system, action))
-
-
-def readable(model: z3.ModelRef, system: System, action: Action | None) -> list[str]:
+def readable(system: System, action: Action | None, model: z3.ModelRef) -> list[str]:
     """A model of the solver as lines: the controller, each row, and what the acting one becomes."""
-
-    def value(term: z3.ExprRef) -> Any:
-        found = model.eval(term, model_completion=True)
-        return z3.is_true(found) if z3.is_bool(found) else found.as_long()
-
+    value = values_in(model)
     lines = [
         f"watched: epoch {value(WATCHED)} of broker {value(WATCHED_LEADER)}, min ISR "
         f"{value(MIN_ISR)}, committed {value(system.committed)}, later leaders "

@@ -11,6 +11,7 @@ from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
 from reference.proofs import election
 from reference.proofs.election import discharge, obligations
+from reference.proofs.obligations import IMPLIES
 
 THREE = Constants((0, 1, 2), 1)
 
@@ -24,7 +25,7 @@ def test_every_handler_is_an_obligation() -> None:
 QUICK = (
     *("Init", "HandleElectionTimeout", "HandleCrash", "HandleRestart", "HandleRequestTimeout"),
     *("HandleBeginQuorumEpochRequest", "HandleResign", "HandleCheckQuorumTimeout"),
-    *(f"{election.IMPLIES}{name}" for name in election.PROPERTIES),
+    *(f"{IMPLIES}{name}" for name in election.PROPERTIES),
 )
 
 
@@ -45,7 +46,7 @@ def test_a_property_that_the_invariant_does_not_imply_fails() -> None:
             "row_parts",
             lambda system, v: {k: t for k, t in full(system, v).items() if k != "LeaderWon"},
         )
-        found = discharge(THREE, f"{election.IMPLIES}ElectionSafety")
+        found = discharge(THREE, f"{IMPLIES}ElectionSafety")
     assert found.status == "failed" and len(found.state) == 3
 
 
@@ -92,5 +93,5 @@ def test_a_solver_without_time_is_unknown_and_never_proved(monkeypatch: pytest.M
 
 
 def test_the_invariant_is_no_contradiction() -> None:
-    found = discharge(THREE, f"{election.IMPLIES}ElectionSafety")
+    found = discharge(THREE, f"{IMPLIES}ElectionSafety")
     assert found.status == "proved"
