@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing.following import Followed, follow
-from kraftcheck.retracing.minimising import Minimised, minimised
+from kraftcheck.retracing.minimising import Minimised, minimised, minimised_step
 from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.retracing.relation import Relation
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.steering import load, made
+from kraftcheck.steering import VERDICTS, load, made
 from kraftcheck.zoo import stories
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import OutOfScope, UnknownBug
+from reference.sim.steered.failures import REJECTED
 from reference.sim.steered.scripts import Script, write
 from tla_utils import (
     Manifest,
@@ -35,6 +37,7 @@ from tla_utils import (
     read_manifest,
 )
 from tla_utils.output import parse_output
+from traces.jobs.allowed import Allowed
 
 FOLDER = Path("runs") / "moves"
 """Where schedules go that nobody named a place for."""
@@ -101,6 +104,9 @@ def moves(path: Path, out: Path | None, attempts: int, screen: Screen) -> int:
 
 def _minimised(script: Script, attempts: int, screen: Screen) -> Minimised:
     with screen.progress("shrinking", attempts) as meter:
+        if script.violates.startswith(REJECTED):
+            relation = Relation(Allowed(FOLDER / VERDICTS), script.bug)
+            return minimised_step(script, relation, attempts, lambda done: meter.update(done))
         return minimised(script, attempts, lambda done: meter.update(done))
 
 

@@ -16,16 +16,19 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import annotated, as_json, rejected_steps
+from kraftcheck.retracing.relation import replayed as replayed_by
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
 from reference.sim.narrate import narrate
 from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
-from reference.sim.steered.replaying import replay as replay_script
 from reference.sim.steered.scripts import KIND, Script, is_script, read
-from traces.jobs.steered import SCRIPT, broken_promise, write_trace
+from traces.jobs.allowed import Allowed
+from traces.jobs.steered import SCRIPT, write_trace
 
 TRACES = Path("runs") / "moves"
 """Where the traces of schedules are written."""
+VERDICTS = "verdicts"
+"""In this folder: what TLC has said of their steps."""
 
 
 class Loaded(NamedTuple):
@@ -67,9 +70,11 @@ def load(path: Path) -> Loaded:
 
 
 def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
-    """Raises BadInput: a move is not possible, or there is no such bug or option."""
+    """Raises BadInput: a move is not possible, or there is no such bug or option; ToolError, where
+    the schedule says that it holds a rejected step: TLC cannot be used.
+    """
     try:
-        return replay_script(loaded.script, broken_promise, skip)
+        return replayed_by(loaded.script, lambda: Allowed(TRACES / VERDICTS), skip)
     except ImpossibleMove as error:
         raise BadInput(f"{path}: line {loaded.lines[error.index]}: {error}") from None
     except (UnknownBug, ValueError) as error:

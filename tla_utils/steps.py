@@ -27,7 +27,8 @@ Laws of this file, which make "accepted" mean something:
 * Each run carries a canary: `SB_id = 0` always violates the invariant. A run that does not
   report it has shown that it cannot report, and is an error.
 * A step whose evaluation fails inside TLC (a missing field, values that cannot be compared) is
-  rejected with TLC's words, and the others are judged again without it. Steps of the same shape are
+  rejected with TLC's words, and the others are judged again without it. One for which Java's stack
+  or heap is too small is "unknown": that says nothing of the step. Steps of the same shape are
   put aside for a run of their own, so that the healthy ones are judged next. The number of such
   extra runs is bounded; steps beyond the bound are "unknown", never accepted.
 * Equal steps are judged once. Generated modules depend on the steps and their order only.
@@ -52,10 +53,12 @@ from tla_utils.steptable import Batch, Row, Step, StepTable
 
 ROOT_MODULE = "StepBatch"
 INVARIANT = "SB_Accepted"
+JAVA_LIMITS = ("StackOverflowError", "OutOfMemoryError")
+"""Java's words when it is TLC that cannot go on."""
 # Most of what a batch allocates is garbage at once: a small young generation is collected in a few
 # milliseconds and spares the touching of fresh memory (10,000 steps: 1.2 processor seconds instead
 # of 1.3, and 0.13 GB instead of 0.21).
-JVM_FLAGS = ("-Xmn32m",)
+JVM_FLAGS = ("-Xmn32m", "-Xss64m")
 
 Judgement = Literal["accepted", "rejected", "unknown"]
 
@@ -253,6 +256,13 @@ def complaint(result: TlcResult) -> str:
     return result.errors[0].split(" While working on the initial state:")[0]
 
 
+def failed(said: str) -> StepVerdict:
+    """The verdict on a step whose evaluation failed with these words."""
+    if any(limit in said for limit in JAVA_LIMITS):
+        return StepVerdict("unknown", f"TLC came to the end of its means: {said}")
+    return StepVerdict("rejected", f"evaluation error: {said}")
+
+
 class _Session:
     """One check: runs TLC on lists of rows, and keeps the account of what that cost."""
 
@@ -296,13 +306,13 @@ class _Session:
     def _isolate(
         self, part: list[Row], result: TlcResult, verdicts: dict[Row, StepVerdict]
     ) -> list[list[Row]]:
-        """Reject the step that TLC could not evaluate; say in which portions to judge the rest."""
+        """Judge the step at which TLC failed; say in which portions to judge the rest."""
         number = (result.error_state or {}).get("SB_id")
         if len(part) == 1:
             number = 1
         if type(number) is int and 1 <= number <= len(part):
             culprit = part[number - 1]
-            verdicts[culprit] = StepVerdict("rejected", f"evaluation error: {complaint(result)}")
+            verdicts[culprit] = failed(complaint(result))
             shape = self.batch.shape(culprit)
             alike = [r for r in part if r != culprit and self.batch.shape(r) == shape]
             aside = {culprit, *alike}

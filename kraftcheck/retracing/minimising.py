@@ -8,14 +8,20 @@ left out with them. What is kept violates the same property.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from kraftcheck.retracing.moves import run
+from kraftcheck.retracing.relation import Relation
 from reference.sim.steered.failures import Failure
+from reference.sim.steered.replaying import replay
 from reference.sim.steered.scripts import Script
+from traces.jobs.steered import broken_promise
+
+Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]
+"""The moves that were possible, up to the first failure, and that failure."""
 
 
 class Minimised(NamedTuple):
@@ -27,26 +33,68 @@ class Minimised(NamedTuple):
 
 
 def minimised(
-    script: Script, attempts: int = 2000, told: Callable[[int], None] | None = None
+    script: Script,
+    attempts: int = 2000,
+    told: Callable[[int], None] | None = None,
+    runner: Runner | None = None,
 ) -> Minimised:
-    """The smallest schedule found within so many attempts. told: hears of each.
+    """The smallest schedule found within so many attempts. told: hears of each. runner: says how
+    moves fail; without one, by what they violate on their way or, if that is nothing, in the end.
 
-    Raises ValueError: the moves violate nothing on their way; as `replaying.begin` does.
+    Raises ValueError: the moves violate nothing; as `replaying.begin` does.
     """
-    search = _Search(script, attempts, told)
+    if runner is None:
+        runner = run if run(script, script.moves)[1] else to_the_end
+    search = _Search(script, attempts, told, runner)
     while search.shortened():
         pass
     best = replace(script, moves=search.moves, violates=search.failure.name)
     return Minimised(best, search.failure, search.attempts)
 
 
+def to_the_end(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """As moves.run; and then everything is healed, and progress and what was promised demanded."""
+    found = replay(replace(script, moves=tuple(moves)), broken_promise, skip=True)
+    return found.made, found.failure
+
+
+def minimised_step(
+    script: Script,
+    relation: Relation,
+    attempts: int = 2000,
+    told: Callable[[int], None] | None = None,
+) -> Minimised:
+    """As `minimised`, where the failure is a step that TLC refuses. Steps without a verdict that
+    are met on the way pass; when nothing more can be left out, TLC is asked about all of them, and
+    then it goes on. Raises also as Relation.put.
+    """
+    relation.run(script, script.moves)
+    relation.learn()
+    best = minimised(script, attempts, told, relation.run)
+    while best.attempts < attempts:
+        relation.learn()
+        further = minimised(best.script, attempts - best.attempts, told, relation.run)
+        shorter = len(further.script.moves) < len(best.script.moves)
+        best = further._replace(attempts=best.attempts + further.attempts)
+        if not shorter:
+            break
+    return best
+
+
 class _Search:
-    def __init__(self, script: Script, limit: int, told: Callable[[int], None] | None) -> None:
+    def __init__(
+        self,
+        script: Script,
+        limit: int,
+        told: Callable[[int], None] | None,
+        runner: Runner,
+    ) -> None:
         self._script = script
+        self._run = runner
         self._limit = limit
         self._told = told
         self.attempts = 0
-        self.moves, failure = run(script, script.moves)
+        self.moves, failure = runner(script, script.moves)
         if failure is None:
             raise ValueError("the moves violate nothing: there is nothing to shrink")
         self.failure = failure
@@ -70,7 +118,7 @@ class _Search:
         self.attempts += 1
         if self._told:
             self._told(self.attempts)
-        kept, failure = run(self._script, moves)
+        kept, failure = self._run(self._script, moves)
         if failure is None or failure.name != self.failure.name:
             return False
         self.moves, self.failure = kept, failure

@@ -17,6 +17,7 @@ from reference.core.partition_messages import CLIENT_REQUESTS, ProduceRequest
 from reference.core.partition_types import UNDEFINED
 from reference.sim.narrate import render_input
 from reference.sim.steered.failures import Failure
+from reference.sim.steered.moves import Steered
 from reference.sim.steered.partition import PartitionSchedule
 from reference.sim.steered.replaying import AnySchedule, begin
 from reference.sim.steered.scripts import Script
@@ -107,7 +108,7 @@ def converted(
     for made in moves:
         for words in _each(schedule, made):
             try:
-                lines.append(Line(words, made.state, _make(schedule, words)))
+                lines.append(Line(words, made.state, make(schedule, words)))
             except Failure as found:
                 lines.append(Line(words, made.state, True))
                 failure = found
@@ -119,7 +120,7 @@ def converted(
     return Converted(msgspec.structs.replace(script, moves=kept, violates=violates), lines, failure)
 
 
-def _make(schedule: AnySchedule, words: str) -> bool:
+def make(schedule: Steered, words: str) -> bool:
     """Whether there is such a move; then it was made. Raises Failure."""
     for move in schedule.possible():
         if move.words == words:
@@ -137,7 +138,7 @@ def run(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure 
     kept: list[str] = []
     for words in moves:
         try:
-            if _make(schedule, words):
+            if make(schedule, words):
                 kept.append(words)
         except Failure as failure:
             return (*kept, words), failure
@@ -154,10 +155,10 @@ def refusal(script: Script) -> Refusal | None:
     for number, words in enumerate(script.moves, 1):
         broken = False
         try:
-            _make(with_bug, words)
+            make(with_bug, words)
         except Failure:
             broken = True
-        if not _make(correct, words):
+        if not make(correct, words):
             return Refusal(number, words, ["there is no such move in the correct reference"])
         lines = list(_differences(_rows(with_bug), _rows(correct)))
         if lines or broken:

@@ -24,7 +24,6 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import counterexamples, figures
-from kraftcheck.zoo.allowed import Allowed
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import Entry, is_control
 from kraftcheck.zoo.figures import Figure, Measured
@@ -35,6 +34,7 @@ from kraftcheck.zoo.side_by_side import first_refused
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
 from tla_utils import Manifest, RunOptions, ToolError
+from traces.jobs.allowed import Allowed
 from traces.jobs.campaigns import STORE
 
 

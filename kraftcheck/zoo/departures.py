@@ -14,6 +14,7 @@ from typing import Any
 
 from kraftcheck.zoo.runs import Stepper
 from reference.sim.run import Run, Taken
+from reference.sim.steered.moves import NodeStep
 from traces.jobs.canonical import Step
 
 
@@ -33,10 +34,11 @@ class Departures:
         seen: dict[tuple[int, Any, Any], Taken] = {}
         for step in run.steps:
             seen.setdefault((step.node, step.before, step.input), step)
-        return [_as_step(step) for step in seen.values() if _departs(step, correct)]
+        return [_as_step(step) for step in seen.values() if departs(step, correct)]
 
 
-def _departs(step: Taken, correct: Stepper) -> bool:
+def departs(step: Taken | NodeStep, correct: Stepper) -> bool:
+    """Whether the correct protocol takes another step from the same row, or none."""
     outcome = correct.take(step.node, step.before, step.input)
     if outcome is None:
         return True

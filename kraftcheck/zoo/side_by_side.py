@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.zoo.allowed import Allowed
 from kraftcheck.zoo.departures import Departures
 from kraftcheck.zoo.runs import WATCHED, Hunt
 from reference.sim.run import forget
+from traces.jobs.allowed import Allowed
 
 Decided = Callable[[Hunt, int | None], None]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from reference.sim.steered.moves import Move, Steered
-from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
+from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT, name_of
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import Decorator, by_position
 
@@ -27,6 +27,17 @@ for each would take longer than everything else.
 Offering: TypeAlias = Callable[[Any], Offers]
 """Of a machine."""
 ALTER_PARTITION = ("AlterPartitionRequest", "AlterPartitionResponse")
+FETCH = ("ReplicaFetchRequest", "ReplicaFetchResponse")
+CONFERRING = {
+    "SendRegistration": ("RegisterBrokerRequest", "RegisterBrokerResponse"),
+    "SendHeartbeat": ("HeartbeatRequest", "HeartbeatResponse"),
+    "SendAlterPartition": ALTER_PARTITION,
+}
+"""What brokers do by themselves that the controller hears: with the request and its answer."""
+COMING_BACK = ("session", "SendRegistration", "metadata", "SendHeartbeat", "SendHeartbeat")
+"""What happens to a broker that has started again, until it is unfenced. As long as the session of
+its process before has not ended, it may not register.
+"""
 
 
 def moves(of: Offering) -> st.SearchStrategy[Move]:
@@ -51,6 +62,14 @@ def mail_again(machine: BrokerMachine) -> Offers:
     return machine.arrivals_again()
 
 
+def on_time(machine: BrokerMachine) -> Offers:
+    return machine.delays()
+
+
+def slow_mail(machine: BrokerMachine) -> Offers:
+    return machine.late_arrivals()
+
+
 def drops(machine: BrokerMachine) -> Offers:
     return machine.schedule.drops()
 
@@ -61,6 +80,14 @@ def metadata(machine: BrokerMachine) -> Offers:
 
 def prompt(machine: BrokerMachine) -> Offers:
     return machine.schedule.wants(*PROMPT)
+
+
+def fetches(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants("SendReplicaFetch")
+
+
+def questions_to_controller(machine: BrokerMachine) -> Offers:
+    return machine.schedule.wants(*CONFERRING)
 
 
 def late(machine: BrokerMachine) -> Offers:
@@ -124,7 +151,15 @@ class BrokerMachine(SteeredMachine):
     longest_calm: ClassVar[int]
 
     def arrivals(self) -> Offers:
-        """The latest first: what is sent in answer to a move can come at once."""
+        """Of what is not slow, the latest first: what answers a move can come at once."""
+        raise NotImplementedError
+
+    def late_arrivals(self) -> Offers:
+        """Of what is slow."""
+        raise NotImplementedError
+
+    def delays(self) -> Sequence[Callable[[], None]]:
+        """What may be slow from now on."""
         raise NotImplementedError
 
     def arrivals_again(self) -> Offers:
@@ -158,6 +193,17 @@ class BrokerMachine(SteeredMachine):
     def deliver_again(self, move: Move) -> None:
         move.make()
 
+    @rule(slow=st.runner().flatmap(lambda machine: by_position(on_time(machine))))
+    @possible(on_time, "delay")
+    def delay(self, slow: Callable[[], None]) -> None:
+        """A message is slow: calm moments pass without it."""
+        slow()
+
+    @rule(move=moves(slow_mail))
+    @possible(slow_mail)
+    def deliver_late(self, move: Move) -> None:
+        move.make()
+
     @rule(move=moves(drops))
     @possible(drops, "drop")
     def lose(self, move: Move) -> None:
@@ -180,6 +226,49 @@ class BrokerMachine(SteeredMachine):
     @possible(prompt)
     def act(self, move: Move) -> None:
         move.make()
+
+    @rule(move=moves(fetches), rounds=st.integers(1, 3))
+    @possible(fetches)
+    def replicate(self, move: Move, rounds: int) -> None:
+        """A follower fetches and is answered, so many times, while everything else waits."""
+        for _ in range(rounds):
+            self.first(fetches(self), move.words)
+            for kind in FETCH:
+                self.first(self.arrivals(), kind)
+
+    @rule(move=moves(questions_to_controller))
+    @possible(questions_to_controller)
+    def confer(self, move: Move) -> None:
+        """A broker asks the controller and is answered, while everything else waits."""
+        self.confers(move.words)
+
+    def confers(self, words: str) -> None:
+        self.first(questions_to_controller(self), words)
+        for kind, exchange in CONFERRING.items():
+            for each in exchange if kind in words else ():
+                self.first(self.arrivals(), each)
+
+    def session_ends(self, node: int) -> None:
+        """Of a broker."""
+        raise NotImplementedError
+
+    def come_back(self, node: int, far: int) -> None:
+        """A broker that has stopped starts again at once, and gets so far in COMING_BACK."""
+        broker = name_of(node)
+        self.first(self.schedule.restarts(), broker)
+        for what in COMING_BACK[:far]:
+            if what == "session":
+                self.session_ends(node)
+            elif what == "metadata":
+                self.first(metadata(self), broker)
+            else:
+                self.confers(f"{broker} {what}")
+
+    def all_read(self) -> None:
+        """Every broker reads all metadata that there is."""
+        words = [self.as_move(offer).words for offer in metadata(self)]
+        for broker in dict.fromkeys(each.partition(" reads ")[0] for each in words):
+            self.first(metadata(self), broker)
 
     @rule(move=moves(late))
     @possible(late)

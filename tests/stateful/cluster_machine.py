@@ -5,6 +5,7 @@ What it shares with a partition's, and how moves are drawn, is in broker_machine
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from hypothesis import strategies as st
@@ -12,13 +13,14 @@ from hypothesis.stateful import initialize, rule
 
 from reference.sim.steered.moves import Move
 from tests.stateful import reached
-from tests.stateful.broker_machine import BrokerMachine, Offers, moves, possible, posts
+from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 
 Fault: TypeAlias = Literal[
     "crash",
     "loss",
     "again",
+    "delay",
     "drop",
     "partition",
     "session",
@@ -32,7 +34,7 @@ Fault: TypeAlias = Literal[
     "retry",
 ]
 FAULTS: tuple[Fault, ...] = (
-    *("crash", "loss", "again", "drop", "partition", "session", "election"),
+    *("crash", "loss", "again", "delay", "drop", "partition", "session", "election"),
     *("failover", "give-up", "slow", "clock", "disk", "delete", "retry"),
 )
 
@@ -138,10 +140,21 @@ class ClusterMachine(BrokerMachine):
 
     def arrivals(self) -> Offers:
         schedule = self.schedule
-        return [*schedule.between(), *schedule.posts(), *schedule.data(), *schedule.votes()]
+        mail = [*schedule.between(held=False), *schedule.posts()]
+        return [*mail, *schedule.data(held=False), *schedule.votes(held=False)]
+
+    def late_arrivals(self) -> Offers:
+        of = self.schedule
+        return [*of.between(held=True), *of.data(held=True), *of.votes(held=True)]
+
+    def delays(self) -> Sequence[Callable[[], None]]:
+        return self.schedule.delays()
 
     def arrivals_again(self) -> Offers:
         return [*self.schedule.data(again=True), *self.schedule.votes(again=True)]
+
+    def session_ends(self, node: int) -> None:
+        self.first(endings(self), f"the session of broker {node}")
 
     def flushes(self) -> Offers:
         return self.schedule.flushes()
@@ -175,10 +188,13 @@ class ClusterMachine(BrokerMachine):
     def end_session(self, move: Move) -> None:
         move.make()
 
-    @rule(move=moves(elections))
+    @rule(move=moves(elections), told=st.booleans())
     @possible(elections, "election")
-    def elect(self, move: Move) -> None:
+    def elect(self, move: Move, told: bool) -> None:
+        """told: all brokers hear at once what is committed."""
         move.make()
+        if told:
+            self.all_read()
 
     @rule(move=moves(resignations))
     @possible(resignations, "failover")
@@ -196,6 +212,14 @@ class ClusterMachine(BrokerMachine):
     @possible(broker_crashes, "crash")
     def crash(self, move: Move) -> None:
         move.make()
+
+    @rule(move=moves(broker_crashes), far=st.integers(0, len(COMING_BACK)))
+    @possible(broker_crashes, "crash")
+    def bounce(self, move: Move, far: int) -> None:
+        """A process ends and is there again at once, before anybody has noticed."""
+        move.make()
+        broker = move.words.removeprefix("crash broker ").partition(",")[0]
+        self.come_back(int(broker), far)
 
     @rule(move=moves(cuts))
     @possible(cuts, "partition")

@@ -2,9 +2,13 @@
 
 A *search* is one seed: Hypothesis draws examples of a machine whose reference has the bug, until
 one fails or the limit is reached. Its figure is the number of examples, from 1, up to and including
-the first that fails. The *campaign* beside it is the plain random simulator with the same bug: runs
-one after the other until one violates an invariant or makes no progress, or as much CPU time is
-spent as the search may cost at most.
+the first that fails, or whose steps the spec refuses. The *campaign* beside it is the plain random
+simulator with the same bug, judged alike: runs one after the other until one violates an invariant,
+makes no progress, or holds a refused step, or as much CPU time is spent as the search may cost at
+most.
+
+TLC is asked about several examples, or runs, at once (kraftcheck/retracing/relation.py), so that
+some more of them are made before the first is known to be refused. They do not count.
 
 Law of this file: a search is a function of (machine, bug, seed, budget); only seconds differ from
 one time to the next.
@@ -13,26 +17,35 @@ one time to the next.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Iterator
+from functools import cache
 from time import process_time
 from typing import Any, Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from kraftcheck.retracing.minimising import minimised
+from kraftcheck.retracing.minimising import minimised, minimised_step
+from kraftcheck.retracing.relation import Refused, Relation
 from reference.bugs.catalog import CATALOG, rules_for
 from reference.bugs.partition_catalog import PARTITION_CATALOG
 from reference.core.types import Constants
-from reference.sim.run import forget, simulate_run
+from reference.sim.run import Run, forget, simulate_run
 from reference.sim.shrink import failure_of
+from reference.sim.steered.failures import REJECTED
+from reference.sim.steered.moves import NodeStep
 from reference.sim.steered.scripts import Script
 from tests.stateful.cluster_machine import ClusterMachine
+from tests.stateful.gifts import ROOT
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.schedule import Violation
+from tla_utils import ToolError
+from traces.jobs.allowed import Allowed
+from traces.schema import TraceError
 
+VERDICTS: Final = ROOT / "build" / "verdicts"
+"""What TLC has said of steps, for the next search."""
 STEPS: Final = 60
 """So many rules an example takes at most, besides those that begin it."""
 MACHINES: Final = ("quorum", "partition")
@@ -69,6 +82,10 @@ class Searched(NamedTuple):
     script: Script | None = None
 
 
+class _Refused(BaseException):
+    """Ends a search. It is no failure of the example at hand, which Hypothesis would repeat."""
+
+
 class _Tally:
     """What the examples of one search have in common."""
 
@@ -77,12 +94,23 @@ class _Tally:
         self.examples = self.moves = 0
         self.found: tuple[int, int, float] | None = None
         self.script: Script | None = None
+        self.ended: list[tuple[int, int, float]] = []
+        """The examples whose steps were put, as they were counted then."""
+
+    @property
+    def now(self) -> tuple[int, int, float]:
+        return self.examples, self.moves, process_time() - self.begin
 
     def failed(self, script: Script) -> None:
         """The first time counts: Hypothesis makes the example once more, to be sure."""
         if self.found is None:
-            self.found = self.examples, self.moves, process_time() - self.begin
+            self.found = self.now
             self.script = script
+
+    def refused(self, refused: Refused) -> None:
+        """An example that ended before, and before whatever failed."""
+        self.found = self.ended[refused.number]
+        self.script = refused.said
 
 
 def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
@@ -92,29 +120,40 @@ def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
     if name == "cluster":
         return type("ClusterMachine", (ClusterMachine,), {"bug": bug})
     rules = type(rules_for(bug, Constants((1, 2, 3), 2)))
-    return type("QuorumMachine", (QuorumMachine,), {"decisions": rules})
+    return type("QuorumMachine", (QuorumMachine,), {"decisions": rules, "bug": bug})
 
 
-def _counted(machine: type[Any], tally: _Tally, bug: str | None) -> type[Any]:
+def _counted(machine: type[Any], tally: _Tally, judged: Relation) -> type[Any]:
     """The machine, with its examples, moves and first failure told to the tally."""
 
     class Counted(machine):  # type: ignore[misc]
+        relation = judged
+
         def __init__(self) -> None:
             super().__init__()
             tally.examples += tally.found is None
 
         def teardown(self) -> None:
             schedule = self.steered()
+            put, drawn = judged.runs, len(schedule.moves)
+            on_its_way = not schedule.sound
             try:
                 super().teardown()
-            except AssertionError:
+            except AssertionError as error:
                 schedule.sound = False
+                # What is healed in the end is healed by whoever takes the moves again.
+                on_its_way = isinstance(error, Violation)
                 raise
             finally:
                 tally.moves += len(schedule.moves)
                 if not schedule.sound:
-                    options, moves = schedule.setting(), tuple(schedule.moves)
-                    tally.failed(Script(machine=self.name, bug=bug, options=options, moves=moves))
+                    options = schedule.setting()
+                    moves = tuple(schedule.moves[: None if on_its_way else drawn])
+                    script = Script(machine=self.name, bug=self.bug, options=options, moves=moves)
+                    tally.failed(script)
+                tally.ended += [tally.now] * (judged.runs - put)
+            if judged.found:
+                raise _Refused
 
     Counted.__name__ = machine.__name__
     return Counted
@@ -137,14 +176,25 @@ def budget(examples: int, phases: Phases = GENERATE, steps: int = STEPS) -> sett
 
 
 def search(name: str, bug: str | None, number: int, limits: settings) -> Searched:
-    """One search with the machine of this name; `number` is its seed, from 1."""
+    """One search with the machine of this name; `number` is its seed, from 1.
+
+    Raises ToolError, TraceError: TLC cannot be used.
+    """
     tally = _Tally()
-    machine = seed(number)(_counted(machine_of(name, bug), tally, bug))
+    relation = relation_of(bug)
+    machine = seed(number)(_counted(machine_of(name, bug), tally, relation))
     how = ""
     try:
         run_state_machine_as_test(machine, settings=limits)
+    except _Refused:
+        pass
+    except (ToolError, TraceError):
+        raise
     except Exception as error:  # Whatever it is, it is what the search found.
         how = error.name if isinstance(error, Violation) else _words(type(error).__name__)
+    if refused := relation.ask():
+        tally.refused(refused)
+        how = refused.failure.name
     if not how or tally.found is None:
         seconds = process_time() - tally.begin
         return Searched(None, tally.examples, tally.moves, seconds, how, 0)
@@ -152,6 +202,16 @@ def search(name: str, bug: str | None, number: int, limits: settings) -> Searche
     assert tally.script is not None
     length = len(tally.script.moves)
     return Searched(examples, examples, moves, seconds, how, length, tally.script)
+
+
+def relation_of(bug: str | None) -> Relation:
+    """Without a bug all examples go to TLC together."""
+    return Relation(_allowed(), bug, 1 if bug else 1000)
+
+
+@cache
+def _allowed() -> Allowed:
+    return Allowed(VERDICTS)
 
 
 def _words(name: str) -> str:
@@ -164,34 +224,52 @@ def shrunk(found: Searched, attempts: int) -> int | None:
     `kraftcheck shrink` does with a schedule of moves. Unlike the shrinking of Hypothesis, which is
     given so much time, it is the same on every machine.
 
-    None: nothing was found, or not by an invariant, so that no move is the last.
+    None: nothing was found, or it does not come about without what cannot be replayed.
     """
-    if found.script is None:
+    script = found.script
+    if script is None:
         return None
     try:
-        return len(minimised(found.script, attempts).script.moves)
+        if script.violates.startswith(REJECTED):
+            return len(minimised_step(script, relation_of(script.bug), attempts).script.moves)
+        return len(minimised(script, attempts).script.moves)
     except ValueError:
         return None
 
 
 def campaign(
-    name: str, bug: str, number: int, seconds: float, clock: Callable[[], float] = process_time
+    name: str,
+    bug: str | None,
+    number: int,
+    seconds: float,
+    clock: Callable[[], float] = process_time,
 ) -> Searched:
     """A campaign of the simulator with seed `number`, for so many CPU seconds at most.
 
     Scenarios have the names of the machines. Moves are the steps of the runs.
     """
+    relation = relation_of(bug)
     begin = clock()
-    moves = 0
-    for run in count():
+    ended: list[Searched] = []
+    moves, failed = 0, ""
+    while not failed and not relation.found and (not ended or ended[-1].seconds < seconds):
+        run = len(ended)
         made = simulate_run(name, number, run, bug)
         moves += len(made.steps)
-        spent = clock() - begin
         if how := failure_of(made.result):
-            name_of = how if made.result.violations else "no progress"
-            return Searched(run + 1, run + 1, moves, spent, name_of, len(made.steps))
-        if spent >= seconds:
-            return Searched(None, run + 1, moves, spent, "", 0)
+            failed = how if made.result.violations else "no progress"
+        else:
+            relation.put(_steps_of(made), Script(machine=name, bug=bug, moves=()))
+        spent = clock() - begin
+        ended.append(Searched(run + 1, run + 1, moves, spent, failed, len(made.steps)))
         if run % 500 == 499:
             forget()
-    raise AssertionError("count() does not end")
+    if refused := relation.ask():
+        return ended[refused.number]._replace(how=refused.failure.name)
+    return ended[-1] if failed else ended[-1]._replace(examples=None, length=0)
+
+
+def _steps_of(run: Run) -> Iterator[NodeStep]:
+    for step in run.steps:
+        taken = (step.before, step.input, step.after, step.sent, step.ignored)
+        yield NodeStep(run.result.constants, step.node, step.action, *taken)

@@ -18,12 +18,17 @@ import msgspec
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]
 _STEERED: Final = "reference/sim/steered"
+BEGINNINGS: Final = (
+    "tests/stateful/beginnings.py",
+    *[f"tests/corpus/{path.name}" for path in sorted((ROOT / "tests/corpus").glob("tlc-*.moves"))],
+)
 SOURCES: Final = {
-    "quorum": ("tests/stateful/machine.py", f"{_STEERED}/quorum.py"),
+    "quorum": ("tests/stateful/machine.py", f"{_STEERED}/quorum.py", *BEGINNINGS),
     "partition": (
         "tests/stateful/machine.py",
         "tests/stateful/broker_machine.py",
         "tests/stateful/partition_machine.py",
+        *BEGINNINGS,
         *(f"{_STEERED}/{name}.py" for name in ("partition", "steering", "producers", "quorum")),
     ),
     "cluster": (

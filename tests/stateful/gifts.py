@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from kraftcheck.retracing.minimising import minimised
+from kraftcheck.retracing.minimising import minimised, minimised_step
+from kraftcheck.retracing.relation import Relation
 from reference.sim.steered.failures import (
     Failure,
     NoProgress,
@@ -35,12 +37,14 @@ last: list[Path] = []
 
 class SteeredMachine(RuleBasedStateMachine):
     """A machine over a steered run. name: of the machine in schedules. bug: of its reference.
-    keeps: the folder for schedules of failures; None where failing is what is wanted.
+    keeps: the folder for schedules of failures; None where failing is what is wanted. relation: to
+    it go the steps of every run that does not fail otherwise; who runs the examples asks it.
     """
 
     name: ClassVar[str]
     bug: ClassVar[str | None] = None
     keeps: ClassVar[Path | None] = None
+    relation: ClassVar[Relation | None] = None
 
     def steered(self) -> Steered:
         raise NotImplementedError
@@ -66,19 +70,26 @@ class SteeredMachine(RuleBasedStateMachine):
         except Failure as error:
             self._give(error, drawn)
             raise
+        if self.relation is not None:
+            self.relation.put(schedule.steps(), self._script("", schedule.moves))
+
+    def _script(self, violates: str, moves: Sequence[str]) -> Script:
+        setting = self.steered().setting()
+        return Script(
+            machine=self.name, bug=self.bug, violates=violates, options=setting, moves=tuple(moves)
+        )
 
     def _give(self, failure: Failure, drawn: int) -> None:
-        if self.keeps is not None:
-            found = Script(
-                machine=self.name,
-                bug=self.bug,
-                violates=failure.name,
-                options=self.steered().setting(),
-                # A replay heals in the end by itself; what fails on the way is told to its end.
-                moves=tuple(failure.moves[: None if isinstance(failure, Violation) else drawn]),
-            )
-            last[:] = [keep(found, self.keeps)]
-            failure.add_note(what_to_do(last[0]))
+        # A replay heals in the end by itself; what fails on the way is told to its end.
+        until = None if isinstance(failure, Violation) else drawn
+        give(failure, self._script(failure.name, failure.moves[:until]), self.keeps)
+
+
+def give(failure: Failure, found: Script, folder: Path | None) -> None:
+    """Leaves the schedule of a failure behind, if there is a folder for it."""
+    if folder is not None:
+        last[:] = [keep(found, folder)]
+        failure.add_note(what_to_do(last[0]))
 
 
 def keep(found: Script, folder: Path) -> Path:
@@ -105,15 +116,19 @@ def what_to_do(path: Path) -> str:
     return "\n".join(f"{key:<9} {value}" for key, value in lines.items())
 
 
-def shorten(failure: Failure, attempts: int = 500) -> None:
+def shorten(failure: Failure, relation: Relation | None = None, attempts: int = 500) -> None:
     """Leaves moves out of the schedule that was kept last, and notes what stays of it. Hypothesis
-    shrinks draws; a calm moment is one draw and many moves.
+    shrinks draws; a calm moment is one draw and many moves. relation: where the failure is a step
+    that it refuses.
     """
     if not last:
         return
     kept, _ = read(last[0].read_text(encoding="utf-8"))
     try:
-        small = minimised(kept, attempts).script
+        if relation is None:
+            small = minimised(kept, attempts).script
+        else:
+            small = minimised_step(kept, relation, attempts).script
     except ValueError:
         return  # What clients saw, or no progress, is judged at the end alone.
     keep(small, last[0].parent)
@@ -121,6 +136,9 @@ def shorten(failure: Failure, attempts: int = 500) -> None:
     failure.add_note(f"{len(small.moves)} of these moves are enough:\n{words}")
 
 
-def keeping(machine: type[SteeredMachine]) -> type[SteeredMachine]:
-    """The machine whose failures are kept: the search, in which nothing should be found."""
-    return type(machine.__name__, (machine,), {"keeps": KEPT, "__module__": machine.__module__})
+def keeping(machine: type[SteeredMachine], relation: Relation) -> type[SteeredMachine]:
+    """The machine whose failures are kept and whose steps are judged: the search, in which nothing
+    should be found.
+    """
+    added = {"keeps": KEPT, "relation": relation, "__module__": machine.__module__}
+    return type(machine.__name__, (machine,), added)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from reference.core.messages import (
+    MESSAGES,
     REQUESTS,
     RESPONSES,
     Crash,
@@ -31,17 +32,18 @@ from reference.core.messages import (
 )
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
+from reference.sim.steered.scripts import Script
 from reference.sim.words import move_words
-from tests.stateful import reached
+from tests.stateful import beginnings, reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.schedule import RATES, Schedule
 from traces.jobs.steered import broken_promise
 
 Fault: TypeAlias = Literal[
-    "crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"
+    "crash", "loss", "again", "delay", "request-timeout", "partition", "resign", "clock", "disk"
 ]
 FAULTS: tuple[Fault, ...] = (
-    *("crash", "loss", "again", "request-timeout", "partition", "resign", "clock", "disk"),
+    *("crash", "loss", "again", "delay", "request-timeout", "partition", "resign", "clock", "disk"),
 )
 
 Moves: TypeAlias = list[tuple[int, Input]]
@@ -87,6 +89,11 @@ def requests(machine: QuorumMachine) -> Moves:
 
 def answers(machine: QuorumMachine) -> Moves:
     return [(m.destination, m) for m in machine.schedule.deliverable(*RESPONSES)]
+
+
+def slow_mail(machine: QuorumMachine) -> Moves:
+    held = machine.schedule.held
+    return [(m.destination, m) for m in machine.schedule.deliverable() if m in held]
 
 
 def mail_again(machine: QuorumMachine) -> Moves:
@@ -162,16 +169,35 @@ class QuorumMachine(SteeredMachine):
         self.off: frozenset[str] = frozenset()
 
     @initialize(
-        voters=st.sampled_from([3, 3, 3, 2, 5]),
+        voters=st.sampled_from([3, 3, 3, 2, 5, 1]),
         fetch_max=st.sampled_from([2, 1]),
         off=st.frozensets(st.sampled_from(FAULTS), max_size=5),
         head_start=st.sampled_from([0, 10, 20, 30, 40]),
+        begins=beginnings.drawn(),
+        left_out=st.integers(0, beginnings.LEFT_OUT),
     )
-    def start(self, voters: int, fetch_max: int, off: frozenset[str], head_start: int) -> None:
-        """How many calm moves come first decides whether the faults meet a leader."""
-        self.schedule = Schedule(Constants(tuple(range(1, voters + 1)), fetch_max), self.decisions)
+    def start(
+        self,
+        voters: int,
+        fetch_max: int,
+        off: frozenset[str],
+        head_start: int,
+        begins: Script | None,
+        left_out: int,
+    ) -> None:
+        """How many calm moves come first decides whether the faults meet a leader; or it begins in
+        the middle of something.
+        """
+        constants = Constants(tuple(range(1, voters + 1)), fetch_max)
+        if begins is not None:
+            setting = begins.options
+            constants = Constants(tuple(setting["voters"]), setting["fetch_max_records"])
+        self.schedule = Schedule(constants, self.decisions)
         self.off = off
-        self.let_time_pass(head_start)
+        if begins is not None:
+            beginnings.follow(self.schedule, begins, left_out)
+        else:
+            self.let_time_pass(head_start)
 
     # --- Messages arrive
 
@@ -188,6 +214,18 @@ class QuorumMachine(SteeredMachine):
     @rule(move=moves(mail_again))
     @possible(mail_again, "again")
     def deliver_again(self, move: Move) -> None:
+        self.schedule.do(move.node, move.input)
+
+    @rule(move=moves(lambda machine: [*requests(machine), *answers(machine)]))
+    @possible(lambda machine: [*requests(machine), *answers(machine)], "delay")
+    def delay(self, move: Move) -> None:
+        """A message is slow: calm moments pass without it."""
+        assert isinstance(move.input, MESSAGES)
+        self.schedule.held.add(move.input)
+
+    @rule(move=moves(slow_mail))
+    @possible(slow_mail)
+    def deliver_late(self, move: Move) -> None:
         self.schedule.do(move.node, move.input)
 
     @rule(count=st.integers(1, 8))
@@ -238,6 +276,13 @@ class QuorumMachine(SteeredMachine):
     def crash(self, move: Move) -> None:
         self.schedule.do(move.node, move.input)
 
+    @rule(move=moves(crashes))
+    @possible(crashes, "crash")
+    def bounce(self, move: Move) -> None:
+        """A process ends and is there again at once, before anybody has noticed."""
+        self.schedule.do(move.node, move.input)
+        self.schedule.do(move.node, Restart())
+
     @rule(move=moves(restarts))
     @possible(restarts)
     def restart(self, move: Move) -> None:
@@ -266,6 +311,7 @@ class QuorumMachine(SteeredMachine):
 
     @rule(node=nodes)
     @on("partition")
+    @precondition(lambda self: len(self.schedule.constants.voters) > 1)
     def isolate(self, node: int) -> None:
         others = self.schedule.constants.others(node)
         self.schedule.sever({(node, n) for n in others} | {(n, node) for n in others})

@@ -55,8 +55,8 @@ SEEDS: Final = 20
 SHRINKS: Final = 3
 """Only what the first seeds find is shrunk, with so many attempts at most:"""
 ATTEMPTS: Final = 1000
-BATCH: Final = 250
-"""Examples of the correct reference at once."""
+BATCH: Final = 1000
+"""Examples of the correct reference at once, and so many that TLC is asked about together."""
 DONE, FOUND, UNFINISHED, BAD_INPUT = 0, 1, 2, 3
 
 

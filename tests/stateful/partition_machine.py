@@ -5,8 +5,11 @@ What it shares with a cluster's, and how moves are drawn, is in broker_machine.p
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
@@ -18,8 +21,18 @@ from reference.core.partition_messages import (
 )
 from reference.sim.partition.options import PartitionOptions
 from reference.sim.steered.moves import Move
-from tests.stateful import reached
-from tests.stateful.broker_machine import BrokerMachine, Offers, moves, on, possible, posts, sends
+from reference.sim.steered.scripts import Script
+from tests.stateful import beginnings, reached
+from tests.stateful.broker_machine import (
+    COMING_BACK,
+    BrokerMachine,
+    Offers,
+    moves,
+    on,
+    possible,
+    posts,
+    sends,
+)
 from tests.stateful.machine import by_position
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 
@@ -27,6 +40,7 @@ Fault: TypeAlias = Literal[
     "crash",
     "loss",
     "again",
+    "delay",
     "drop",
     "partition",
     "session",
@@ -38,8 +52,8 @@ Fault: TypeAlias = Literal[
     "retry",
 ]
 FAULTS: tuple[Fault, ...] = (
-    *("crash", "loss", "again", "drop", "partition", "session", "shutdown", "election"),
-    *("failover", "give-up", "delete", "retry"),
+    *("crash", "loss", "again", "delay", "drop", "partition", "session", "shutdown"),
+    *("election", "failover", "give-up", "delete", "retry"),
 )
 
 
@@ -83,6 +97,8 @@ class PartitionMachine(BrokerMachine):
         clients=st.sampled_from(["plain", "idempotent", "acks=1"]),
         off=st.frozensets(st.sampled_from(FAULTS), max_size=7),
         records=st.integers(0, 2),
+        begins=beginnings.drawn(),
+        left_out=st.integers(0, beginnings.LEFT_OUT),
     )
     def start(
         self,
@@ -92,8 +108,18 @@ class PartitionMachine(BrokerMachine):
         clients: Clients,
         off: frozenset[str],
         records: int,
+        begins: Script | None,
+        left_out: int,
     ) -> None:
-        """A leader with some committed records, so that faults have something to hurt."""
+        """A leader with some committed records, so that faults have something to hurt; or it begins
+        in the middle of something.
+        """
+        self.off = off
+        if begins is not None:
+            options = msgspec.convert(dict(begins.options), PartitionOptions)
+            self.schedule = PartitionSchedule(options, self.bug)
+            beginnings.follow(self.schedule, begins, left_out)
+            return
         options = PartitionOptions(
             replicas=replicas,
             elr=elr,
@@ -102,7 +128,6 @@ class PartitionMachine(BrokerMachine):
             idempotence=clients == "idempotent",
         )
         self.schedule = PartitionSchedule(options, self.bug)
-        self.off = off
         self.let_time_pass(20)
         for _ in range(records):
             self.first(sends(self))
@@ -117,11 +142,20 @@ class PartitionMachine(BrokerMachine):
         return offer if isinstance(offer, Move) else self.schedule.move_of(*offer)
 
     def arrivals(self) -> Offers:
-        return [(m.value.destination, m.value) for m in self.schedule.deliverable()[::-1]]
+        return [(m.value.destination, m.value) for m in self.schedule.prompt()[::-1]]
+
+    def late_arrivals(self) -> Offers:
+        return [(m.value.destination, m.value) for m in self.schedule.slow()]
+
+    def delays(self) -> list[Callable[[], None]]:
+        return [partial(self.schedule.held.add, each) for each in self.schedule.prompt()[::-1]]
 
     def arrivals_again(self) -> Offers:
         delivered = self.schedule.deliverable(again=True)
         return [(m.value.destination, m.value) for m in delivered[::-1]]
+
+    def session_ends(self, node: int) -> None:
+        self.schedule.do(CONTROLLER, SessionTimeout(node))
 
     # --- Clients
 
@@ -169,19 +203,24 @@ class PartitionMachine(BrokerMachine):
     @rule(node=nodes)
     @on("session")
     def end_session(self, node: int) -> None:
-        self.schedule.do(CONTROLLER, SessionTimeout(node))
+        self.session_ends(node)
 
-    @rule(unclean=st.booleans())
+    @rule(unclean=st.booleans(), told=st.booleans())
     @on("election")
-    def elect(self, unclean: bool) -> None:
+    def elect(self, unclean: bool, told: bool) -> None:
+        """told: all brokers hear of it at once."""
         allowed = unclean and self.schedule.options.unclean
         self.schedule.do(CONTROLLER, ElectLeaders("UNCLEAN" if allowed else "PREFERRED"))
+        if told:
+            self.all_read()
 
-    @rule(move=moves(elections))
+    @rule(move=moves(elections), told=st.booleans())
     @possible(elections, "election")
-    def elect_another(self, move: Move) -> None:
+    def elect_another(self, move: Move, told: bool) -> None:
         """Another replica than the one that stands first in the assignment."""
         move.make()
+        if told:
+            self.all_read()
 
     @rule()
     @on("failover")
@@ -197,6 +236,15 @@ class PartitionMachine(BrokerMachine):
         damages = self.schedule.damages(node, "loss" not in self.off)
         keep, corrupt = data.draw(by_position(damages))
         self.schedule.crash(node, keep, corrupt)
+
+    @rule(node=running, data=st.data(), far=st.integers(0, len(COMING_BACK)))
+    @precondition(lambda self: "crash" not in self.off)
+    @precondition(lambda self: any(map(self.schedule.is_running, self.schedule.brokers)))
+    def bounce(self, node: int, data: st.DataObject, far: int) -> None:
+        """A process ends and is there again at once, before anybody has noticed."""
+        damages = self.schedule.damages(node, "loss" not in self.off)
+        self.schedule.crash(node, *data.draw(by_position(damages)))
+        self.come_back(node, far)
 
     @rule(move=moves(shutdowns))
     @possible(shutdowns, "shutdown")

@@ -2,9 +2,13 @@
 
 A search of many examples goes in batches, each with a seed of its own: Hypothesis remembers every
 choice of the examples that it has tried, which comes to a megabyte for each of the profile `chaos`.
+TLC judges the steps of a thousand examples at once, each class of them once, and what is left at
+the end (kraftcheck/retracing/relation.py).
+
 CHAOS_MINUTES bounds the search by time instead of by examples: each machine gets an equal share,
-and batches follow each other until its share is over. `--hypothesis-seed` gives the first seed;
-without it each run begins with another one, which a failure names.
+and batches follow each other until so much of it is over that the rest does for TLC.
+`--hypothesis-seed` gives the first seed; without it each run begins with another one, which a
+failure names.
 """
 
 from __future__ import annotations
@@ -18,9 +22,11 @@ from typing import Final
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.sim.steered.failures import Failure
+from kraftcheck.retracing.relation import Relation
+from reference.sim.steered.failures import Failure, StepRejected
 from tests.stateful import reached
-from tests.stateful.gifts import SteeredMachine, keeping, last, shorten
+from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
+from traces.jobs.allowed import Allowed
 
 # The steps of one example take long where many messages wait. And Hypothesis switches rules off for
 # a whole run: where nothing else is possible the run ends early, which costs little.
@@ -30,6 +36,12 @@ LENIENT: Final = [
 ]
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
+SEARCHED: Final = 0.6
+"""The part of a share of time in which examples are made."""
+EXAMPLES_ASKED: Final = 1000
+"""TLC is asked about so many examples at once."""
+VERDICTS: Final = "verdicts"
+"""In the folder of failures: what TLC has said of steps."""
 FIRST, MOST = 5, 100
 """Examples of the first batch under a bound of time, and of any. Another one has as many as half of
 the time that is left allows for, so that the bound holds on a slow machine.
@@ -58,15 +70,23 @@ def search(machine: type[SteeredMachine]) -> None:
     """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
     last.clear()
     before = reached.of(machine.name)["examples"]
+    relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, EXAMPLES_ASKED, EXAMPLES_ASKED)
     try:
-        _search(keeping(machine))
+        _search(keeping(machine, relation), relation)
+        if refused := relation.ask():
+            failure = refused.failure
+            give(failure, refused.said, KEPT)
+            raise failure
+    except StepRejected as failure:
+        shorten(failure, relation)
+        raise
     except Failure as failure:
         shorten(failure)
         raise
     reached.finished(machine.name, before)
 
 
-def _search(machine: type[SteeredMachine]) -> None:
+def _search(machine: type[SteeredMachine], relation: Relation) -> None:
     profile = settings()
     budget = settings(
         profile,
@@ -83,6 +103,8 @@ def _search(machine: type[SteeredMachine]) -> None:
     core.global_force_seed = None
     try:
         for batch, examples in enumerate(_batches(budget.max_examples)):
+            if relation.found:
+                return
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
             each = settings(budget, max_examples=examples)
             run_state_machine_as_test(seed(first + batch)(again), settings=each)
@@ -100,7 +122,7 @@ def _batches(wanted: int) -> Iterator[int]:
         for done in range(0, wanted, MOST):
             yield min(MOST, wanted - done)
         return
-    until = monotonic() + 60 * bound / MACHINES
+    until = monotonic() + SEARCHED * 60 * bound / MACHINES
     examples = FIRST
     while (begun := monotonic()) < until:
         yield examples

@@ -50,8 +50,8 @@ def test_the_canary_is_found_by_every_profile(profile: str) -> None:
     ("machine", "bug", "examples", "moves"),
     [
         ("quorum", "Z15", 60, 20),
-        ("quorum", CANARY, 20, 8),
-        ("partition", "Z58", 400, 30),
+        ("quorum", CANARY, 20, 10),
+        ("partition", "Z58", 400, 40),
         ("partition", "Z43", 100, 40),
     ],
 )
@@ -85,7 +85,7 @@ def test_nothing_is_found_where_there_is_nothing() -> None:
 
 def test_a_campaign_ends_with_its_time() -> None:
     ticks = iter(range(100))
-    ended = campaign("quorum", "Z12", 1, 3, clock=lambda: float(next(ticks)))
+    ended = campaign("quorum", None, 1, 3, clock=lambda: float(next(ticks)))
     assert ended.examples is None and ended.tried == 3
     found = campaign("quorum", CANARY, 1, 60)
     assert found.examples is not None and found.how == "AnnouncedLeaderIsCaughtUp"

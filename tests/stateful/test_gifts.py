@@ -17,7 +17,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
-from reference.sim.steered.failures import Failure
+from reference.sim.steered.failures import Failure, StepRejected
 from reference.sim.steered.replaying import replay
 from reference.sim.steered.scripts import Script, read, write
 from tests.stateful import coverage, gifts, reached, searching
@@ -46,6 +46,28 @@ def test_a_failure_is_kept_shortened_and_replays(tmp_path: Path) -> None:
     notes = "\n".join(found.value.__notes__)
     assert f"kraftcheck replay {path}" in notes
     assert "of these moves are enough" in notes
+
+
+def test_a_step_that_tlc_refuses_is_a_failure_like_any_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planted: a bug that breaks nothing within so few rules, and whose steps are none of the spec
+    (Z12: followers always refuse a pre-vote).
+    """
+    monkeypatch.setattr(searching, "KEPT", tmp_path)
+    short = settings(BUDGET, max_examples=20, stateful_step_count=10)
+    monkeypatch.setattr(searching, "settings", lambda *_, **__: short)
+    monkeypatch.setattr(reached, "counts", {})
+    attributes = {"decisions": buggy("Z12"), "bug": "Z12"}
+    with pytest.raises(StepRejected) as found:
+        searching.search(type("QuorumMachine", (QuorumMachine,), attributes))
+    assert found.value.name == "rejected step: HandleVoteRequest"
+    (path,) = tmp_path.glob("*.moves")
+    notes = "\n".join(found.value.__notes__)
+    assert f"kraftcheck replay {path}" in notes and "of these moves are enough" in notes
+    kept, _ = read(path.read_text(encoding="utf-8"))
+    assert kept.violates == found.value.name and len(kept.moves) < len(found.value.moves)
+    assert reached.of("quorum")["finished"] == 0
 
 
 def test_what_is_written_is_read_back() -> None:

@@ -57,6 +57,13 @@ def test_nothing_is_found_with_the_correct_rules() -> None:
     search(QuorumRules)
 
 
+def test_a_leader_that_never_resigns_is_found() -> None:
+    """Z09: what never happens is in no step, so it takes a property that is about time."""
+    with pytest.raises(Violation) as found:
+        search(buggy("Z09"))
+    assert found.value.name == "IsolatedLeaderResigns"
+
+
 @pytest.mark.parametrize("id", ["Z01", "Z02", "Z03", "Z07", "Z13", "Z15", "Z16"])
 def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
     # The limit costs nothing where the bug is found before.

@@ -33,6 +33,7 @@ from tla_utils.steps import (
     StepFrame,
     batch_module,
     check_steps,
+    failed,
     rejected_ids,
 )
 from tla_utils.steptable import Batch, StepTable
@@ -93,6 +94,14 @@ def test_steps_that_tlc_cannot_evaluate_are_isolated() -> None:
     assert "evaluation error: " in report.verdicts[mixed].reason
     assert "SB_id" not in report.verdicts[mixed].reason
     assert "does not allow" in report.verdicts[wrong].reason
+
+
+def test_a_step_for_which_java_has_no_room_is_unknown() -> None:
+    """What it says in such a case is no word about the step."""
+    for words in ("This was a Java StackOverflowError. It was", "java.lang.OutOfMemoryError: heap"):
+        assert failed(words).verdict == "unknown"
+        assert words in failed(words).reason
+    assert failed("Attempted to apply function").verdict == "rejected"
 
 
 @pytest.mark.tlc

@@ -10,6 +10,7 @@ schedule (reference/sim/steered/cluster.py) by its moves.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ from reference.sim.recorder import Batch, Recorder
 _P = TypeVar("_P", bound=ClusterPartition)
 
 
-class Joints:
+class Joints(ABC):
     """The parts, joined. `connect` is called once, when the partitions have been built."""
 
     brokers: Brokers
@@ -127,15 +128,17 @@ class Joints:
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
 
+    @abstractmethod
     def is_voter_running(self, node: int) -> bool:
-        raise NotImplementedError
+        """Whether it can hear a broker."""
 
     def append(self, node: int, value: int) -> str:
         """A controller appends to the log. Why that was ignored, or empty."""
         return self.give_voter(node, Append(value))
 
+    @abstractmethod
     def give_voter(self, node: int, input: Append) -> str:
-        raise NotImplementedError
+        """Has a voter take the step. Why that was ignored, or empty."""
 
     def decided(self, value: int, steps: Mapping[int, Step]) -> None:
         self.batches += self.recorder.batch(value, steps)

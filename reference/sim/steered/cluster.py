@@ -15,7 +15,7 @@ import msgspec
 
 from reference.sim.steered import cluster_calm
 from reference.sim.steered.cluster_moves import ClusterMoves
-from reference.sim.steered.moves import Move
+from reference.sim.steered.moves import Move, NodeStep, recorded_steps
 from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
 
 
@@ -30,9 +30,18 @@ class ClusterSchedule(ClusterMoves):
         yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
         yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
         yield from (*self.posts(), *self.sends(), *self.breakages())
-        yield from (*self.asks(), *self.crashes(), *self.restarts(), *self.voter_crashes())
+        yield from (
+            *self.asks(),
+            *self.probes(),
+            *self.crashes(),
+            *self.restarts(),
+            *self.voter_crashes(),
+        )
         yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
         yield from (*self.clocks(), *self.stalls(), self.well())
+
+    def steps(self) -> Iterator[NodeStep]:
+        return recorded_steps(self.recorder)
 
     def setting(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self.options)

@@ -23,11 +23,11 @@ MOVES_TO_PROGRESS = 3000
 
 def next_move(cluster: ClusterMoves) -> Move | None:
     """What comes next if nothing fails; None when there is nothing left to do."""
-    if found := cluster.between() or _mail(cluster):
+    if found := cluster.between(held=False) or _mail(cluster):
         return found[0]
     if posts := cluster.posts():
         return posts[0]
-    if votes := cluster.votes():
+    if votes := cluster.votes(held=False):
         return votes[-1]
     if found := cluster.flushes() or cluster.readings():
         return found[0]
@@ -44,7 +44,7 @@ def _mail(cluster: ClusterMoves) -> list[Move]:
     waiting = [
         (message.value.destination in cluster.slow, partition, message.value)
         for partition in cluster.partitions
-        for message in partition.deliverable()[:1]
+        for message in partition.prompt()[:1]
     ]
     waiting.sort(key=lambda each: each[0])
     return [cluster.step_of(partition, m.destination, m) for _, partition, m in waiting[:1]]

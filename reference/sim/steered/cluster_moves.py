@@ -7,7 +7,7 @@ takes the step of a decision that stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from reference.core.partition_messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
+    Election,
     ElectLeaders,
 )
 from reference.core.partition_types import UNDEFINED
@@ -161,9 +162,13 @@ class ClusterMoves(Joints):
 
     # --- Moves: what is on its way
 
-    def between(self) -> list[Move]:
-        """Between brokers and controllers."""
-        return [self._arrival(each) for each in self.parcels.first() if self._passes(each)]
+    def between(self, held: bool | None = None) -> list[Move]:
+        """Between brokers and controllers. held: only what is slow, or only what is not."""
+        return [
+            self._arrival(each)
+            for each in self.parcels.first()
+            if self._passes(each) and held in (None, each.number in self.parcels.held)
+        ]
 
     def _passes(self, parcel: Parcel) -> bool:
         cut = (parcel.source, parcel.destination) in self.cut
@@ -177,12 +182,13 @@ class ClusterMoves(Joints):
 
         return self.move(f"deliver {parcel.words}", make)
 
-    def data(self, again: bool = False) -> list[Move]:
+    def data(self, again: bool = False, held: bool | None = None) -> list[Move]:
         """Between brokers, and to clients. The latest first: it can be the answer to a move."""
         return [
             self.step_of(partition, message.value.destination, message.value)
             for partition in self.partitions
             for message in partition.deliverable(again)[::-1]
+            if held in (None, message in partition.held)
         ]
 
     def posts(self) -> list[Move]:
@@ -193,10 +199,21 @@ class ClusterMoves(Joints):
             for words, make in partition.producer_posts()
         ]
 
-    def votes(self, again: bool = False) -> list[Move]:
+    def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
         """Between voters, the latest first."""
-        deliverable = self.voters.deliverable(again=again)
-        return [self.of_voter(message.destination, message) for message in deliverable]
+        return [
+            self.of_voter(message.destination, message)
+            for message in self.voters.deliverable(again=again)
+            if held in (None, message in self.voters.held)
+        ]
+
+    def delays(self) -> Sequence[Callable[[], None]]:
+        """What is on its way may be slow from now on: it does not come as time passes."""
+        parcels, voters = self.parcels, self.voters
+        found = [partial(parcels.held.add, each.number) for each in parcels.first()]
+        for partition in self.partitions:
+            found += [partial(partition.held.add, each) for each in partition.prompt()]
+        return found + [partial(voters.held.add, each) for each in voters.deliverable()]
 
     def drops(self) -> list[Move]:
         found = []
@@ -265,11 +282,12 @@ class ClusterMoves(Joints):
         """Somebody asks the active controller for one."""
         if self.controllers.active() is None:
             return []
-        kinds = ["PREFERRED", "UNCLEAN"] if self.options.data.unclean else ["PREFERRED"]
+        unclean = self.options.data.unclean
+        kinds: list[Election] = ["PREFERRED", "UNCLEAN"] if unclean else ["PREFERRED"]
         found = []
         for number in range(len(self.partitions)):
             for kind in kinds:
-                asked = ElectLeaders(kind)  # type: ignore[arg-type]
+                asked = ElectLeaders(kind)
                 make = partial(self.controllers.elect, number, asked)
                 found.append(self.move(f"partition {number}: {render_input(asked)}", make))
         return found
@@ -283,6 +301,14 @@ class ClusterMoves(Joints):
                 words = f"partition {partition.number}: {render_input(asked)}"
                 found.append(self.move(words, ask))
         return found
+
+    def probes(self) -> list[Move]:
+        """As Steering.probes."""
+        return [
+            self.move(f"partition {partition.number}: {render_input(asked)}", ask)
+            for partition in self.partitions
+            for asked, ask in partition.probes()
+        ]
 
     def sends(self) -> list[Move]:
         """Values and retries of idempotent producers, one for each partition."""
@@ -396,6 +422,9 @@ class ClusterMoves(Joints):
 
     def _heal(self) -> None:
         self.cut.clear()
+        self.parcels.held.clear()
+        for partition in self.partitions:
+            partition.held.clear()
         self.voters.heal()
 
     def slownesses(self) -> list[Move]:

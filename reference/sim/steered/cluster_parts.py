@@ -119,6 +119,8 @@ class Parcels:
 
     def __init__(self) -> None:
         self.waiting: dict[int, Parcel] = {}
+        self.held: set[int] = set()
+        """Those that are slow, by number."""
         self._sent = 0
         self._names = Names(str)
 

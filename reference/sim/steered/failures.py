@@ -1,4 +1,5 @@
-"""How a steered run can fail: an invariant, a promise to clients, or no progress.
+"""How a steered run can fail: an invariant, a promise to clients, no progress, or a step that is
+none of the spec.
 
 Each has the moves up to it, and a `name` by which a replay can be compared with what was found.
 """
@@ -7,6 +8,9 @@ from __future__ import annotations
 
 import re
 from typing import Protocol
+
+REJECTED = "rejected step: "
+"""How the names of such failures begin."""
 
 
 class Named(Protocol):
@@ -54,6 +58,17 @@ class PromiseBroken(Failure):
         name = f"promise: {re.sub('[0-9]+', '#', what)}"
         sentence = "What clients see is as consistent as configuration and faults promise."
         super().__init__(name, sentence, what, moves)
+
+
+class StepRejected(Failure):
+    """A node took a step that the relation of the spec does not allow. Said by TLC, when the run is
+    over.
+    """
+
+    def __init__(self, action: str, what: str, moves: list[str]) -> None:
+        name = f"{REJECTED}{action}"
+        sentence = "Every step of a node is one that the relation of the spec allows."
+        super().__init__(name, sentence, f"{name}: {what}", moves)
 
 
 def script(moves: list[str]) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
+from reference.sim.recorder import Recorder
+
 
 class Move(NamedTuple):
     """words: of one line. make: has it happen; may raise a Failure."""
@@ -19,6 +21,34 @@ class Move(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<{self.words}>"
+
+
+class NodeStep(NamedTuple):
+    """A step of one node, by content. constants: of the protocol whose step it is."""
+
+    constants: Any
+    node: int
+    action: str
+    before: Any
+    input: Any
+    after: Any
+    sent: tuple[Any, ...]
+    ignored: str
+
+
+def recorded_steps(recorder: Recorder) -> Iterator[NodeStep]:
+    """What has been recorded, each step once, in the order of first appearances."""
+    for step in recorder.distinct:
+        yield NodeStep(
+            constants=step.before.machine.constants,
+            node=step.before.node,
+            action=f"Handle{step.input.kind}",
+            before=step.before.row,
+            input=step.input.value,
+            after=step.after.row,
+            sent=tuple([message.value for _, message in step.sent]),
+            ignored=step.ignored,
+        )
 
 
 class Steered(Protocol):
@@ -35,6 +65,10 @@ class Steered(Protocol):
 
     def progress(self) -> str:
         """Ends every fault and lets time pass: empty, or why nothing got anywhere."""
+        ...
+
+    def steps(self) -> Iterator[NodeStep]:
+        """The steps that nodes have taken, in the order of first appearances."""
         ...
 
     def setting(self) -> dict[str, Any]:

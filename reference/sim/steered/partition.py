@@ -34,7 +34,7 @@ from reference.sim.partition.options import PartitionOptions, constants_of
 from reference.sim.partition.scenario import PARTITION
 from reference.sim.recorder import Recorder
 from reference.sim.steered.failures import Violation
-from reference.sim.steered.moves import Move
+from reference.sim.steered.moves import Move, NodeStep, recorded_steps
 from reference.sim.steered.producers import Posted
 from reference.sim.steered.quorum import Link
 from reference.sim.steered.steering import (
@@ -131,6 +131,7 @@ class PartitionSchedule(Steering):
 
     def heal(self) -> None:
         self.cut.clear()
+        self.held.clear()
         self._note(HEAL)
 
     def crash(self, node: int, keep: int, corrupt: int) -> None:
@@ -196,7 +197,7 @@ class PartitionSchedule(Steering):
         for node, input in (*self.readings(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
             yield self.move_of(node, input)
         yield from (*self.posts(), *self.sends(), *self.breakages())
-        for asked, ask in self.asks():
+        for asked, ask in (*self.asks(), *self.probes()):
             assert isinstance(asked, MESSAGES)
             yield Move(f"{name_of(asked.destination)} {render_input(asked)}", ask)
         yield from self._of_controller()
@@ -266,6 +267,9 @@ class PartitionSchedule(Steering):
             for n in others:
                 yield {(node, n)}
 
+    def steps(self) -> Iterator[NodeStep]:
+        return recorded_steps(self.recorder)
+
     def setting(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self.options)
         return found
@@ -296,7 +300,7 @@ class PartitionSchedule(Steering):
 
     def calm(self) -> bool:
         """The move that a partition without faults makes next; False when there is none."""
-        if waiting := self.deliverable():
+        if waiting := self.prompt():
             self.do(waiting[0].value.destination, waiting[0].value)
         elif posts := self.posts():
             posts[-1].make()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from reference.core import log
 from reference.core.invariants import check_step, history_init
@@ -23,6 +23,7 @@ from reference.core.messages import (
     REQUESTS,
     TIMERS,
     Append,
+    CheckQuorumTimeout,
     Crash,
     ElectionTimeout,
     FetchTimeout,
@@ -48,7 +49,7 @@ from reference.core.timers import (
 from reference.core.types import Constants, Outcome, Row, initial_row, is_running
 from reference.sim.operations import Operation
 from reference.sim.steered.failures import Violation
-from reference.sim.steered.moves import Move, Names
+from reference.sim.steered.moves import Move, Names, NodeStep
 from reference.sim.words import move_words
 
 TIMEOUTS = Timeouts()
@@ -74,6 +75,20 @@ def reading_words(node: int, offset: int) -> str:
     return f"a client of {node} reads from {offset}"
 
 
+class TimedProperty(NamedTuple):
+    """What must be so after some time: no property of rows."""
+
+    name: str
+    sentence: str
+
+
+ISOLATED_LEADER_RESIGNS = TimedProperty(
+    "IsolatedLeaderResigns",
+    "A leader that no majority has fetched from for its time leads no longer.",
+)
+"""Protocol rules 6.2."""
+
+
 class Schedule:
     """Rows, network, links that are cut, armed timers, and the moves so far."""
 
@@ -97,6 +112,8 @@ class Schedule:
         self._alive: dict[bool, list[Message]] = {}
         """What `deliverable` found, until something moves."""
         self.cut: set[Link] = set()
+        self.held: set[Message] = set()
+        """Messages that are slow: they do not come as time passes, only when they are told to."""
         self.now = 0
         self.due: dict[tuple[int, Timer], int] = {}
         """The deadlines of armed timers, in milliseconds."""
@@ -109,6 +126,7 @@ class Schedule:
         """Actions, roles and error codes, how often."""
         self.moves: list[str] = []
         self._names = Names(lambda m: move_words(constants, m.destination, m))
+        self.taken: list[NodeStep] = []
         self.sound = True
         """False from the step that broke something on."""
         self.appended = 0
@@ -144,7 +162,11 @@ class Schedule:
 
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         """What the reference makes of an input."""
-        return self.handlers.step(node, before, input)
+        outcome = self.handlers.step(node, before, input)
+        if outcome is not None:
+            made = (before, input, outcome.row, tuple(outcome.sent), outcome.ignored)
+            self.taken.append(NodeStep(self.constants, node, action_of(input), *made))
+        return outcome
 
     def stepped(self, node: int, before: Row) -> None:
         """A step was taken, and nothing is violated: whoever watches the quorum looks now."""
@@ -152,6 +174,7 @@ class Schedule:
     def _step(self, node: int, before: Row, input: Input) -> None:
         outcome = self.outcome_of(node, before, input)
         if outcome is None:
+            self._nothing_happened(node, before, input)
             return
         if before.role == "Down":
             self.stalled.discard(node)
@@ -170,6 +193,19 @@ class Schedule:
             what = violated.check(rows, self.rows, self.history)
             raise Violation(violated, what or "", self.moves)
         self.stepped(node, before)
+
+    def _nothing_happened(self, node: int, before: Row, input: Input) -> None:
+        """A leader that has heard from no majority for so long must not go on. A sole voter is
+        majority enough.
+        """
+        alone = len(self.constants.voters) == 1
+        led = isinstance(input, CheckQuorumTimeout) and before.role == "Leader"
+        if led and not alone and self.watched:
+            what = f"leader {node} of epoch {before.epoch} goes on"
+            raise Violation(ISOLATED_LEADER_RESIGNS, what, self.moves)
+
+    def steps(self) -> Iterator[NodeStep]:
+        yield from self.taken
 
     def _meet(self, input: Input, outcome: Outcome) -> None:
         self.met[f"action {action_of(input)}"] += 1
@@ -360,7 +396,7 @@ class Schedule:
         What waits longest arrives; else what is appended reaches the disk; else the clock goes on
         to the next deadline.
         """
-        if waiting := self.deliverable():
+        if waiting := [m for m in self.deliverable() if m not in self.held]:
             self.do(waiting[-1].destination, waiting[-1])
         elif unflushed := self.unflushed():
             self.do(unflushed[0], Flush())
@@ -371,8 +407,9 @@ class Schedule:
         return True
 
     def heal(self) -> None:
-        """Links are whole again; what waited at them may come."""
+        """Links are whole again; what waited at them may come, and what was slow."""
         self.cut.clear()
+        self.held.clear()
         self._note("heal all links")
 
     def end_faults(self) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reference.core.messages import Input
 from reference.core.types import Constants, Outcome, Row
 from reference.sim.memo import Memo
 from reference.sim.recorder import Recorder
+from reference.sim.steered.moves import NodeStep, recorded_steps
 from reference.sim.steered.quorum import Schedule
 
 
@@ -22,6 +25,9 @@ class RecordedSchedule(Schedule):
         self._states = {node: self._machine.first_state(node) for node in constants.voters}
         self.recorder = recorder
         self.handler_calls = 0
+
+    def steps(self) -> Iterator[NodeStep]:
+        return recorded_steps(self.recorder)
 
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         known, state = self._intern(input), self._states[node]

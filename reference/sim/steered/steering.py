@@ -101,6 +101,8 @@ class Steering(PartitionWorld):
         """Messages that were not delivered yet, the oldest first."""
         self.delivered: dict[KnownInput, None] = {}
         self.cut = cut
+        self.held: set[KnownInput] = set()
+        """Messages that are slow: they do not come as time passes, only when they are told to."""
         self.history: list[Operation] = []
         self._asked: dict[object, Operation] = {}
         """What clients wait for, by request."""
@@ -128,6 +130,7 @@ class Steering(PartitionWorld):
         known = self._intern(input)
         if isinstance(input, MESSAGES):
             self.waiting.pop(known, None)
+            self.held.discard(known)
             self.delivered[known] = None
         if node == CLIENTS:
             self._answer(input)
@@ -326,6 +329,14 @@ class Steering(PartitionWorld):
         coming = len(self.waiting) * self.options.batch_records
         return MOVES_TO_COPY * (longest + coming) * len(self.brokers)
 
+    def prompt(self) -> list[KnownInput]:
+        """Messages that come as time passes, the oldest first."""
+        return [message for message in self.deliverable() if message not in self.held]
+
+    def slow(self) -> list[KnownInput]:
+        """Those that come only when they are told to."""
+        return [message for message in self.deliverable() if message in self.held]
+
     def deliverable(self, again: bool = False) -> list[KnownInput]:
         """Messages that may come now, the oldest first; `again`: come once more."""
         if again:
@@ -352,6 +363,11 @@ class Steering(PartitionWorld):
             for offset in range(self.row(node).high_watermark + 1):
                 asked = partial(self.delete_records, node, offset)
                 yield self.delete_request(node, offset), asked
+
+    def probes(self) -> Iterator[tuple[Input, Callable[[], None]]]:
+        """What is written at the end of a run in which all other producers are idempotent."""
+        for node in self.leaders() if self.options.idempotence else ():
+            yield self.produce_request(node, -1), partial(self.produce, node, -1)
 
     def damages(self, node: int, lossy: bool) -> list[tuple[int, int]]:
         """What a crash may leave: where the log ends, and its first unreadable batch."""

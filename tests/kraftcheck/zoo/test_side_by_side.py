@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.zoo.allowed import Allowed
 from kraftcheck.zoo.departures import Departures
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.runs import WATCHED, Hunt, consult
 from kraftcheck.zoo.side_by_side import first_refused
 from kraftcheck.zoo.witnesses import hunt_of
+from traces.jobs.allowed import Allowed
 from traces.jobs.canonical import Step
 
 CORRECT = Hunt(scenario="quorum", bug=None)

@@ -5,7 +5,8 @@ steps are named by their class (traces/jobs/canonical.py), those without a verdi
 somebody asks, and then go to TLC all together. The spec that judges is the correct one, whatever
 bug made a step: the verdicts are shared by all bugs, and stored under the digest of the spec.
 
-Law of this file: a verdict is TLC's. What TLC could not judge is neither allowed nor refused.
+Law of this file: a verdict is TLC's. What TLC could not judge is neither allowed nor refused: it is
+an error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 import pyarrow as pa
 
 from reference.core.types import Constants
-from tla_utils import CheckOptions, check_steps
+from tla_utils import CheckOptions, ToolError, check_steps
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.distinct import CLASSES
 from traces.jobs.judge import Bench, step_frame, step_table
@@ -78,7 +79,7 @@ class Allowed:
 
     def ask(self) -> None:
         """Ask for every verdict that is waited for. Raises ToolError, TraceError: TLC or the store
-        cannot be used.
+        cannot be used, or TLC could not judge a step.
         """
         waiting, self._waiting = self._waiting, {}
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
@@ -96,6 +97,9 @@ class Allowed:
         report = check_steps(step_frame(constants, SPECS, bench.frame), steps, self._check)
         self.asked += len(classes)
         self.starts += report.runs
+        if unknown := report.numbers("unknown"):
+            reason = report.verdicts[unknown[0]].reason
+            raise ToolError(f"{len(unknown)} of {len(classes)} steps were not judged: {reason}")
         verdicts = [each.verdict for each in report.verdicts]
         self._verdicts |= zip(classes, verdicts, strict=True)
         judged = table.append_column("verdict", pa.array(verdicts, pa.string()))

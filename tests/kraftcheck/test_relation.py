@@ -1,0 +1,166 @@
+"""Steps of steered runs are put to TLC: the first refused one is found, and TLC is asked seldom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kraftcheck import exits, returning, steering
+from kraftcheck.retracing.minimising import minimised, minimised_step
+from kraftcheck.retracing.relation import Relation
+from kraftcheck.screen import Screen
+from reference.core.messages import Flush
+from reference.core.types import Constants, initial_row
+from reference.sim.partition.options import PartitionOptions
+from reference.sim.steered.failures import REJECTED
+from reference.sim.steered.moves import NodeStep
+from reference.sim.steered.partition import PartitionSchedule
+from reference.sim.steered.scripts import Script, read, write
+from tla_utils import CheckOptions, ToolError
+from traces.jobs.allowed import Allowed
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+REFUSED_VOTE = CORPUS / "quorum-Z12-rejected-step-HandleVoteRequest.moves"
+NOTHING = Script(machine="quorum", moves=())
+CONSTANTS = Constants((1, 2, 3), 2)
+
+
+class Scripted:
+    """Verdicts by the number of a step, in the place of TLC. asked: about how many, each time."""
+
+    def __init__(self, refused: set[int]) -> None:
+        self._refused = refused
+        self._known: dict[int, bool] = {}
+        self._waiting: set[int] = set()
+        self.asked: list[int] = []
+
+    def name(self, _: Any, step: Any) -> int:
+        if step.ignored not in self._known:
+            self._waiting.add(step.ignored)
+        return int(step.ignored)
+
+    def refuses(self, key: int) -> bool | None:
+        return self._known.get(key)
+
+    def ask(self) -> None:
+        self.asked.append(len(self._waiting))
+        self._known |= {key: key in self._refused for key in self._waiting}
+        self._waiting = set()
+
+
+def steps(*numbers: int) -> Iterator[NodeStep]:
+    """Steps that differ in their row, and so in their class."""
+    row = initial_row(CONSTANTS)
+    for number in numbers:
+        before: Any = (row, number)
+        ignored: Any = number
+        yield NodeStep(CONSTANTS, 1, "HandleFlush", before, Flush(), row, (), ignored)
+
+
+def relation(refused: set[int], first: int = 1) -> tuple[Relation, Scripted]:
+    allowed: Any = Scripted(refused)
+    return Relation(allowed, None, first), allowed
+
+
+def found(of: Relation) -> int | None:
+    return of.found.number if of.found else None
+
+
+def test_the_first_run_with_a_refused_step_is_found() -> None:
+    of, allowed = relation({7, 9}, first=3)
+    of.put(steps(1, 2), NOTHING)
+    of.put(steps(7), NOTHING)
+    assert found(of) is None and allowed.asked == []
+    of.put(steps(9), NOTHING)
+    assert found(of) == 1 and allowed.asked == [4]
+    of.put(steps(9), NOTHING)
+    assert found(of) == 1, "the first one stays"
+
+
+def test_tlc_is_asked_about_twice_as_many_runs_each_time() -> None:
+    of, allowed = relation(set())
+    for number in range(15):
+        of.put(steps(number), NOTHING)
+    assert allowed.asked == [1, 2, 4, 8]
+    of.put(steps(3, 4), NOTHING)
+    assert allowed.asked == [1, 2, 4, 8], "what is allowed is not asked about again"
+    assert of.ask() is None
+
+
+def test_a_run_that_is_known_to_be_refused_does_not_wait_but_an_earlier_one_goes_first() -> None:
+    of, _ = relation({7, 8}, first=3)
+    of.learn()
+    of.suspects(steps(7))
+    of.learn()
+    of.put(steps(8), NOTHING)
+    of.put(steps(7), NOTHING)
+    assert found(of) == 0
+
+
+def test_what_tlc_could_not_judge_is_an_error(
+    tmp_path: Path,
+) -> None:
+    """Planted: a TLC that has no time."""
+    of = Relation(Allowed(tmp_path, CheckOptions(parallel=1, timeout_s=0.001)), None)
+    schedule = steering.made(REFUSED_VOTE, steering.load(REFUSED_VOTE), skip=False).schedule
+    with pytest.raises(ToolError, match="steps were not judged"):
+        of.put(schedule.steps(), NOTHING)
+
+
+def test_a_long_batch_of_metadata_is_judged(tmp_path: Path) -> None:
+    """It took Java's stack, and TLC's words for that were taken for a refusal: 50 records are
+    enough where the stack has its usual size.
+    """
+    schedule = PartitionSchedule(PartitionOptions(idempotence=False))
+    for _ in range(70):
+        schedule.elect(*schedule.electable()[0])
+    schedule.do(*schedule.readings()[0])
+    of = Relation(Allowed(tmp_path), None)
+    of.put([list(schedule.steps())[-1]], NOTHING)
+    assert of.ask() is None
+
+
+# --- Schedules that say that they hold a refused step
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(steering, "TRACES", tmp_path)
+    monkeypatch.setattr(returning, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_such_a_schedule_is_replayed_shrunk_and_refused_in_the_end(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, _ = read(REFUSED_VOTE.read_text("utf-8"))
+    assert steering.replay(REFUSED_VOTE, Screen(), False) == exits.VIOLATED
+    assert f"!! {script.violates}" in capsys.readouterr().out
+    longer = here / "longer.moves"
+    more = ("clock of 3 runs true", *script.moves, "disk of 2 stalls")
+    longer.write_text(write(replace(script, moves=more)), encoding="utf-8")
+    assert returning.moves(longer, None, 200, Screen(quiet=True)) == exits.VIOLATED
+    small, _ = read((here / "longer.small.moves").read_text("utf-8"))
+    assert small.violates == script.violates and len(small.moves) <= len(script.moves)
+
+
+def test_one_whose_steps_are_allowed_is_unknown(here: Path) -> None:
+    script, _ = read(REFUSED_VOTE.read_text("utf-8"))
+    correct = here / "correct.moves"
+    correct.write_text(write(replace(script, bug=None)), encoding="utf-8")
+    assert steering.replay(correct, Screen(quiet=True), skip=True) == exits.UNKNOWN
+
+
+def test_shrinking_keeps_the_kind_of_step_and_what_it_cannot_shrink_is_said(tmp_path: Path) -> None:
+    script, _ = read(REFUSED_VOTE.read_text("utf-8"))
+    of = Relation(Allowed(tmp_path), script.bug)
+    small = minimised_step(script, of, 100)
+    assert small.failure.name == script.violates == f"{REJECTED}HandleVoteRequest"
+    with pytest.raises(ValueError, match="nothing to shrink"):
+        minimised_step(replace(script, moves=()), of, 100)
+    with pytest.raises(ValueError, match="nothing to shrink"):
+        minimised(Script(machine="quorum", moves=(), options=script.options), 10)
