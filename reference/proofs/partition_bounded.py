@@ -47,9 +47,11 @@ from reference.core.partition_types import (
     is_leader,
 )
 from reference.proofs.bounded import Found
-from reference.proofs.partition_moves import Done, PartitionMoves, first_rows, produced
+from reference.proofs.moves import Done
+from reference.proofs.partition_moves import PartitionMoves, first_rows, produced
 from reference.proofs.partition_relation import MIN_ISR
-from reference.proofs.unrolled import Unrolled, shortest
+from reference.proofs.replaying import Disabled, searched
+from reference.proofs.unrolled import Unrolled
 
 PROPERTY = "LeaderCandidateCompleteness"
 VALID = "ValidControllerState"
@@ -57,10 +59,6 @@ PROPERTIES = (PROPERTY, VALID)
 """What may be looked for, by the names of specs/PartitionProperties.tla."""
 WIDTH = 6
 """Bits of a number: the metadata log grows by a few records with each change."""
-
-
-class Disabled(Exception):
-    """The handlers do not do what the solver found."""
 
 
 class Replay:
@@ -276,34 +274,15 @@ def find_partition(
         at = so_far.at(so_far.depth)
         return moves.fenced_member(at) if property == VALID else moves.incomplete(at)
 
+    def replay(model: z3.ModelRef) -> Replay:
+        replicas, min_isr = tuple(range(brokers)), unrolled.value(model, 0, MIN_ISR)
+        return Replay(PartitionConstants(replicas, min_isr, fetch_max_records=1), rules)
+
     left = timeout_s - (monotonic() - begin)
-    answer, _ = shortest(unrolled, wanted, bound, left, least)
-    found.reason = answer.reason
-    if answer.model is not None:
-        _confirm(unrolled, answer.model, brokers, rules, found)
+    after = searched(unrolled, wanted, found, left, least, replay)
+    if after is not None:
+        found.confirmed = after.breaks(property)
+        min_isr = after.constants.min_insync_replicas
+        found.steps.insert(0, f"{brokers} brokers, min ISR {min_isr}, broker 0 leads epoch 1")
     found.seconds = monotonic() - begin
     return found
-
-
-def _confirm(
-    unrolled: Unrolled,
-    model: z3.ModelRef,
-    brokers: int,
-    rules: type[PartitionRules],
-    found: Found,
-) -> None:
-    """Runs what the solver found on the handlers, with numbers; fills `found`."""
-    min_isr = unrolled.value(model, 0, MIN_ISR)
-    constants = PartitionConstants(tuple(range(brokers)), min_isr, fetch_max_records=1)
-    replay = Replay(constants, rules)
-    for step, move in enumerate(unrolled.taken(model)):
-        keep = unrolled.value(model, step, z3.Int("keep"))
-        try:
-            replay.do(move.about, keep)
-        except Disabled as error:
-            found.reason = f"step {step + 1}: {error}"
-            return
-        found.length += 1
-        found.steps.append(replay.tell(move.about))
-    found.confirmed = replay.breaks(found.property)
-    found.steps.insert(0, f"{brokers} brokers, min ISR {min_isr}, broker 0 leads epoch 1")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import z3
 from msgspec.structs import replace
@@ -60,6 +60,7 @@ from reference.core.partition_types import (
     initial_controller,
     initial_row,
 )
+from reference.proofs.moves import Done, chosen, in_a_row
 from reference.proofs.partition_exact import (
     EPOCHS,
     PLACES,
@@ -111,18 +112,6 @@ VERSIONS: Final = 8
 """How many changes of metadata a search has at most."""
 RUNNING, STARTING, DOWN = (STATUSES.index(each) for each in ("Running", "Starting", "Down"))
 LEADER: Final = 1
-
-
-class Done(NamedTuple):
-    """What a move is: its name, who acts, and who else has a part in it."""
-
-    name: str
-    node: int
-    peer: int = NOBODY
-
-    def __str__(self) -> str:
-        who = [each for each in (self.node, self.peer) if each >= 0]
-        return " ".join([self.name, *map(str, who)])
 
 
 def produced(n: int, value: int = 1) -> ProduceRequest:
@@ -184,11 +173,7 @@ class PartitionMoves:
         self._controller = SymbolicController(self.constants, given)
         self.first = self._first(rules)
         self._made: dict[tuple[Any, ...], Move] = {}
-        self.moves = [
-            make()
-            for done, make in self._makers()
-            if not names or done.name in names or str(done) in names
-        ]
+        self.moves = chosen(self._makers(), names)
 
     # --- The state.
 
@@ -301,13 +286,6 @@ class PartitionMoves:
             told[f"committed.{at}"] = z3.If(more, new, z3.Int(f"committed.{at}"))
         return told
 
-    def then(self, first: Move, second: Move, about: Done) -> Move:
-        """Two moves, one after the other at once."""
-        pairs = [(symbol_like(name, term), term) for name, term in first.updates.items()]
-        later = {name: z3.substitute(t, *pairs) for name, t in second.updates.items()}
-        guard = z3.And(first.guard, z3.substitute(second.guard, *pairs))
-        return Move(guard, {**first.updates, **later}, about)
-
     # --- The moves.
 
     def _makers(self) -> Iterator[tuple[Done, Callable[[], Move]]]:
@@ -358,10 +336,7 @@ class PartitionMoves:
         """Moves one after the other at once, as one."""
 
         def make() -> Move:
-            move = parts[0]()
-            for part in parts[1:]:
-                move = self.then(move, part(), done)
-            return move
+            return in_a_row(done, *(part() for part in parts))
 
         return done, make
 
@@ -654,7 +629,7 @@ class PartitionMoves:
 
     def _beats(self, b: int) -> Move:
         """A heartbeat and its answer, as two moves in one: so their ways add up, not multiply."""
-        return self.then(self._beat_is_judged(b), self._beat_is_heard(b), Done("Beats", b))
+        return in_a_row(Done("Beats", b), self._beat_is_judged(b), self._beat_is_heard(b))
 
     def _heartbeat(self, b: int, row: BrokerRow) -> HeartbeatRequest:
         starts: Any = Truth(z3.Int(f"b{b}.status") == STARTING)

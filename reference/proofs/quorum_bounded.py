@@ -28,13 +28,10 @@ from reference.core.quorum import QuorumHandlers
 from reference.core.rules import QuorumRules
 from reference.core.types import AWAITING, Constants, initial_row
 from reference.proofs.bounded import Found
-from reference.proofs.partition_moves import Done
+from reference.proofs.moves import Done
 from reference.proofs.quorum_moves import ALONE, PROPERTIES, TOGETHER, VALUE, QuorumMoves
-from reference.proofs.unrolled import Unrolled, shortest
-
-
-class Disabled(Exception):
-    """The handlers do not do what the solver found."""
+from reference.proofs.replaying import Disabled, searched
+from reference.proofs.unrolled import Unrolled
 
 
 class QuorumReplay:
@@ -142,29 +139,10 @@ def find_in_logs(
         return moves.broken(property, so_far.at(so_far.depth))
 
     left = timeout_s - (monotonic() - begin)
-    answer, _ = shortest(unrolled, wanted, bound, left, least)
-    found.reason = answer.reason
-    if answer.model is not None:
-        _confirm(unrolled, answer.model, voters, rules, found)
+    replay = searched(unrolled, wanted, found, left, least, lambda _: QuorumReplay(voters, rules))
+    wrong = None if replay is None else replay.wrong(property)
+    if wrong is not None:
+        found.confirmed = True
+        found.steps.append(wrong)
     found.seconds = monotonic() - begin
     return found
-
-
-def _confirm(
-    unrolled: Unrolled, model: z3.ModelRef, voters: int, rules: type[QuorumRules], found: Found
-) -> None:
-    """Runs what the solver found on the handlers, with numbers; fills `found`."""
-    replay = QuorumReplay(voters, rules)
-    for step, move in enumerate(unrolled.taken(model)):
-        keep = unrolled.value(model, step, z3.Int("keep"))
-        try:
-            replay.do(move.about, keep)
-        except Disabled as error:
-            found.reason = f"step {step + 1}: {error}"
-            return
-        found.length += 1
-        found.steps.append(replay.tell(move.about))
-    wrong = replay.wrong(found.property)
-    found.confirmed = wrong is not None
-    if wrong is not None:
-        found.steps.append(wrong)

@@ -50,8 +50,8 @@ from reference.core.types import (
     initial_row,
 )
 from reference.proofs.branches import BranchHandlers
+from reference.proofs.moves import Done, chosen, in_a_row
 from reference.proofs.partition_exact import EPOCHS, PLACES, ExactCache, exact_cache
-from reference.proofs.partition_moves import Done
 from reference.proofs.quorum_exact import FUNCTIONS, ValuedLog, ValuedRecords, cache_of, written
 from reference.proofs.relation import (
     CONNECTIONS,
@@ -264,11 +264,7 @@ class QuorumMoves:
         self.first: Variables = {f"v{v}.{k}": term for v in self.voters for k, term in view.items()}
         self.first |= {f"committed.{name}": z3.IntVal(0) for name in _COMMITTED}
         self._made: dict[tuple[Any, ...], Move] = {}
-        self.moves = [
-            make()
-            for done, make in self._makers()
-            if not names or done.name in names or str(done) in names
-        ]
+        self.moves = chosen(self._makers(), names)
 
     # --- The state.
 
@@ -342,13 +338,6 @@ class QuorumMoves:
                 told[f"committed.{name}.{at}"] = z3.If(more, new, old)
         return told
 
-    def _then(self, first: Move, second: Move, about: Done) -> Move:
-        """Two moves, one after the other at once."""
-        pairs = [(symbol_like(name, term), term) for name, term in first.updates.items()]
-        later = {name: z3.substitute(t, *pairs) for name, t in second.updates.items()}
-        guard = z3.And(first.guard, z3.substitute(second.guard, *pairs))
-        return Move(guard, {**first.updates, **later}, about)
-
     # --- The moves.
 
     def _makers(self) -> Iterator[tuple[Done, Callable[[], Move]]]:
@@ -375,10 +364,7 @@ class QuorumMoves:
             else self._once(EXCHANGES[part], done.node, done.peer)
             for part in parts
         ]
-        move = moves[0]
-        for part in moves[1:]:
-            move = self._then(move, part, done)
-        return Move(move.guard, move.updates, done)
+        return in_a_row(done, *moves)
 
     def _step(self, n: int, row: Row, input: Any) -> Variables | None:
         outcome = self._handlers.step(n, row, input)
@@ -450,7 +436,7 @@ class QuorumMoves:
         done = Done(name, n, peer)
         first = self._folded(done, [*given, *self._formed(peer), self._runs(peer)], arrives)
         second = self._folded(done, [*given, *known], returns)
-        both = self._then(first, second, done)
+        both = in_a_row(done, first, second)
         left = {name: term for name, term in both.updates.items() if name not in _REPLY}
         return Move(both.guard, left, done)
 

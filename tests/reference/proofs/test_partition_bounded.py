@@ -14,8 +14,10 @@ from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
 from reference.proofs import partition_bounded
-from reference.proofs.partition_bounded import PROPERTY, VALID, Disabled, Replay, find_partition
-from reference.proofs.partition_moves import Done, PartitionMoves
+from reference.proofs.moves import Done
+from reference.proofs.partition_bounded import PROPERTY, VALID, Replay, find_partition
+from reference.proofs.partition_moves import PartitionMoves
+from reference.proofs.replaying import Disabled
 
 FEW = ("TimesOut", "ReadsAll", "Produces")
 """What Z41 needs: a member is fenced below min ISR, and the other commits without it."""

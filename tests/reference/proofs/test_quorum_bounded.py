@@ -14,11 +14,12 @@ from reference.core import log as core_log
 from reference.core.log import Entry
 from reference.core.rules import QuorumRules
 from reference.proofs import quorum_bounded, quorum_exact, quorum_moves
+from reference.proofs.moves import Done
 from reference.proofs.partition_exact import EPOCHS, PLACES
-from reference.proofs.partition_moves import Done
-from reference.proofs.quorum_bounded import Disabled, QuorumReplay, find_in_logs
+from reference.proofs.quorum_bounded import QuorumReplay, find_in_logs
 from reference.proofs.quorum_exact import ValuedLog, ValuedRecords
 from reference.proofs.quorum_moves import QuorumMoves
+from reference.proofs.replaying import Disabled
 from reference.proofs.symbolic import term_of
 
 RESUMES = ("Leads 0 1", "Appends 0", "Fetches 1 0", "Crashes 0")
