@@ -6,7 +6,8 @@ step is found, whenever that is. Where a bug was put into the reference, only it
 asked about: the steps that the correct reference would not have taken from the same row. The others
 are judged in runs of the correct reference, of which every step is.
 
-Law of this file: a step is refused iff TLC says so (traces/jobs/allowed.py).
+Law of this file: a step is refused iff TLC says so (traces/jobs/allowed.py), or the spec has no
+value for one of its rows.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ REMEMBERED: Final = 200_000
 
 
 class Suspect(NamedTuple):
-    """A step that may be refused. key: of its class (Allowed)."""
+    """A step that may be refused. key: of its class (Allowed); None, if a row of it has no form in
+    the spec: then the spec has no such step.
+    """
 
-    key: bytes
+    key: bytes | None
     step: NodeStep
 
 
@@ -74,6 +77,8 @@ class Relation:
         self._known: dict[tuple[Any, int, Any, Any], Suspect | None] = {}
         self._correct: dict[Any, Stepper] = {}
         self._waiting: list[_Waiting] = []
+        self.classes: set[bytes] = set()
+        """Of the steps that were met and are or will be judged."""
         self.runs = 0
         """Runs that were put."""
         self.found: Refused | None = None
@@ -107,9 +112,11 @@ class Relation:
         self._allowed.ask()
 
     def first_refused(self, suspects: Sequence[Suspect]) -> NodeStep | None:
-        """The first that TLC is known to refuse."""
-        refused = (each.step for each in suspects if self._allowed.refuses(each.key))
-        return next(refused, None)
+        """The first that is known to be none of the spec."""
+        for key, step in suspects:
+            if key is None or self._allowed.refuses(key):
+                return step
+        return None
 
     def suspects(self, steps: Iterable[NodeStep]) -> list[Suspect]:
         """Those that TLC has not allowed so far, in order."""
@@ -122,7 +129,7 @@ class Relation:
                 self._known[key] = self._suspect(step)
             suspect = self._known[key]
             if suspect is not None:
-                if self._allowed.refuses(suspect.key) is False:
+                if suspect.key is not None and self._allowed.refuses(suspect.key) is False:
                     self._known[key] = None
                 else:
                     found.append(suspect)
@@ -137,7 +144,9 @@ class Relation:
                 return None
         taken = (step.before, step.input, step.after, step.sent, step.ignored)
         key = self._allowed.name(step.constants, Step(step.action, step.node, *taken))
-        return None if key is None else Suspect(key, step)
+        if key is not None:
+            self.classes.add(key)
+        return Suspect(key, step)
 
     # --- Of one script
 

@@ -26,6 +26,8 @@ from traces.jobs.allowed import Allowed
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 REFUSED_VOTE = CORPUS / "quorum-Z12-rejected-step-HandleVoteRequest.moves"
 NOTHING = Script(machine="quorum", moves=())
+FORMLESS = 99
+"""A step with a row that is none of the spec."""
 CONSTANTS = Constants((1, 2, 3), 2)
 
 
@@ -38,7 +40,9 @@ class Scripted:
         self._waiting: set[int] = set()
         self.asked: list[int] = []
 
-    def name(self, _: Any, step: Any) -> int:
+    def name(self, _: Any, step: Any) -> int | None:
+        if step.ignored == FORMLESS:
+            return None
         if step.ignored not in self._known:
             self._waiting.add(step.ignored)
         return int(step.ignored)
@@ -99,6 +103,13 @@ def test_a_run_that_is_known_to_be_refused_does_not_wait_but_an_earlier_one_goes
     of.put(steps(8), NOTHING)
     of.put(steps(7), NOTHING)
     assert found(of) == 0
+
+
+def test_a_row_that_the_spec_does_not_have_is_refused_without_tlc() -> None:
+    of, _ = relation(set(), first=5)
+    of.put(steps(1), NOTHING)
+    of.put(steps(2, FORMLESS), NOTHING)
+    assert found(of) == 1
 
 
 def test_what_tlc_could_not_judge_is_an_error(

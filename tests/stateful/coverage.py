@@ -76,7 +76,10 @@ def report(counts: Counts) -> Iterator[str]:
     for machine in MACHINES:
         each = counts.get(machine.name, Counter())
         if each["examples"]:
-            yield f"{machine.name}: {each['examples']:,} examples, {each['moves']:,} moves"
+            yield (
+                f"{machine.name}: {each['examples']:,} examples, {each['moves']:,} moves, "
+                f"{each['classes']:,} classes of steps, all allowed by the spec"
+            )
             for kind in ("rule", "action", "role", "error", "decision"):
                 names = sorted(name for name in each if name.startswith(f"{kind} "))
                 listed = [f"{name.removeprefix(kind).strip()} {each[name]:,}" for name in names]

@@ -84,6 +84,7 @@ def search(machine: type[SteeredMachine]) -> None:
         shorten(failure)
         raise
     reached.finished(machine.name, before)
+    reached.of(machine.name)["classes"] += len(relation.classes)
 
 
 def _search(machine: type[SteeredMachine], relation: Relation) -> None:
