@@ -2,7 +2,7 @@
 
 A search of many examples goes in batches, each with a seed of its own: Hypothesis remembers every
 choice of the examples that it has tried, which comes to a megabyte for each of the profile `chaos`.
-TLC judges the steps of a thousand examples at once, each class of them once, and what is left at
+TLC judges the steps of 500 examples at once, each class of them once, and what is left at
 the end (kraftcheck/retracing/relation.py).
 
 CHAOS_MINUTES bounds the search by time instead of by examples: each machine gets an equal share,
@@ -38,7 +38,7 @@ MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
-EXAMPLES_ASKED: Final = 1000
+EXAMPLES_ASKED: Final = 500
 """TLC is asked about so many examples at once."""
 VERDICTS: Final = "verdicts"
 """In the folder of failures: what TLC has said of steps."""
