@@ -17,7 +17,6 @@ relation looks at one parked fetch, of the peer: steps from rows with others are
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -43,7 +42,7 @@ from reference.proofs.branches import (
     won,
     written,
 )
-from reference.proofs.local_steps import Comparison, LocalStep
+from reference.proofs.local_steps import Comparison, LocalStep, by_input
 from reference.proofs.quorum_ways import QuorumWays
 from reference.proofs.relation import Case, Logs, sent_of
 from reference.proofs.symbolic import Cache, Number, term_of
@@ -192,24 +191,22 @@ class BranchRelation(QuorumWays):
 
 def differences(relation: BranchRelation, steps: Iterable[LocalStep]) -> Compared:
     """Each step, and what else may come of its row and input."""
-    groups: dict[tuple[Any, ...], dict[Any, LocalStep]] = defaultdict(dict)
-    skipped = 0
-    for step in steps:
-        if [m.source for m in step.before.parked] not in ([], [relation.about(step)]):
-            skipped += 1
-            continue
-        group = groups[step.action, step.node, step.before, step.input]
-        group[step.after, step.sent] = step
-    compared = Compared(sum(map(len, groups.values())), skipped, [], [])
-    for group in groups.values():
-        _compare(relation, list(group.values()), compared)
+    given = list(steps)
+    kept = [
+        step
+        for step in given
+        if [m.source for m in step.before.parked] in ([], [relation.about(step)])
+    ]
+    groups = by_input(kept)
+    compared = Compared(sum(map(len, groups)), len(given) - len(kept), [], [])
+    for group in groups:
+        _compare(relation, group, compared)
     return compared
 
 
 def _compare(relation: BranchRelation, wanted: Sequence[LocalStep], compared: Compared) -> None:
     """Steps of the same row and input."""
     one = wanted[0]
-    line = f"{one.action} of {one.node} in {one.before} at {one.input}"
     ways = _open_ways(relation, one)
     trees = [(step, tree_of(step)) for step in wanted]
     for step, tree in trees:
@@ -217,9 +214,9 @@ def _compare(relation: BranchRelation, wanted: Sequence[LocalStep], compared: Co
             given = [*tree.told(), *watched]
             found, other = _solved(relation, ways, given, step, wanted)
             if not found:
-                compared.missing.append(line)
+                compared.missing.append(one.told)
             if other:
-                compared.spare.append(line)
+                compared.spare.append(one.told)
 
 
 def _open_ways(relation: BranchRelation, one: LocalStep) -> list[tuple[Case, list[z3.BoolRef]]]:

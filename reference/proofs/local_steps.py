@@ -8,7 +8,8 @@ relation has for symbols, and what it leaves out, it tells its `Comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +36,20 @@ class LocalStep(NamedTuple):
     input: Any
     after: Any
     sent: tuple[Any, ...]
+
+    @property
+    def told(self) -> str:
+        """What it is made of, as a line."""
+        return f"{self.action} of {self.node} in {self.before} at {self.input}"
+
+
+def by_input(steps: Iterable[LocalStep]) -> list[list[LocalStep]]:
+    """Steps without repetition, those of the same row and input of a node together."""
+    groups: dict[tuple[Any, ...], dict[Any, LocalStep]] = defaultdict(dict)
+    for step in steps:
+        group = groups[step.action, step.node, step.before, step.input]
+        group[step.after, step.sent] = step
+    return [list(group.values()) for group in groups.values()]
 
 
 class Same(Protocol):

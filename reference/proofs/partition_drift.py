@@ -14,7 +14,6 @@ known leader.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -57,7 +56,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.local_steps import Comparison
+from reference.proofs.local_steps import Comparison, by_input
 from reference.proofs.local_steps import LocalStep as LocalStep
 from reference.proofs.partition_relation import (
     ANSWERS,
@@ -340,19 +339,14 @@ def differences(
     difference.
     """
     relation = PartitionRelation(constants, rules)
-    groups: dict[tuple[Any, ...], list[LocalStep]] = defaultdict(list)
-    for step in steps:
-        groups[step.action, step.node, step.before, step.input].append(step)
     compared = solved = 0
     told: list[str] = []
-    for same_input in groups.values():
-        one = same_input[0]
-        wanted = {(step.after, step.sent): step for step in same_input}.values()
+    for wanted in by_input(steps):
         compared += len(wanted)
-        found, other = _solutions(relation, one, list(wanted))
+        found, other = _solutions(relation, wanted[0], wanted)
         solved += found
         if found != len(wanted) or other:
-            told.append(f"{one.action} of {one.node} in {one.before} at {one.input}")
+            told.append(wanted[0].told)
     return compared, solved, told
 
 

@@ -10,7 +10,7 @@ import pytest
 import z3
 
 from reference.core.messages import Append, BeginQuorumEpochRequest, VoteRequest
-from reference.proofs.local_steps import Comparison
+from reference.proofs.local_steps import Comparison, LocalStep, by_input
 from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
 
 A, B = z3.Ints("a b")
@@ -58,6 +58,13 @@ def test_a_symbol_is_a_value_and_no_other(
 )
 def test_what_is_of_another_shape_is_never_the_same(symbol: Any, value: Any) -> None:
     assert z3.is_false(z3.simplify(ALL.same(symbol, value)))
+
+
+def test_steps_of_one_input_are_together_and_no_step_is_there_twice() -> None:
+    step = LocalStep("Acts", 0, "row", "input", "after", ())
+    other, elsewhere = step._replace(sent=("m",)), step._replace(node=1)
+    assert by_input([step, elsewhere, other, step]) == [[step, other], [elsewhere]]
+    assert step.told == "Acts of 0 in row at input"
 
 
 def test_what_a_relation_has_or_leaves_out_is_told() -> None:
