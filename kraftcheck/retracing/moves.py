@@ -6,6 +6,7 @@ its turn comes is left out, counted, and said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from reference.core.partition_messages import CLIENT_REQUESTS, ProduceRequest
 from reference.core.partition_types import UNDEFINED
 from reference.sim.narrate import render_input
 from reference.sim.steered.failures import Failure
-from reference.sim.steered.moves import Steered
+from reference.sim.steered.moves import Move, Steered
 from reference.sim.steered.partition import PartitionSchedule
 from reference.sim.steered.replaying import AnySchedule, begin
 from reference.sim.steered.scripts import Script
@@ -127,6 +128,43 @@ def make(schedule: Steered, words: str) -> bool:
             move.make()
             return True
     return False
+
+
+NODES = r"broker \d+|partition \d+|\bof \d+|[\dCK]+>[\dCK]+|\d+ -> \d+|^(?:quorum: )?\d+ "
+_NUMBERS = re.compile(rf"({NODES})|\d+")
+
+
+def shape(words: str) -> str:
+    """The words without numbers other than those of nodes and partitions."""
+    return _NUMBERS.sub(lambda found: found[1] or "#", words)
+
+
+def alike(schedule: Steered, words: str) -> Move | None:
+    """The move with these words; else the first one of the same shape: where moves before it were
+    left out, values and offsets are others.
+    """
+    wanted = shape(words)
+    second: Move | None = None
+    for move in schedule.possible():
+        if move.words == words:
+            return move
+        if second is None and shape(move.words) == wanted:
+            second = move
+    return second
+
+
+def make_alike(schedule: Steered, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
+    """Makes these moves or ones alike. Those that were made, up to the first failure, and that."""
+    kept: list[str] = []
+    for words in moves:
+        move = alike(schedule, words)
+        if move is not None:
+            kept.append(move.words)
+            try:
+                move.make()
+            except Failure as failure:
+                return tuple(kept), failure
+    return tuple(kept), None
 
 
 def run(script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:

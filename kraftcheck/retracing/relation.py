@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from kraftcheck.retracing.moves import make
+from kraftcheck.retracing.moves import make_alike
 from kraftcheck.zoo.departures import departs
 from kraftcheck.zoo.runs import Stepper
 from reference.sim.steered.failures import REJECTED, Failure, StepRejected
@@ -150,20 +150,21 @@ class Relation:
 
     # --- Of one script
 
-    def run(self, script: Script, moves: Sequence[str]) -> tuple[tuple[str, ...], Failure | None]:
-        """The moves that were possible, and their failure: as moves.run, but that steps which TLC
-        is known to refuse are one.
+    def run(
+        self, script: Script, moves: Sequence[str], hoped: str = ""
+    ) -> tuple[tuple[str, ...], Failure | None]:
+        """The moves that were made, these or alike, and their failure; steps which TLC is known to
+        refuse are one. hoped: of this action also those without a verdict.
         """
         schedule = begin(script)
-        kept = []
-        for words in moves:
-            try:
-                if make(schedule, words):
-                    kept.append(words)
-            except Failure as failure:
-                return (*kept, words), failure
-        step = self.first_refused(self.suspects(schedule.steps()))
-        return tuple(kept), rejection(step, kept) if step else None
+        kept, failure = make_alike(schedule, moves)
+        if failure is not None:
+            return kept, failure
+        suspects = self.suspects(schedule.steps())
+        step = self.first_refused(suspects)
+        if hoped and (step is None or step.action != hoped):
+            step = next((each.step for each in suspects if each.step.action == hoped), step)
+        return kept, rejection(step, list(kept)) if step else None
 
 
 def replayed(script: Script, verdicts: Callable[[], Allowed], skip: bool = False) -> Replayed:
