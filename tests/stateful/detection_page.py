@@ -38,8 +38,8 @@ brackets that holds it with at least 95 percent: two order statistics, by the bi
 distribution, without any assumption on how the figures are distributed. A seed that found nothing
 counts as larger than all others, and a rank among those is written `>` and the limit. `?` is a side
 that so few seeds do not bound: the upper side of p90 needs more than 20. *Shrunk* is the number of
-moves that `kraftcheck shrink` leaves of the example that failed, for each of the first seeds; `-`
-where nothing was found.
+moves that `kraftcheck shrink` leaves of the example that failed, for the first three seeds that
+found anything.
 """
 
 NOTES: Final = """\

@@ -61,7 +61,9 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Samples(msgspec.Struct, kw_only=True):
-    """Of one bug and machine, by seed from 1 on. version: of the machine that was measured."""
+    """Of one bug and machine, by seed from 1 on. version: of the machine that was measured. shrunk:
+    for the first seeds that found anything.
+    """
 
     version: str
     search: list[Sample] = []

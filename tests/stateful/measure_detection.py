@@ -53,7 +53,7 @@ CAMPAIGN_SECONDS: Final = 8.0
 """About what a search of EXAMPLES takes that finds nothing."""
 SEEDS: Final = 20
 SHRINKS: Final = 3
-"""Only what the first seeds find is shrunk, with so many attempts at most:"""
+"""Only what the first seeds found that found anything is shrunk, with so many attempts at most:"""
 ATTEMPTS: Final = 1000
 BATCH: Final = 1000
 """Examples of the correct reference at once, and so many that TLC is asked about together."""
@@ -90,16 +90,15 @@ def pieces(seeds: int, bugs: Sequence[str]) -> Iterator[Piece]:
                 if not bugs or bug in bugs:
                     yield Piece(machine, bug, "search", number)
                     yield Piece(machine, bug, "campaign", number)
-                    if number <= SHRINKS:
-                        yield Piece(machine, bug, "shrunk", number)
+                    yield Piece(machine, bug, "shrunk", number)
 
 
 def _sample(found: Searched) -> Sample:
     return Sample(*found._replace(seconds=round(found.seconds, 3))[:6])
 
 
-def measure(piece: Piece, found: Sample | None) -> Sample:
-    """found: what the search with this seed came to, without which there is nothing to shrink."""
+def measure(piece: Piece) -> Sample:
+    """What is stored of a piece. Of one that is shrunk the search has found something."""
     machine, bug, kind, number = piece
     if kind == "search":
         searched = search(machine, bug, number, budget(EXAMPLES))
@@ -108,8 +107,6 @@ def measure(piece: Piece, found: Sample | None) -> Sample:
         return _sample(searched)
     if kind == "campaign":
         return _sample(campaign(machine, bug, number, CAMPAIGN_SECONDS))
-    if found is None or found.examples is None:
-        return Sample(None, 0, 0, 0.0, "", 0)
     again = _latest.pop((machine, bug, number), None)
     again = again or search(machine, bug, number, budget(EXAMPLES))
     left = shrunk(again, ATTEMPTS)
@@ -130,6 +127,15 @@ def samples_of(detection: Detection, piece: Piece, again: bool) -> Samples:
 def is_found(samples: Samples) -> bool:
     """Whether the first seed found the bug."""
     return any(each.examples is not None for each in samples.search[:1])
+
+
+def is_missing(piece: Piece, samples: Samples) -> bool:
+    """Whether this is the next sample of its kind that there is to have."""
+    if piece.kind != "shrunk":
+        return len(getattr(samples, piece.kind)) < piece.number
+    finders = [number for number, each in enumerate(samples.search, 1) if each.examples is not None]
+    done = len(samples.shrunk)
+    return done < SHRINKS and finders[done : done + 1] == [piece.number]
 
 
 def forget_steps() -> None:
@@ -156,12 +162,11 @@ def run_pieces(
         if piece.number > 1 and not patient and not is_found(samples):
             continue
         listed: list[Sample] = getattr(samples, piece.kind)
-        if len(listed) >= piece.number or samples.version != version_of(piece.machine):
+        if not is_missing(piece, samples) or samples.version != version_of(piece.machine):
             continue
         if monotonic() > end:
             return False
-        found = samples.search[piece.number - 1] if piece.kind == "shrunk" else None
-        listed.append(measure(piece, found))
+        listed.append(measure(piece))
         forget_steps()
         told(f"{piece.machine} {piece.bug} {piece.kind} seed {piece.number}: {listed[-1]}")
         keep(detection, path)

@@ -162,6 +162,19 @@ def test_the_page_is_that_of_the_stored_figures() -> None:
     }
 
 
+def test_the_first_seeds_that_found_anything_are_shrunk() -> None:
+    nothing, found = Sample(None, 9, 9, 1.0, "", 0), Sample(3, 3, 9, 0.1, "VoteOnce", 9)
+    samples = Samples(version="", search=[nothing, *[found] * 4])
+    shrunk_of = [
+        measure_detection.Piece("quorum", "Z01", "shrunk", number) for number in range(1, 6)
+    ]
+    for number in (2, 3, 4):
+        missing = [each.number for each in shrunk_of if measure_detection.is_missing(each, samples)]
+        assert missing == [number]
+        samples.shrunk.append(found)
+    assert not any(measure_detection.is_missing(each, samples) for each in shrunk_of)
+
+
 def test_a_measurement_is_taken_up_where_it_was_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
