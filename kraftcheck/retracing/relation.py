@@ -122,6 +122,7 @@ class Relation:
         """Those that TLC has not allowed so far, in order."""
         found = []
         for step in steps:
+            # Handlers are functions: the same input to the same row is the same step.
             key = (step.constants, step.node, step.before, step.input)
             if key not in self._known:
                 if len(self._known) >= REMEMBERED:
