@@ -84,6 +84,11 @@ class Relation:
         self.found: Refused | None = None
         """The first of them that holds a refused step, as far as TLC was asked."""
 
+    @property
+    def waits(self) -> int:
+        """How many runs wait."""
+        return len(self._waiting)
+
     def put(self, steps: Iterable[NodeStep], script: Script) -> None:
         """The steps of a run that has ended. TLC is asked when enough runs wait.
 

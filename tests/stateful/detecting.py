@@ -94,6 +94,8 @@ class _Tally:
         self.examples = self.moves = 0
         self.found: tuple[int, int, float] | None = None
         self.script: Script | None = None
+        self.trouble: ToolError | TraceError | None = None
+        """Why TLC could not be asked."""
         self.ended: list[tuple[int, int, float]] = []
         """The examples whose steps were put, as they were counted then."""
 
@@ -139,6 +141,10 @@ def _counted(machine: type[Any], tally: _Tally, judged: Relation) -> type[Any]:
             on_its_way = not schedule.sound
             try:
                 super().teardown()
+            except (ToolError, TraceError) as error:
+                # Hypothesis would make the example again, and find nothing.
+                tally.trouble = error
+                raise _Refused from None
             except AssertionError as error:
                 schedule.sound = False
                 # What is healed in the end is healed by whoever takes the moves again.
@@ -187,9 +193,8 @@ def search(name: str, bug: str | None, number: int, limits: settings) -> Searche
     try:
         run_state_machine_as_test(machine, settings=limits)
     except _Refused:
-        pass
-    except (ToolError, TraceError):
-        raise
+        if tally.trouble is not None:
+            raise tally.trouble from None
     except Exception as error:  # Whatever it is, it is what the search found.
         how = error.name if isinstance(error, Violation) else _words(type(error).__name__)
     if refused := relation.ask():

@@ -39,7 +39,10 @@ MACHINES: Final = 3
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
 EXAMPLES_ASKED: Final = 500
-"""TLC is asked about so many examples at once."""
+"""TLC is asked about so many examples at once: between batches, since Hypothesis would take what
+goes wrong then for a failure of the example.
+"""
+NEVER: Final = 10**9
 VERDICTS: Final = "verdicts"
 """In the folder of failures: what TLC has said of steps."""
 FIRST, MOST = 5, 100
@@ -70,7 +73,7 @@ def search(machine: type[SteeredMachine]) -> None:
     """Raises a Failure when something is found; what it leaves behind is in gifts.py."""
     last.clear()
     before = reached.of(machine.name)["examples"]
-    relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, EXAMPLES_ASKED, EXAMPLES_ASKED)
+    relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, first=NEVER)
     try:
         _search(keeping(machine, relation), relation)
         if refused := relation.ask():
@@ -104,7 +107,7 @@ def _search(machine: type[SteeredMachine], relation: Relation) -> None:
     core.global_force_seed = None
     try:
         for batch, examples in enumerate(_batches(budget.max_examples)):
-            if relation.found:
+            if relation.waits >= EXAMPLES_ASKED and relation.ask():
                 return
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
             each = settings(budget, max_examples=examples)
