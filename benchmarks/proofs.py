@@ -27,13 +27,14 @@ from reference.proofs import completeness_proof
 from reference.proofs.branch_drift import BranchRelation
 from reference.proofs.branch_drift import differences as of_branches
 from reference.proofs.election import prove
+from reference.proofs.local_steps import LocalStep
 from reference.proofs.partition_actions import ACTIONS
 from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
-from reference.proofs.partition_drift import LocalStep
 from reference.proofs.partition_drift import differences as of_partition
 from reference.proofs.partition_proof import discharge_partition, partition_obligations
 from reference.proofs.quorum_bounded import find_in_logs
 from traces.cover.drift import differences as of_quorum
+from traces.cover.drift import local_steps
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
@@ -201,13 +202,6 @@ def _compare(name: str) -> None:
         f"{process_time() - begin:.1f} s"
     )
     assert not told, told[0]
-
-
-def local_steps(matcher: Matcher) -> Iterator[LocalStep]:
-    """All local steps of a graph."""
-    for step in matcher.moves.steps:
-        made = step.result
-        yield LocalStep(step.action, step.node, step.before, step.input, made.row, made.sent)
 
 
 def partition_steps(matcher: Matcher) -> Iterator[LocalStep]:

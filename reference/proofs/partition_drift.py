@@ -56,8 +56,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.local_steps import Comparison, by_input
-from reference.proofs.local_steps import LocalStep as LocalStep
+from reference.proofs.local_steps import Comparison, LocalStep, by_input
 from reference.proofs.partition_relation import (
     ANSWERS,
     MIN_ISR,

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from tests.stateful import detection_store, measure_detection
+from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
 from tests.stateful.detection_page import PAGE, page
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.machine import by_position
 from tests.stateful.measure_detection import main
 from tests.stateful.quantiles import interval, quantile
+from tla_utils import ToolError
 
 CANARY = "Z16"
 """A leader that is announced too early: the smallest bug of all, which nobody may miss."""
@@ -81,6 +82,24 @@ def test_nothing_is_found_where_there_is_nothing() -> None:
     """The twin of the tests above: what finds a bug in everything would pass them."""
     found = search("partition", None, 1, budget(5))
     assert found.examples is None and found.how == "" and found.tried >= 5
+
+
+def test_a_tlc_that_cannot_be_asked_ends_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says nothing of the example, so Hypothesis must not hear of it."""
+
+    class Broken:
+        def name(self, *_: object) -> bytes:
+            return b"a class"
+
+        def refuses(self, _: bytes) -> None:
+            return None
+
+        def ask(self) -> None:
+            raise ToolError("no room for TLC")
+
+    monkeypatch.setattr(detecting, "_allowed", Broken)
+    with pytest.raises(ToolError, match="no room for TLC"):
+        search("quorum", "Z12", 1, budget(20))
 
 
 def test_a_campaign_ends_with_its_time() -> None:
