@@ -21,6 +21,10 @@ from tests.stateful.measure_detection import main
 from tests.stateful.quantiles import interval, quantile
 from tla_utils import ToolError
 
+MOST_MOVES = 40
+"""To which each find of the first three seeds that found anything was shrunk. Most have fewer than 20
+(docs/detection.md).
+"""
 CANARY = "Z16"
 """A leader that is announced too early: the smallest bug of all, which nobody may miss."""
 
@@ -192,6 +196,17 @@ def test_the_first_seeds_that_found_anything_are_shrunk() -> None:
         assert missing == [number]
         samples.shrunk.append(found)
     assert not any(measure_detection.is_missing(each, samples) for each in shrunk_of)
+
+
+def test_every_bug_was_found_and_made_small() -> None:
+    """What was measured, for each bug that a machine can have. The tests above take samples."""
+    found = detection_store.load(detection_store.STORED)
+    assert found is not None
+    for machine, bugs in BUGS.items():
+        for bug in bugs:
+            of = found.samples[machine][bug]
+            assert any(each.examples is not None for each in of.search), bug
+            assert of.shrunk and all(0 <= each.length <= MOST_MOVES for each in of.shrunk), bug
 
 
 def test_a_measurement_is_taken_up_where_it_was_left(
