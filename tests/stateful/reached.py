@@ -79,13 +79,6 @@ BY_HAND: Final[Mapping[str, str]] = {
         "a leader is answered two changes of its ISR before it has read metadata of either, and "
         "then reads of the first alone"
     ),
-    "decision PartitionRules.isr_member_epoch_matches: no": (
-        "a replica registers anew and is back, all while one request to take it into the ISR is on "
-        "its way: a dozen moves in a row"
-    ),
-    "decision PartitionRules.is_stale_replica: yes": (
-        "a replica fetches, and starts again and registers anew while that fetch is on its way"
-    ),
 }
 """What a search can reach, but so rarely that it does not owe it, and why. Each is made by hand in
 test_rarities.py.
