@@ -22,8 +22,8 @@ from tests.stateful.quantiles import interval, quantile
 from tla_utils import ToolError
 
 MOST_MOVES = 40
-"""To which each find of the first three seeds that found anything was shrunk. Most have fewer than 20
-(docs/detection.md).
+"""To which each find of the first three seeds that found anything was shrunk. Most have fewer than
+20 (docs/detection.md).
 """
 CANARY = "Z16"
 """A leader that is announced too early: the smallest bug of all, which nobody may miss."""
