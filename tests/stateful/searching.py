@@ -107,7 +107,7 @@ def _search(machine: type[SteeredMachine], relation: Relation) -> None:
     core.global_force_seed = None
     try:
         for batch, examples in enumerate(_batches(budget.max_examples)):
-            if relation.waits >= EXAMPLES_ASKED and relation.ask():
+            if relation.found or (relation.waits >= EXAMPLES_ASKED and relation.ask()):
                 return
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
             each = settings(budget, max_examples=examples)
