@@ -12,11 +12,15 @@ SPARK ?= 4.0.5 4.3.0
 
 BIN := .venv/bin
 # What exists of our packages, so that lint covers a new one from its first file.
-CODE := $(wildcard kraftcheck tla_utils reference traces tests benchmarks tools live experiments)
+CODE := $(wildcard kraftcheck system tla_utils reference specs traces tests benchmarks tools live \
+    experiments)
+
+# Tests of one module each, without another program: those that take less than about a second.
+QUICK := not (slow or tlc or spark or chaos)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test spec spec-medium chaos bugs bugs-full kafka bench lint format docs
-.PHONY: prove lock detection bench-campaign cluster spark-versions
+.PHONY: help setup verify check test spec spec-medium chaos bugs bugs-full kafka bench lint format
+.PHONY: docs prove lock detection bench-campaign cluster spark-versions mutate-checkers
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -27,6 +31,9 @@ setup: ## make .venv and check Java (under a second when done already)
 
 verify: setup ## the main job: models, faulty runs, conformance, a planted bug, report (OUT=dir)
 	@$(BIN)/kraftcheck verify --out $(OUT) $(ARGS)
+
+check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "$(QUICK)" $(ARGS)
 
 test: setup ## the whole test-suite (JOBS=n, ARGS="-k name")
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
@@ -42,6 +49,9 @@ chaos: setup ## the long form of the stateful tests: thousands of examples
 
 detection: setup ## how soon the chaos machines find each bug: docs/detection.md (hours, resumable)
 	@$(BIN)/python -m tests.stateful.measure_detection $(ARGS)
+
+mutate-checkers: setup ## change the checks point by point: does a test notice? (hours, resumable)
+	@$(BIN)/python -m tests.mutation.search --jobs $(JOBS) $(ARGS)
 
 bugs: setup ## have each known bug found again by each oracle, from what is stored (minutes)
 	@$(BIN)/kraftcheck bugs run --stored $(ARGS)

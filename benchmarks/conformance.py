@@ -33,13 +33,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from specs import SPECS
 from tla_utils import CheckOptions, StepReport, check_steps
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.backends import Pool
 from traces.jobs.columns import Part
 from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
 from traces.jobs.judge import CHUNK, as_columns, blocks, step_frame, step_table
-from traces.jobs.protocols import SPECS, decode_step_constants
+from traces.jobs.protocols import decode_step_constants
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, read_manifest, read_parts
 

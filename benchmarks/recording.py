@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 
 
 def main(seconds: float = SECONDS, faults: tuple[str, ...] = ()) -> None:
-    jars = artifacts.ROOT / "build" / "kafka" / artifacts.version()
+    jars = artifacts.place()
     if not jars.is_dir():
         print(f"skipped: no Kafka in {jars}; make kafka fetches it")
         return

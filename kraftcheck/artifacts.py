@@ -4,6 +4,7 @@ Laws of this file:
 
 * A folder is used if it is new, empty or ours; a folder with other people's files is refused.
 * A file is replaced whole, in one rename, or stays as it was.
+* What is read again is sealed (traces/sealed.py): a damaged summary is named and never merged into.
 * summary.json is merged: a verb replaces what it has found before and leaves the rest. `verdict` is
   the worst of the parts' verdicts, and `reasons` are theirs, one behind the other.
 """
@@ -23,6 +24,8 @@ from typing import Any
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from system.files import read_bytes
+from traces.sealed import Unsealed, sealed, unsealed
 
 SUMMARY = "summary.json"
 SPECS = "specs.json"
@@ -47,6 +50,17 @@ def claim(folder: Path) -> Path:
     return folder
 
 
+def checkout() -> Path:
+    """The root of the checkout that runs, for what is stored in the kit itself.
+
+    Raises BadInput in an installation, into which nothing is written.
+    """
+    root = Path(__file__).resolve().parent.parent
+    if not (root / "pyproject.toml").is_file():
+        raise BadInput(f"this writes into the kit, and {root} is no checkout: run it from one")
+    return root
+
+
 def write_whole(path: Path, text: str) -> None:
     """The file with this text, or as it was."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -68,16 +82,21 @@ def write_json(path: Path, value: object) -> None:
     write_whole(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
+def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
+    """The same for what is read again."""
+    write_whole(path, sealed(json.dumps(value, indent=2, allow_nan=False).encode()).decode())
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a file; {} if there is none. Raises BadInput for what is no JSON object."""
+    """The object in a sealed file; {} if there is none. Raises BadInput for one that is damaged."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value: dict[str, Any] = json.loads(unsealed(read_bytes(path)))
     except FileNotFoundError:
         return {}
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
-    if not isinstance(value, dict):
-        raise BadInput(f"{path} is damaged: it holds no object")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    except Unsealed as error:
+        raise BadInput(f"{path}: {error}: remove it") from None
     return value
 
 
@@ -109,7 +128,7 @@ def merge(folder: Path, part: Part, outdated: Collection[str] = ()) -> dict[str,
     with _locked(folder):
         before = without_parts(read_json(folder / SUMMARY), outdated)
         merged = merged_summary(before, part)
-        write_json(folder / SUMMARY, merged)
+        write_sealed(folder / SUMMARY, merged)
     return merged
 
 
@@ -118,7 +137,7 @@ def merge_versions(folder: Path, versions: Mapping[str, str]) -> None:
     with _locked(folder):
         summary = read_json(folder / SUMMARY)
         summary["versions"] = {**summary.get("versions", {}), **versions}
-        write_json(folder / SUMMARY, summary)
+        write_sealed(folder / SUMMARY, summary)
 
 
 def without_parts(summary: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

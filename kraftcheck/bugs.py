@@ -10,7 +10,6 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from kraftcheck.zoo.diffs import python_diffs, tla_diffs
@@ -28,6 +27,7 @@ from kraftcheck.zoo.oracles import models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import GROUNDS
 from reference.bugs.partition_catalog import PartitionBug
+from specs import SPECS
 from tla_utils import read_manifest
 
 LISTED = ("bug", "class", "property", "seen by", "title")

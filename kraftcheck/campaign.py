@@ -6,13 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow.parquet as pq
 
 import reference
 from kraftcheck import artifacts, exits
@@ -23,6 +23,7 @@ from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from reference.sim.choices import SeededChooser
 from reference.sim.run import draw_options
 from reference.sim.scenario import scenario as scenario_of
+from system.files import read_bytes
 from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE
 from tla_utils.java_home import java_home
@@ -30,12 +31,11 @@ from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.conform import ConformOptions
 from traces.jobs.conform import conform as conform_trace
 from traces.jobs.simulate import simulate as simulate_trace
-from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, part_path, read_manifest
+from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, read_manifest, read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BACKENDS = ("auto", "pool", "spark")
 DEFAULT_MASTER = "local[*]"
 
 # `auto` takes Spark from so many runs on, or when a master is named: below, starting it costs more
@@ -87,9 +87,18 @@ def simulate(
             progress=lambda stage, done, total: meter.update(done),
         )
     part = recorded(out, manifest, monotonic() - begin)
-    artifacts.merge(out, part, outdated=() if before == len(manifest.parts) else [CONFORM])
+    _merge(out, part, new=before != len(manifest.parts))
     _show_recorded(out, manifest, part, screen)
     return exits.code_of(part.verdict)
+
+
+def _merge(out: Path, part: artifacts.Part, *, new: bool) -> None:
+    """new: whether runs were recorded that `conform` does not know of."""
+    judged = CONFORM in artifacts.read_json(out / artifacts.SUMMARY).get("parts", {})
+    if judged and not new:
+        # What it said of the same runs is the same, and more.
+        part = replace(part, facts={})
+    artifacts.merge(out, part, outdated=[CONFORM] if new else ())
 
 
 def known_scenario(name: str) -> str:
@@ -174,7 +183,7 @@ def code_digest() -> str:
     root = Path(reference.__file__).parent
     digest = sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+        digest.update(f"{path.relative_to(root)}\0".encode() + read_bytes(path))
     return digest.hexdigest()
 
 
@@ -183,8 +192,7 @@ def recorded(folder: Path, manifest: Manifest, seconds: float) -> artifacts.Part
     steps, broken, ended = 0, Counter[str](), Counter[str]()
     runs_broken = 0
     for entry in manifest.parts:
-        path = part_path(folder, entry, "runs")
-        table = pq.read_table(path, columns=["handler_calls", "verdict", "violations"])
+        table = read_table(folder, entry, "runs", ["handler_calls", "verdict", "violations"])
         steps += sum(table["handler_calls"].to_pylist())
         ended.update(table["verdict"].to_pylist())
         for violations in table["violations"].to_pylist():
@@ -255,7 +263,7 @@ def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) ->
             summary = conform_trace(folder, ConformOptions(backend=place), told).summary
     except BaseException:
         if before:
-            artifacts.write_json(folder / artifacts.SUMMARY, before)
+            artifacts.write_sealed(folder / artifacts.SUMMARY, before)
         raise
     part = artifacts.Part(
         CONFORM,
@@ -268,7 +276,7 @@ def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) ->
         versions=summary["versions"],
     )
     merged = artifacts.merged_summary(before, part)
-    artifacts.write_json(folder / artifacts.SUMMARY, merged)
+    artifacts.write_sealed(folder / artifacts.SUMMARY, merged)
     return merged
 
 

@@ -18,6 +18,7 @@ import click
 from kraftcheck import artifacts, exits
 from kraftcheck.campaign import backend_of, check_place, known_bug, known_scenario
 from kraftcheck.screen import Meter, Screen
+from system.files import read_text
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign
@@ -73,7 +74,7 @@ def run(
     artifacts.claim(out)
     plan = begin(out, plan)
     if file is not None and not (out / COPY).exists():
-        artifacts.write_whole(out / COPY, file.read_text(encoding="utf-8"))
+        artifacts.write_whole(out / COPY, read_text(file))
     return _go_on(out, plan, place, coverage, screen)
 
 

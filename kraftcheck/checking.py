@@ -34,7 +34,7 @@ from kraftcheck.terms import BESIDE, RECORDING
 from traces.formats import trace
 from traces.formats.detect import Unrecognised
 from traces.history import HistoryError
-from traces.report.history_words import duration, printable
+from traces.report.history_words import duration, ends, printable
 from traces.report.judged import Judged, Refused
 
 SKIPPED_LISTED = 5
@@ -277,7 +277,7 @@ def _line(judged: Judged) -> str:
     if judged.certificate is not None:
         why = judged.certificate.sentence
         if judged.certificate.key is not None:
-            why = f"{judged.certificate.key}: {why}"
+            why = f"{ends(judged.certificate.key)}: {why}"
     said = f"{judged.model:<13}  {judged.file}  ({what}){f': {why}' if why else ''}"
     return f"{verdict}  {printable(said)}"
 

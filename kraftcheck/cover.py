@@ -21,22 +21,12 @@ from reference.bugs.partition_catalog import PartitionBug, partition_bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
-from traces.cover.drawings import drawn, page_of
+from traces.cover.drawings import drawn
 from traces.cover.driving import Driven, drive, script, way_to
 from traces.cover.matching import Matcher, Mismatch
-from traces.cover.models import (
-    SPECS,
-    CoverModel,
-    Dumped,
-    dump_graph,
-    of_scenario,
-    read_covers,
-    select,
-)
+from traces.cover.models import CoverModel, Dumped, dump_graph, of_scenario, read_covers, select
 from traces.cover.refusals import KINDS, Refusals, refuse
 from traces.cover.sieve import Sieve
-
-__all__ = ["SPECS", "cover", "cover_graph"]
 
 COVER = "cover.json"
 DEFAULT_TIER = "small"
@@ -156,9 +146,9 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
     """Writes the page of life cycles from the graphs that it names."""
     if not file.parent.is_dir():
         raise exits.BadInput(f"there is no folder {file.parent} for the page {file.name}")
-    found = drawn(specs, jar=tools.jar, java=tools.java, note=screen.note)
-    file.write_text(page_of(found), encoding="utf-8")
-    screen.line(f"{len(found.pictures)} pictures of {len(found.edges)} graphs in {file}")
+    page = drawn(specs, jar=tools.jar, java=tools.java, note=screen.note)
+    file.write_text(page, encoding="utf-8")
+    screen.line(f"{page.count('```mermaid')} pictures in {file}")
     return exits.HOLDS
 
 

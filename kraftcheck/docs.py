@@ -6,11 +6,10 @@ them all; a test fails when one is stale.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
+from kraftcheck.artifacts import checkout
 from kraftcheck.zoo import matrix
 from kraftcheck.zoo import mutants as zoo_mutants
 from reference.bugs.catalog import CATALOG
@@ -25,14 +24,13 @@ from reference.core.promises import (
     Promise,
     promised,
 )
+from specs import SPECS
 from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from traces.cover import drawings
 from traces.foreign.describe import tables
-from traces.foreign.forms import json_schema
 from traces.schema import TABLES, describe
 
-ROOT = Path(__file__).resolve().parent.parent
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -42,7 +40,7 @@ def models() -> str:
         "| model | tier | expected | states | depth | what it shows |",
         "|---|---|---|---:|---:|---|",
     ]
-    for model in read_manifest(ROOT / "specs" / "models.toml").models.values():
+    for model in read_manifest(SPECS / "models.toml").models.values():
         if model.expect == "holds":
             expected, depth = "holds", model.depth or "-"
         else:
@@ -125,11 +123,6 @@ def foreign() -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def foreign_schema() -> str:
-    """The same as a JSON Schema of one line."""
-    return json.dumps(json_schema(), indent=1) + "\n"
-
-
 def promises() -> str:
     """What each cause takes away, from the table of promises."""
     lines = [
@@ -208,20 +201,10 @@ def bug_matrix() -> str:
     return matrix.markdown(matrix.matrix())
 
 
-def bug_matrix_page() -> str:
-    """The same as a page."""
-    return matrix.html(matrix.matrix())
-
-
 def mutants() -> str:
     """The specs' mutants, and what came of them."""
-    manifest = read_manifest(ROOT / "specs" / "models.toml")
+    manifest = read_manifest(SPECS / "models.toml")
     return zoo_mutants.markdown(manifest, zoo_mutants.stored())
-
-
-def life_cycles() -> str:
-    """Pictures of life cycles, from what is stored of the graphs. Raises ToolError: it is stale."""
-    return drawings.page_of(drawings.stored())
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -241,12 +224,8 @@ PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/guarantees.md"),
     *("docs/histories.md", "docs/trace.md"),
 )
-# Files that are generated whole.
-FILES: dict[str, Callable[[], str]] = {
-    "docs/bug-matrix.html": bug_matrix_page,
-    "docs/foreign-traces.schema.json": foreign_schema,
-    "docs/life-cycles.md": life_cycles,
-}
+# Written whole, by a minute of TLC where its graphs are others by now.
+LIFE_CYCLES = "docs/life-cycles.md"
 
 
 def rewritten(text: str) -> str:
@@ -257,12 +236,13 @@ def rewritten(text: str) -> str:
 
 
 def main() -> None:
-    drawings.refresh()
+    root = checkout()
     for page in PAGES:
-        path = ROOT / page
+        path = root / page
         path.write_text(rewritten(path.read_text("utf-8")), "utf-8")
-    for name, write in FILES.items():
-        (ROOT / name).write_text(write(), "utf-8")
+    pictures = root / LIFE_CYCLES
+    if drawings.is_stale(pictures.read_text("utf-8")):
+        pictures.write_text(drawings.drawn(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -31,12 +31,17 @@ from typing import NoReturn
 
 import click
 
+from system.children import end_with_parent
+
 HOLDS, VIOLATED, UNKNOWN, BAD_INPUT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143
 BROKEN_PIPE = 141
 
 VERDICTS = {HOLDS: "holds", VIOLATED: "violated", UNKNOWN: "unknown", BAD_INPUT: "bad input"}
 PRECEDENCE = (BAD_INPUT, VIOLATED, UNKNOWN, HOLDS)
+
+SAID_MAX = 2000
+"""Characters of an error; nobody reads more, and it may quote a file of any length."""
 
 TRACEBACK_VARIABLE = "KRAFTCHECK_TRACEBACK"
 
@@ -122,6 +127,7 @@ def leave_at_once(code: int = HOLDS) -> NoReturn:
 def leave_workers_at_once() -> None:
     """For a pool's initializer: its processes would take themselves apart as this one would."""
     atexit.register(leave_at_once)
+    end_with_parent()
 
 
 def _explained(error: Exception) -> int:
@@ -174,9 +180,11 @@ def _usage(error: click.ClickException) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    # Errors may quote what a tool printed; a line stays a line.
+    # Errors may quote what a tool printed, or a file says; a line stays a line, and can be read.
+    line = " ".join(message[: 2 * SAID_MAX].split())
+    line = line if len(line) <= SAID_MAX else f"{line[:SAID_MAX]}\N{HORIZONTAL ELLIPSIS}"
     with suppress(OSError):
-        print(f"kraftcheck: {' '.join(message.split())}", file=sys.stderr, flush=True)
+        print(f"kraftcheck: {line}", file=sys.stderr, flush=True)
     return code
 
 

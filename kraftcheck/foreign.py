@@ -21,7 +21,6 @@ from traces.foreign.chain import judge_chains
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict
 
-SUFFIX = ".jsonl"
 LISTED = 5
 
 

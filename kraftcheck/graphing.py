@@ -12,9 +12,11 @@ from typing import Any
 
 from kraftcheck import artifacts
 from kraftcheck.screen import Screen
+from specs import SPECS
+from system.files import read_bytes
 from traces.cover.campaigns import read_seen
 from traces.cover.charts import Chart, ChartStore, coverage_of
-from traces.cover.models import SPECS, CoverModel, of_scenario, read_covers, select
+from traces.cover.models import CoverModel, of_scenario, read_covers, select
 from traces.jobs.campaigns import FINDINGS
 from traces.report.graphs import GRAPHS, document
 
@@ -41,7 +43,7 @@ def measure(
             if model.name not in known:
                 known[model.name] = charts.chart(model, note=screen.note)
         seen[each["name"]] = _of(out / each["name"], own, known)
-    artifacts.write_json(out / GRAPHS, document((out / FINDINGS).read_bytes(), seen))
+    artifacts.write_sealed(out / GRAPHS, document(read_bytes(out / FINDINGS), seen))
     return seen
 
 

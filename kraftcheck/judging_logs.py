@@ -59,7 +59,17 @@ def judge_log(
     if not any(each.f in LOG_OPERATIONS for each in history.operations):
         raise BadInput("no operation on a partition's log")
     terms = terms or terms_of(Path(history.source), history, options)
-    found = check_log(history, terms.promise, level=level, gaps=terms.gaps, complete=terms.complete)
+    try:
+        found = check_log(
+            history,
+            terms.promise,
+            level=level,
+            gaps=terms.gaps,
+            complete=terms.complete,
+            compaction=terms.compaction,
+        )
+    except ValueError as error:
+        raise BadInput(str(error)) from None
     return _judged(found, facts, terms)
 
 

@@ -16,6 +16,7 @@ from traces.checkers.models import Model
 from traces.checkers.search import Limits, check
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from traces.history import History
+from traces.report.history_words import ends
 from traces.report.judged import Judged, Object
 
 LINEARIZABLE = "linearizable"
@@ -108,6 +109,6 @@ def smallest(objects: Sequence[Object]) -> Certificate | None:
 def _undecided(objects: Sequence[Object]) -> str:
     undecided = [each for each in objects if each.verdict == UNKNOWN]
     first = undecided[0]
-    place = "" if first.key is None else f"{first.key}: "
+    place = "" if first.key is None else f"{ends(first.key)}: "
     more = f" (and {len(undecided) - 1} more objects)" if len(undecided) > 1 else ""
     return f"{place}{first.reason or 'not decided'}{more}"

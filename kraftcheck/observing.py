@@ -16,6 +16,7 @@ from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.recording import HISTORY, RECORDING
+from system.files import read_bytes
 from traces.formats import jsonlines
 from traces.history import OK, History, HistoryError
 from traces.observed import answers, controller, logs, marks, records, views
@@ -172,7 +173,7 @@ def _final(history: History) -> dict[str, dict[int, Any]]:
 def _recording(folder: Path) -> Mapping[str, Any]:
     """What recording.json says; nothing where there is none that can be read."""
     try:
-        told = msgspec.json.decode((folder / RECORDING).read_bytes())
+        told = msgspec.json.decode(read_bytes(folder / RECORDING))
     except (OSError, msgspec.DecodeError):
         return {}
     return told if isinstance(told, dict) else {}

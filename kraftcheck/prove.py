@@ -27,6 +27,7 @@ from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
 from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
 from reference.proofs.quorum_bounded import find_in_logs
+from system.children import end_with_parent
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
@@ -174,7 +175,7 @@ def _discharged(tasks: Sequence[Task], jobs: int | None) -> Iterator[Obligation]
     if count == 1:
         yield from map(_one, tasks)
         return
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, get_context("spawn"), end_with_parent) as pool:
         yield from pool.map(_one, tasks)
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.sim.narrate import narrate
 from reference.sim.run import Run, simulate_run
-from traces.jobs.conform import FOLDER, JOINED_RUNS
+from traces.jobs.conform import JOINED_RUNS, read_judged
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 
 Notes = dict[int, list[str]]
@@ -96,10 +96,10 @@ def _digest_of(value: object) -> bytes:
 
 def rejected_steps(folder: Path, number: int) -> Notes:
     """What `conform` found against steps of this run: the first of each kind, with differences."""
-    path = folder / FOLDER / JOINED_RUNS
-    if not path.exists():
+    found = read_judged(folder, JOINED_RUNS)
+    if found is None:
         return {}
-    rows = pq.read_table(path, filters=[("run", "=", number)]).to_pylist()
+    rows = found.filter(pc.equal(found["run"], number)).to_pylist()
     summary = artifacts.read_json(folder / artifacts.SUMMARY)
     known = {each["key"]: each for each in summary.get("rejections", [])}
     return {row["step"]: rejection(known.get(row["key"].hex(), {}), row) for row in rows}

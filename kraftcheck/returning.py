@@ -18,7 +18,6 @@ from kraftcheck.retracing.minimising import Minimised, minimised, minimised_step
 from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
 from kraftcheck.retracing.relation import Relation
 from kraftcheck.screen import Screen
-from kraftcheck.specs import SPECS
 from kraftcheck.steering import VERDICTS, load, made
 from kraftcheck.zoo import stories
 from kraftcheck.zoo.entries import entry_of
@@ -26,6 +25,8 @@ from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import OutOfScope, UnknownBug
 from reference.sim.steered.failures import REJECTED
 from reference.sim.steered.scripts import Script, write
+from specs import SPECS
+from system.files import read_text
 from tla_utils import (
     Manifest,
     Model,
@@ -67,7 +68,7 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     manifest = read_manifest(SPECS / "models.toml")
     model = _model(manifest, asked)
     result = _result(manifest, model, asked)
-    cfg = (manifest.root / model.config).read_text("utf-8")
+    cfg = read_text(manifest.root / model.config)
     with screen.progress("following", len(result.counterexample)) as meter:
         followed = follow(result.counterexample, cfg, model.bug, lambda at: meter.update(at))
     story = converted(followed.machine, followed.options, model.bug, followed.moves)
@@ -138,7 +139,7 @@ def _result(manifest: Manifest, model: Model, asked: Asked) -> TlcResult:
         result = stories.find(manifest, model, options)
     else:
         try:
-            text = asked.output.read_text("utf-8", errors="replace")
+            text = read_text(asked.output, errors="replace")
         except OSError as error:
             raise BadInput(f"{asked.output}: {error.strerror}") from None
         try:

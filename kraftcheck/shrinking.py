@@ -22,6 +22,7 @@ from reference.sim.run import Run, simulate_run
 from reference.sim.schedules import Schedule, read, write
 from reference.sim.shrink import Shrunk, failure_of, replayed
 from reference.sim.shrink import shrink as shrink_schedule
+from system.files import SCHEDULE_MAX, read_text
 from traces.schema import read_manifest
 
 SENTENCES = {
@@ -94,7 +95,7 @@ def replay(path: Path, screen: Screen) -> int:
     Raises BadInput: no schedule, or of a scenario, option or bug that there is not.
     """
     try:
-        schedule = read(path.read_text(encoding="utf-8"))
+        schedule = read(read_text(path, SCHEDULE_MAX))
         run, chooser = replayed(schedule)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None

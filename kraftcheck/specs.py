@@ -20,8 +20,8 @@ from tla_utils import (
     find_java,
     read_manifest,
 )
+from traces.report.evidence import SPECS_VERSION
 
-SPECS = Path(__file__).resolve().parent.parent / "specs"
 DEFAULT_TIER = "small"
 ALL_TIERS = "all"
 
@@ -170,7 +170,8 @@ def as_json(result: ModelResult) -> dict[str, Any]:
 
 
 def _write(out: Path, document: dict[str, Any], results: Sequence[ModelResult]) -> None:
-    artifacts.write_json(out / artifacts.SPECS, document["models"])
+    found = {"specs_version": SPECS_VERSION, "models": document["models"]}
+    artifacts.write_sealed(out / artifacts.SPECS, found)
     part = artifacts.Part(
         "spec",
         verdict=document["verdict"],

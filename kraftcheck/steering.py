@@ -22,6 +22,7 @@ from reference.bugs.catalog import UnknownBug
 from reference.sim.narrate import narrate
 from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
 from reference.sim.steered.scripts import KIND, Script, is_script, read
+from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import SCRIPT, write_trace
 
@@ -40,10 +41,8 @@ class Loaded(NamedTuple):
 
 def is_schedule(path: Path) -> bool:
     """Whether the file begins as a schedule of moves does."""
-    with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return is_script(file.read(len(KIND)).decode("utf-8", "replace"))
+    with suppress(OSError), open_file(path) as file:
+        return is_script(file.read(len(KIND)).decode("utf-8", "replace"))
     return False
 
 
@@ -58,7 +57,7 @@ def schedule_of(path: Path) -> Path | None:
 def load(path: Path) -> Loaded:
     """Raises BadInput: it cannot be read, or is no schedule."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, SCHEDULE_MAX)
         script, lines = read(text)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None

@@ -19,12 +19,14 @@ from kraftcheck.judgement import Options, given_words
 from reference.core.promises import (
     ANYTHING_CLEAN,
     NOTHING,
+    Compaction,
     Configuration,
     Envelope,
     Promise,
     promised,
     unseen,
 )
+from system.files import read_bytes
 from traces.checkers import log
 from traces.checkers.check import configuration_in
 from traces.history import History
@@ -42,17 +44,25 @@ FAULTS: Final[Mapping[str, Envelope]] = {
 """What may be said to have gone wrong, each with all that stands before it."""
 
 
+COMPACTED: Final[Mapping[Compaction, str]] = {
+    "none": "no",
+    "keyed": "yes; each value is a key and a value",
+    "keys-unknown": "yes; keys are not known",
+}
+
+
 class Terms(NamedTuple):
     """What a history is held against.
 
     gaps: whether offsets may hold what no client wrote. complete: whether everything was read in
-    the end. assumed: configuration and envelope in words, for the reader.
+    the end. assumed: configuration and envelope in words, for the reader. compaction: of the topic.
     """
 
     promise: Promise
     gaps: bool
     complete: bool
     assumed: dict[str, str]
+    compaction: Compaction = "none"
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +81,7 @@ def recorded_beside(path: Path) -> Recorded | None:
     """What is recorded beside a history. Raises BadInput: damaged."""
     place = path.parent / RECORDING
     try:
-        return msgspec.json.decode(place.read_bytes(), type=Recorded)
+        return msgspec.json.decode(read_bytes(place), type=Recorded)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -96,12 +106,14 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
         promise = promised(configuration, envelope)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    gaps = configuration.transactions or log.gaps_in(history)
+    gaps = log.gaps_in(history, configuration)
     assumed = in_words(configuration)
     assumed["what went wrong"] = _went_wrong(envelope)
-    assumed["offsets that nobody is known to have written"] = "control records" if gaps else "none"
+    explained = "explained" if gaps else "none"
+    assumed["offsets that nobody is known to have written"] = explained
     assumed["known from"] = _known(beside, given)
-    return Terms(promise, gaps, beside is not None and beside.complete, assumed)
+    complete = beside is not None and beside.complete
+    return Terms(promise, gaps, complete, assumed, configuration.compaction)
 
 
 def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
@@ -111,6 +123,7 @@ def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configurati
         for name, field in (
             ("acks", "acks"),
             ("isolation", "isolation"),
+            ("compaction", "compaction"),
             ("reads", "reads_from"),
             ("elr", "elr"),
             ("min_insync_replicas", "min_insync_replicas"),
@@ -149,8 +162,10 @@ def in_words(configuration: Configuration) -> dict[str, str]:
         "consumers": c.consumers,
         "a process reads what it appends": "yes" if c.one_client else "no",
         "a process asks for the end and reads": "yes" if c.asks_latest else "no",
+        "a process reads again what it has read": "yes" if c.goes_back else "no",
         "min.insync.replicas": f"{c.min_insync_replicas} of {c.replication_factor}",
         "eligible leader replicas": "on" if c.elr else "off",
+        "compacted": COMPACTED[c.compaction],
     }
 
 

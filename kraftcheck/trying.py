@@ -10,11 +10,12 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.specs import SPECS
-from kraftcheck.zoo import trying
+from kraftcheck.zoo import own_runs, trying
 from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay
 from kraftcheck.zoo.own_rules import OwnRules, read_rules
-from kraftcheck.zoo.trying import Finding, OfModel, OfRuns, Tried
+from kraftcheck.zoo.own_runs import Finding, OfRuns
+from kraftcheck.zoo.trying import OfModel, Tried
+from specs import SPECS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java, read_manifest
 
 RESULT = "tried.json"
@@ -51,7 +52,7 @@ def run(
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
-        by_runs = trying.try_runs(own_rules, runs, seed, place)
+        by_runs = own_runs.try_runs(own_rules, runs, seed, place)
         _show_runs(by_runs, screen)
     by_models: list[OfModel] = []
     if own_overlay is not None:
@@ -116,15 +117,23 @@ def _introduce(overlay: OwnOverlay | None, rules: OwnRules | None, screen: Scree
 
 def _show_runs(found: OfRuns, screen: Screen) -> None:
     screen.line()
-    screen.line(f"{found.runs:,} runs of scenario {found.scenario}, seed {found.seed}")
+    screen.line(
+        f"{found.runs:,} runs of scenario {found.scenario}, seed {found.seed}; {found.schedules} "
+        "stored schedules"
+    )
     asked = [
         f"{name} asked {times:,} times, {found.differed[name]:,} otherwise than the correct one"
         for name, times in found.asked.items()
     ]
-    words = {"invariants": "property broken", "histories": "level lost", "progress": "stuck"}
+    words = {
+        "invariants": "property broken",
+        "histories": "level lost",
+        "progress": "stuck",
+        "steps": "step the spec forbids",
+    }
     facts = [("distinct steps", each) for each in asked]
-    facts += [(words[each.oracle], _finding(each)) for each in found.broken]
-    facts += [("step the spec forbids", _finding(each)) for each in found.forbidden]
+    facts += [(words[each.oracle], _finding(each)) for each in (*found.broken, *found.forbidden)]
+    facts += [("not the change's", _finding(each)) for each in found.shared]
     if not found.broken:
         facts.append(("broken", "no property, no level, no healed cluster"))
     if not found.forbidden:
@@ -133,7 +142,9 @@ def _show_runs(found: OfRuns, screen: Screen) -> None:
 
 
 def _finding(found: Finding) -> str:
-    runs = f"{found.runs} run{'s' if found.runs > 1 else ''}, first {found.run}"
+    of = "schedule" if found.schedule else "run"
+    first = found.schedule or found.run
+    runs = f"{found.runs} {of}{'s' if found.runs > 1 else ''}, first {first}"
     return f"{found.what} ({runs}){': ' if found.said else ''}{found.said}"
 
 
@@ -199,5 +210,5 @@ def _explored(found: Tried) -> str:
     if found.models:
         words.append(f"{len(models)} models to their end ({states:,} states)")
     if found.runs is not None:
-        words.append(f"{found.runs.runs:,} runs")
+        words.append(f"{found.runs.runs:,} runs, {found.runs.schedules} schedules")
     return f"explored: {', '.join(words)}"

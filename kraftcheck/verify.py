@@ -27,15 +27,25 @@ from kraftcheck import artifacts, campaign, exits, reporting, specs
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Screen
+from specs import SPECS
 
-DEFAULT_RUNS = 2000
+DEFAULT_RUNS = 600
 SCENARIO = "quorum"
 
 PLANTED_BUG = "Z01"
-PLANTED_RUNS = 300
+PLANTED_RUNS = 40
 CANARY = "canary"
-OTHERS = {"partition": 200, "cluster": 16}
+OTHERS = {"partition": 60, "cluster": 6}
 """The other scenarios, and how many runs of each."""
+DOING = {
+    "models": "TLC checks the small models, each against its expected verdict",
+    "simulation": "the reference runs a quorum under faults",
+    "conformance": "TLC judges every distinct step of these runs",
+    "partition": "the same for a partition, and what its clients saw",
+    "cluster": "the same for a quorum with the metadata of several partitions",
+    CANARY: f"the same for runs with the planted bug {PLANTED_BUG}, which must be found",
+}
+"""The stages, as progress tells of them."""
 
 # What this verb and those that it calls leave in a folder.
 LEFT = (
@@ -106,6 +116,7 @@ class _Job:
         self.inner = screen.without_results()
 
     def stage(self, name: str, work: Callable[[], tuple[int, str]]) -> Stage:
+        self.screen.note(f"{[*DOING].index(name) + 1} of {len(DOING)}, {name}: {DOING[name]}")
         begin = monotonic()
         code, said = work()
         stage = Stage(name, code, said, monotonic() - begin)
@@ -115,7 +126,7 @@ class _Job:
         return stage
 
     def models(self) -> tuple[int, str]:
-        code = specs.check(specs.SPECS, out=self.out, jar=self.jar, screen=self.inner)
+        code = specs.check(SPECS, out=self.out, jar=self.jar, screen=self.inner)
         part = self._part("spec")
         return code, f"{part['as_expected']} of {part['models']} models as expected"
 

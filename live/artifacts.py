@@ -1,18 +1,18 @@
 """Apache Kafka as artifacts: fetched by name with Maven, checked against known hashes.
 
 Law of this file: nothing but names, versions and hashes is known of where artifacts come from, and
-nothing is run that was not checked. The jars lie in `build/kafka/VERSION`.
+nothing is run that was not checked. The jars lie in the user's cache.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parent.parent
 POM = Path(__file__).resolve().parent / "kafka" / "pom.xml"
 CHECKSUMS = Path(__file__).resolve().parent / "kafka" / "checksums.txt"
 """Lines of sha256 and file name, as `sha256sum` writes them."""
@@ -30,12 +30,18 @@ def version() -> str:
     return found.text
 
 
+def place() -> Path:
+    """Where this version's jars lie, or will: in `$XDG_CACHE_HOME`, else `~/.cache`."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "kraftcheck" / "kafka" / version()
+
+
 def libraries() -> Path:
     """The folder with Kafka's jars, filled the first time.
 
     Raises ArtifactError: no Maven, it failed, or a jar is not the one that is known.
     """
-    folder = ROOT / "build" / "kafka" / version()
+    folder = place()
     if not folder.is_dir():
         partial = folder.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 One file, one clock: times are nanoseconds of the machine's monotonic clock since the recording
 began, and a line is written at the moment whose time it bears. So a recording that is cut short
-holds everything up to its end (traces/formats/jsonlines reads it).
+holds everything up to its end (traces/formats/jsonlines.py reads it).
 """
 
 from __future__ import annotations

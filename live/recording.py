@@ -240,6 +240,9 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "consumers": "subscribe" if plan.workload == "groups" else "assign",
         "one_client": False,
         "asks_latest": False,
+        # A reader that is opened anew begins at the beginning.
+        "goes_back": True,
+        "compaction": "none",
     }
 
 

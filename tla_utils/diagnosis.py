@@ -145,7 +145,7 @@ def _ask(frame: StepFrame, batch: Batch, rows: list[Row], options: CheckOptions)
         "{outcome : outcome \\in Outcomes(SB_step(SB_id))}>>)\n"
     )
     job = TlcJob(
-        module=batch_module(frame, batch, rows, tail, extends=["TLC"]),
+        module=batch_module(frame, batch.definitions(rows), len(rows), tail, extends=["TLC"]),
         cfg=batch_cfg(frame, "SB_Told"),
         libraries=frame.libraries,
         heap_mb=options.heap_mb,

@@ -32,9 +32,11 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from system.files import open_file
 from tla_utils.errors import ToolError
 from tla_utils.values import Value, parse, render
 
@@ -133,7 +135,7 @@ def read_dump(path: Path, limits: Limits = DEFAULT_LIMITS, edges: int | None = N
     """
     reader = _Reader(path, limits)
     try:
-        with path.open(encoding="utf-8") as lines:
+        with TextIOWrapper(open_file(path), encoding="utf-8") as lines:
             reader.read(lines)
     except OSError as error:
         raise ToolError(f"the state graph {path} cannot be read: {error.strerror}") from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
+from system.files import read_text
 from tla_utils.errors import ToolError
 from tla_utils.values import Value, parse_state
 
@@ -61,7 +62,7 @@ def read_graph(path: Path, max_states: int = 200_000) -> StateGraph:
     Raises ToolError for a file that is not such a dump or holds more than `max_states` states.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise ToolError(f"the state graph {path} cannot be read: {error.strerror}") from error
     if not text.startswith("strict digraph") or not text.rstrip().endswith("}"):

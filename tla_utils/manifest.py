@@ -18,13 +18,13 @@ Laws of this file:
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
+from system.files import read_text, read_toml
 from tla_utils.config import Config, read_config
 from tla_utils.errors import ToolError
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
@@ -136,10 +136,10 @@ class Manifest:
 def read_manifest(path: Path) -> Manifest:
     """The manifest in a file. Raises ToolError with one line that names the file and the model."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = read_toml(path)
     except OSError as error:
         raise ToolError(f"the manifest {path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise ToolError(f"the manifest {path} is no TOML: {error}") from error
     rows = tables.pop("model", [])
     if tables:
@@ -280,7 +280,7 @@ def outline(manifest: Manifest, model: Model) -> Outline:
 def _read_cfg(manifest: Manifest, model: Model) -> str:
     path = manifest.root / model.config
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise ToolError(f"the cfg {path} cannot be read: {said}") from error

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from system.files import read_text
 from tla_utils.config import Config
 from tla_utils.errors import ToolError
 
@@ -99,7 +100,7 @@ def read_modules(names: Iterable[str], folders: Sequence[Path]) -> dict[str, Mod
             looked = ", ".join(str(folder) for folder in folders)
             raise ToolError(f"there is no module {name} in {looked}")
         try:
-            found[name] = read_module(path.read_text(encoding="utf-8"))
+            found[name] = read_module(read_text(path))
         except (OSError, UnicodeDecodeError) as error:
             raise ToolError(f"the module {path} cannot be read: {error}") from error
         waiting += [*found[name].extends, *found[name].instances]

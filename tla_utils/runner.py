@@ -28,6 +28,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from system import children
+from system.files import read_text
 from tla_utils.config import Config, read_config
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
@@ -181,7 +183,7 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
         stopped = f"stopped after the time limit of {job.timeout_s:g} s"
     try:
         result = parse_output(
-            output.read_text(encoding="utf-8", errors="replace"),
+            read_text(output, errors="replace"),
             ended.exit_code,
             properties=config.properties,
             stopped=stopped,
@@ -218,7 +220,7 @@ def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
         cfg_text = job.cfg
     else:
         try:
-            cfg_text = job.cfg.read_text(encoding="utf-8")
+            cfg_text = read_text(job.cfg)
         except OSError as error:
             raise ToolError(f"the cfg {job.cfg} cannot be read: {error.strerror}") from error
     (work_dir / f"{job.name}.cfg").write_text(cfg_text, encoding="utf-8")
@@ -249,8 +251,9 @@ def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | Non
         timer.daemon = True
         timer.start()
     try:
-        # wait4 and not Popen.wait: it tells what *this* child used, whatever runs beside it.
-        _, status, usage = os.wait4(process.pid, 0)
+        with children.guarded(process.pid):
+            # wait4 and not Popen.wait: it tells what *this* child used, whatever runs beside it.
+            _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     except BaseException:
         _kill_group(process.pid)
@@ -305,6 +308,6 @@ def _distrust(config: Config, job: TlcJob, modules: list[str]) -> list[str]:
 def _source(path: str) -> str:
     # TLC's own copies of the standard modules are gone when it has ended; no cfg names those.
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        return read_text(Path(path), errors="replace")
     except OSError:
         return ""

@@ -25,7 +25,8 @@ Laws of this file, which make "accepted" mean something:
 * Only a run of TLC that ended normally judges. Its count of states must be exactly the number of
   steps plus one, every report must name a step, and no step may be named twice.
 * Each run carries a canary: `SB_id = 0` always violates the invariant. A run that does not
-  report it has shown that it cannot report, and is an error.
+  report it has shown that it cannot report, and is an error. The invariant's name is that of the
+  batch, so the report of another run is none.
 * A step whose evaluation fails inside TLC (a missing field, values that cannot be compared) is
   rejected with TLC's words, and the others are judged again without it. One for which Java's stack
   or heap is too small is "unknown": that says nothing of the step. Steps of the same shape are
@@ -41,6 +42,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
 from typing import Literal
@@ -191,21 +193,20 @@ def check_steps(
 
 
 def batch_module(
-    frame: StepFrame, batch: Batch, rows: list[Row], tail: str, extends: Sequence[str] = ()
+    frame: StepFrame, definitions: str, steps: int, tail: str, extends: Sequence[str] = ()
 ) -> ModuleText:
     """The module StepBatch: the steps as data, the variable SB_id, and `tail` for its use.
 
-    extends: standard modules that `tail` needs.
+    definitions: of so many steps, by `Batch.definitions`. extends: standard modules that `tail`
+    needs.
     """
-    definitions = batch.definitions(rows)
     # No more than what is needed: each module brings names that the frame then cannot define.
     # Sequences under a name of its own would spare the frame these, but TLC is slower then.
     tlc = ["TLC"] if needs_tlc(definitions) else []
     needed = ["Integers", "Sequences", *extends, *tlc, frame.module]
     head = f"---- MODULE {ROOT_MODULE} ----\nEXTENDS {', '.join(dict.fromkeys(needed))}\n"
     counter = (
-        f"VARIABLE SB_id\nSB_Init == SB_id \\in 0..{len(rows)}\n"
-        "SB_Next == FALSE /\\ UNCHANGED SB_id\n"
+        f"VARIABLE SB_id\nSB_Init == SB_id \\in 0..{steps}\nSB_Next == FALSE /\\ UNCHANGED SB_id\n"
     )
     own = f"{frame.definitions.rstrip()}\n" if frame.definitions else ""
     return ModuleText(ROOT_MODULE, f"{head}\n{own}{definitions}\n{counter}\n{tail}====\n")
@@ -216,8 +217,13 @@ def batch_cfg(frame: StepFrame, invariant: str) -> str:
     return f"{frame.constants.rstrip()}\nINIT SB_Init\nNEXT SB_Next\nINVARIANT {invariant}\n"
 
 
-def rejected_ids(result: TlcResult, steps: int) -> set[int]:
-    """The steps (numbered from 1) that a finished run reported as not allowed.
+def invariant_of(definitions: str) -> str:
+    """The name of the invariant of a batch with these steps."""
+    return f"{INVARIANT}_{blake2b(definitions.encode(), digest_size=8).hexdigest()}"
+
+
+def rejected_ids(result: TlcResult, steps: int, invariant: str) -> set[int]:
+    """The steps (numbered from 1) that a finished run reported as not allowed by `invariant`.
 
     Raises ToolError unless the run ended normally and every count adds up: one state per step and
     one for the canary, one report per named step, each in range, the canary among them.
@@ -233,14 +239,13 @@ def rejected_ids(result: TlcResult, steps: int) -> set[int]:
     named: list[int] = []
     for violation in result.violations:
         number = violation.states[0].values.get("SB_id") if len(violation.states) == 1 else None
-        if violation.property != INVARIANT or type(number) is not int:
+        if violation.property != invariant or type(number) is not int:
             wrong.append(f"a report of {violation.property} without the number of a step")
         else:
             named.append(number)
     if len(set(named)) != len(named):
         wrong.append(f"{len(named)} reports for {len(set(named))} steps")
-    if any(not 0 <= number <= steps for number in named):
-        wrong.append(f"a report of step {max(named)}")
+    wrong += [f"a report of step {number}" for number in named if not 0 <= number <= steps][:1]
     if 0 not in named:
         wrong.append("no report of the canary")
     if wrong:
@@ -289,7 +294,7 @@ class _Session:
                 verdicts |= dict.fromkeys(part, StepVerdict("unknown", reason))
                 continue
             runs += 1
-            result = self._run(f"{name}-run{runs}", part)
+            result, invariant = self._run(f"{name}-run{runs}", part)
             if result.stopped:
                 verdicts |= dict.fromkeys(part, StepVerdict("unknown", result.stopped))
             elif result.errors:
@@ -298,7 +303,7 @@ class _Session:
                     self._demand_sound_frame(name)
                 waiting += self._isolate(part, result, verdicts)
             else:
-                rejected = rejected_ids(result, len(part))
+                rejected = rejected_ids(result, len(part), invariant)
                 for number, row in enumerate(part, start=1):
                     verdicts[row] = NOT_ALLOWED if number in rejected else ACCEPTED
         return verdicts
@@ -326,18 +331,21 @@ class _Session:
 
     def _demand_sound_frame(self, name: str) -> None:
         """If TLC cannot even start without steps, the frame is at fault and not a step."""
-        result = self._run(f"{name}-frame", [])
+        result, _ = self._run(f"{name}-frame", [])
         if result.errors:
             raise ToolError(
                 f"the frame {self.frame.module} fails before any step is judged: "
                 f"{complaint(result)}"
             )
 
-    def _run(self, name: str, rows: list[Row]) -> TlcResult:
-        tail = f"{INVARIANT} == SB_id # 0 /\\ Allowed(SB_step(SB_id))\n"
+    def _run(self, name: str, rows: list[Row]) -> tuple[TlcResult, str]:
+        """What TLC says, and the name of the invariant of which it says so."""
+        definitions = self.batch.definitions(rows)
+        invariant = invariant_of(definitions)
+        tail = f"{invariant} == SB_id # 0 /\\ Allowed(SB_step(SB_id))\n"
         job = TlcJob(
-            module=batch_module(self.frame, self.batch, rows, tail),
-            cfg=batch_cfg(self.frame, INVARIANT),
+            module=batch_module(self.frame, definitions, len(rows), tail),
+            cfg=batch_cfg(self.frame, invariant),
             libraries=self.frame.libraries,
             heap_mb=self.options.heap_mb,
             timeout_s=self.options.timeout_s,
@@ -352,4 +360,4 @@ class _Session:
             self.warnings |= dict.fromkeys(result.warnings)
             self.cpu_seconds += result.cpu_seconds
             self.peak_rss_mb = max(self.peak_rss_mb, result.peak_rss_mb)
-        return result
+        return result, invariant

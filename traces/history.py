@@ -22,6 +22,8 @@ A consumer also says where it reads from, which is no operation on a log (`key` 
 
 An operation of a client that holds several of these (a Jepsen transaction, or a poll of several
 partitions) becomes several `Operation`s with the same `group`, process, times and outcome.
+
+Values are those of traces/values.py, which are equal only if they are of one kind: 1 is not `true`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
+
+from traces.values import typed
 
 OK: Final = "ok"
 """It took effect between invocation and completion."""
@@ -52,6 +56,9 @@ class HistoryError(Exception):
         self.path, self.line, self.reason = path, line, reason
         super().__init__(f"{path}:{line}: {reason}" if line else f"{path}: {reason}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.line, self.reason)
+
 
 class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One request of one client, with what it was told."""
@@ -63,7 +70,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     f: str
     """What was asked: a verb of the model (read, write, cas, get, put, append, fetch, ...)."""
     key: str | None = None
-    """The object, where the history has several: a topic-partition, a key of a map."""
+    """The object, where the history has several: a topic-partition, the `name` of a key."""
     argument: Any = None
     result: Any = None
     """What the client was told; None also when it was told nothing."""
@@ -80,6 +87,13 @@ class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where in the file it was invoked, from 1; 0 when the format has no lines."""
     error: str | None = None
     """What the client was told instead of a result."""
+
+    def __post_init__(self) -> None:
+        argument, result = typed(self.argument), typed(self.result)
+        if argument is not self.argument:
+            msgspec.structs.force_setattr(self, "argument", argument)
+        if result is not self.result:
+            msgspec.structs.force_setattr(self, "result", result)
 
 
 class Annotation(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -1,8 +1,8 @@
 """The trace contract: what a recorded campaign is on disk, written and read in one place.
 
 Law of this file: every table and column is declared here as data (`TABLES`), with type, unit and
-meaning; writers, readers, Spark and docs/trace.md take them from here. Nothing here knows the
-protocol beyond the names of its actions (`ACTIONS`, which a test holds to the core's).
+meaning; writers, readers, Spark and docs/trace.md take them from here. Nothing here knows a
+protocol, but that an input of type T is handled by the action HandleT.
 
 A trace is a directory: `manifest.json`, and for each part (a range of runs) one Parquet file per
 table. Within a part rows and inputs are stored once and steps name them by id; so a run is a list
@@ -10,8 +10,9 @@ of step ids. Ids are the part's own, dense from 0 in order of first appearance, 
 another part: join on (`part`, id), or compare digests.
 
 A part counts when the manifest names it, which happens last and in one rename; files that no
-manifest names are leftovers of an interrupted writer. Everything that is wrong with a trace is a
-`TraceError` whose text is one line with the file in it.
+manifest names are leftovers of an interrupted writer. The manifest has the digest of every table,
+and its own (traces/sealed.py). Everything that is wrong with a trace is a `TraceError` whose text
+is one line with the file in it.
 """
 
 from __future__ import annotations
@@ -33,70 +34,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-SCHEMA_VERSION = 3
+from system.files import read_bytes
+from traces.sealed import DocumentError, read_document, sealed
+from traces.sealed import digest as sha256_of
+
+SCHEMA_VERSION = 4
 MANIFEST = "manifest.json"
 STEM = r"\A[\w-]{1,60}\Z"
 """A part's files lie in the trace's own folder, whatever a manifest says."""
 PROGRESSED = "progressed"
 """The verdict of a run whose healed core did what it must."""
 STOPPED = "stopped at a violation"
-
-ACTIONS = (
-    "HandleVoteRequest",
-    "HandleVoteResponse",
-    "HandleBeginQuorumEpochRequest",
-    "HandleBeginQuorumEpochResponse",
-    "HandleEndQuorumEpochRequest",
-    "HandleEndQuorumEpochResponse",
-    "HandleFetchRequest",
-    "HandleFetchResponse",
-    "HandleFetchMaxWait",
-    "HandleAppend",
-    "HandleFlush",
-    "HandleElectionTimeout",
-    "HandleFetchTimeout",
-    "HandleBeginQuorumEpochTimeout",
-    "HandleCheckQuorumTimeout",
-    "HandleResign",
-    "HandleRequestTimeout",
-    "HandleCrash",
-    "HandleRestart",
-)
-"""The actions of the quorum: an input of type T is handled by the action HandleT."""
-
-PARTITION_ACTIONS = (
-    "HandleRegisterBrokerRequest",
-    "HandleHeartbeatRequest",
-    "HandleSessionTimeout",
-    "HandleAlterPartitionRequest",
-    "HandleElectLeaders",
-    "HandleControllerFailover",
-    "HandleReplicaLagTimeout",
-    "HandleIsrShrinkTimeout",
-    "HandleSendAlterPartition",
-    "HandleAlterPartitionResponse",
-    "HandleProduceRequest",
-    "HandleProduceTimeout",
-    "HandleReplicaFetchRequest",
-    "HandleSendReplicaFetch",
-    "HandleReplicaFetchResponse",
-    "HandleReplicaFetchTimeout",
-    "HandleConsumerFetchRequest",
-    "HandleListOffsetsRequest",
-    "HandleDeleteRecordsRequest",
-    "HandleBrokerFlush",
-    "HandleCheckpointHighWatermark",
-    "HandleMetadataUpdate",
-    "HandleSendRegistration",
-    "HandleRegisterBrokerResponse",
-    "HandleSendHeartbeat",
-    "HandleHeartbeatResponse",
-    "HandleControlledShutdown",
-    "HandleControllerRequestTimeout",
-    "HandleBrokerCrash",
-    "HandleBrokerRestart",
-)
-"""The actions of a partition: of its controller, then of brokers."""
 
 OPERATIONS = ("append", "fetch", "latest", "earliest")
 OUTCOMES = ("ok", "fail", "indeterminate")
@@ -440,7 +388,7 @@ def version() -> str:
 
 def _manifest_bytes(manifest: Manifest) -> bytes:
     encoded = msgspec.json.encode(manifest, order="deterministic")
-    return msgspec.json.format(encoded, indent=1) + b"\n"
+    return sealed(msgspec.json.format(encoded, indent=1))
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -453,24 +401,17 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def read_versioned(path: Path, of: type[T], what: str, version: int, missing: str) -> T:
-    """A JSON file whose field `<what>_version` must be `version`.
+    """A sealed JSON file whose field `<what>_version` must be `version`.
 
     missing: what it means that there is no such file. Raises TraceError: there is none, it is
     damaged, or it is of another version.
     """
     try:
-        data = path.read_bytes()
+        return read_document(path, of, what, version)
     except FileNotFoundError:
         raise TraceError(f"{path}: no such file: {missing}") from None
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror}") from None
-    try:
-        found = msgspec.json.decode(data).get(f"{what}_version")
-        if found == version:
-            return msgspec.json.decode(data, type=of)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError) as error:
-        raise TraceError(f"{path}: damaged: {_one_line(error)}") from None
-    raise TraceError(f"{path}: {what} version {found}, this kraftcheck reads {version}")
+    except DocumentError as error:
+        raise TraceError(str(error)) from None
 
 
 # --- Writing ---
@@ -542,8 +483,7 @@ def write_part(directory: Path, part: PartTables) -> PartEntry:
                 data = parquet_bytes(part.tables[name])
                 written.append(path)
                 _replace_file(path, data)
-                sha256 = hashlib.sha256(data).hexdigest()
-                files[name] = PartFile(sha256, part.tables[name].num_rows)
+                files[name] = PartFile(sha256_of(data), part.tables[name].num_rows)
             entry = PartEntry(stem, part.first_run, part.runs, files)
             with _locked(directory):
                 _enter(directory, entry)
@@ -641,34 +581,58 @@ def read_parts(directory: Path) -> Iterator[PartTables]:
         yield read_part(directory, entry)
 
 
-def read_table(directory: Path, entry: PartEntry, name: str) -> pa.Table:
+def read_table(
+    directory: Path, entry: PartEntry, name: str, columns: Sequence[str] = ()
+) -> pa.Table:
     """One table of a part: its bytes against the manifest, its columns against the contract.
 
-    What it must satisfy together with other tables is not checked. Raises TraceError.
+    columns: those that are wanted; all without them. What it must satisfy together with other
+    tables is not checked. Raises TraceError.
     """
+    path = part_path(directory, entry, name)
+    data = _recorded(directory, entry, name)
+    try:
+        found = pq.read_table(pa.BufferReader(data), columns=list(columns) or None)
+        # Reading checks neither texts and names, which must be UTF-8, nor the ends of lists.
+        found.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        what = f"corrupt Parquet file of {len(data)} bytes"
+        raise TraceError(f"{path}: {what}: {_one_line(error)}") from None
+    expected = entry.tables[name]
+    if not columns and not found.schema.equals(SCHEMAS[name]):
+        raise TraceError(f"{path}: {_schema_difference(name, found.schema)}")
+    if found.num_rows != expected.rows:
+        raise TraceError(f"{path}: {found.num_rows} rows, the manifest has {expected.rows}")
+    return found
+
+
+def _recorded(directory: Path, entry: PartEntry, name: str) -> bytes:
+    """The bytes of a part's file, which are those that the manifest has the digest of."""
     path = part_path(directory, entry, name)
     expected = entry.tables.get(name)
     if expected is None:
         raise TraceError(f"{directory / MANIFEST}: {entry.stem} has no table {name!r}")
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
+    except FileNotFoundError:
+        raise TraceError(f"{path}: no such file") from None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
-    sha256 = hashlib.sha256(data).hexdigest()
-    try:
-        found = pq.read_table(pa.BufferReader(data))
-        # Reading checks neither texts and names, which must be UTF-8, nor the ends of lists.
-        found.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        what = f"truncated or corrupt Parquet file of {len(data)} bytes"
-        raise TraceError(f"{path}: {what}: {_one_line(error)}") from None
+    sha256 = sha256_of(data)
     if sha256 != expected.sha256:
-        raise TraceError(f"{path}: sha256 is {sha256}, the manifest has {expected.sha256}")
-    if not found.schema.equals(SCHEMAS[name]):
-        raise TraceError(f"{path}: {_schema_difference(name, found.schema)}")
-    if found.num_rows != expected.rows:
-        raise TraceError(f"{path}: {found.num_rows} rows, the manifest has {expected.rows}")
-    return found
+        what = f"damaged: sha256 is {sha256}, the manifest has {expected.sha256}"
+        raise TraceError(f"{path}: {what}")
+    return data
+
+
+def damage_of(directory: Path, entry: PartEntry) -> TraceError | None:
+    """What is wrong with a part's files, by their digests; None if all are as they were written."""
+    try:
+        for name in TABLES:
+            _recorded(directory, entry, name)
+    except TraceError as error:
+        return error
+    return None
 
 
 def _schema_difference(name: str, found: pa.Schema) -> str:
@@ -730,9 +694,6 @@ def _id_problem(tables: Mapping[str, pa.Table]) -> str | None:
 
 def _name_problem(tables: Mapping[str, pa.Table]) -> str | None:
     steps, inputs = tables["steps"], tables["inputs"]
-    for action in pc.unique(steps["action"]).to_pylist():
-        if action not in ACTIONS and action not in PARTITION_ACTIONS:
-            return f"steps.action has unknown action {action!r}"
     consumed = pc.take(inputs["type"], steps["input"]).to_pylist()
     for at, (action, kind) in enumerate(zip(steps["action"].to_pylist(), consumed, strict=True)):
         if action != f"Handle{kind}":

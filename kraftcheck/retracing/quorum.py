@@ -28,7 +28,7 @@ from reference.core.messages import (
     Restart,
 )
 from reference.core.quorum import QuorumHandlers
-from reference.core.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
+from reference.core.types import NOBODY, UNDEFINED, Row, initial_row, is_running
 
 _TIMERS: Final[tuple[Input, ...]] = (
     Flush(),
@@ -190,8 +190,3 @@ def numbers_of(rows: Any) -> dict[str, int]:
     """The voters' numbers here, by their names in the model: n1 is 1."""
     names = sorted(str(getattr(key, "name", key)) for key in rows)
     return {name: number for number, name in enumerate(names, 1)}
-
-
-def constants_in(values: Mapping[str, str], voters: int) -> Constants:
-    """The constants of a model's cfg. values: constant -> value, as texts."""
-    return Constants(tuple(range(1, voters + 1)), int(values["FetchMaxRecords"]))

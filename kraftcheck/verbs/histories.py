@@ -32,6 +32,11 @@ PROMISED = (
         help="Of consumers.",
     ),
     click.option(
+        "--compaction",
+        type=click.Choice(["none", "keys-unknown", "keyed"]),
+        help="The topic is compacted; keyed: each value is a pair [key value].",
+    ),
+    click.option(
         "--reads",
         type=click.Choice(["leader", "follower", "any"]),
         help="From which replica; follower: each consumer from one.",

@@ -9,6 +9,7 @@ import click
 
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, RUNS, shown, tools
+from specs import SPECS
 
 
 @click.group()
@@ -21,7 +22,7 @@ def spec() -> None:
 
 
 SPECS_OPTION = click.option(
-    "--specs", type=FOLDER, help="The folder with models.toml; default: specs/ of this checkout."
+    "--specs", type=FOLDER, default=SPECS, help="The folder with models.toml; default: the kit's."
 )
 
 
@@ -37,7 +38,7 @@ SPECS_OPTION = click.option(
 @SPECS_OPTION
 @tools
 @shown
-def spec_check(specs: Path | None, **options: Any) -> int:
+def spec_check(specs: Path, **options: Any) -> int:
     """Check models with TLC against their expected verdicts.
 
     \b
@@ -45,13 +46,13 @@ def spec_check(specs: Path | None, **options: Any) -> int:
     """
     from kraftcheck import specs as work
 
-    return work.check(specs or work.SPECS, **options)
+    return work.check(specs, **options)
 
 
 @spec.command("list")
 @SPECS_OPTION
 @shown
-def spec_list(specs: Path | None, screen: Screen) -> int:
+def spec_list(specs: Path, screen: Screen) -> int:
     """List the models with what is expected of them.
 
     \b
@@ -59,7 +60,7 @@ def spec_list(specs: Path | None, screen: Screen) -> int:
     """
     from kraftcheck import specs as work
 
-    return work.show_list(specs or work.SPECS, screen)
+    return work.show_list(specs, screen)
 
 
 @click.command()
@@ -97,7 +98,7 @@ def spec_list(specs: Path | None, screen: Screen) -> int:
 @SPECS_OPTION
 @tools
 @shown
-def cover(specs: Path | None, **options: Any) -> int:
+def cover(specs: Path, **options: Any) -> int:
     """Drive every edge of TLC's state graphs through the reference.
 
     \b
@@ -105,7 +106,7 @@ def cover(specs: Path | None, **options: Any) -> int:
     """
     from kraftcheck import cover as work
 
-    return work.cover(specs or work.SPECS, **options)
+    return work.cover(specs, **options)
 
 
 PROVED = (

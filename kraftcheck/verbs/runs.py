@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,24 @@ def simulate(**options: Any) -> int:
     return work.simulate(**options)
 
 
+def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from traces.foreign.forms import json_schema
+
+        click.echo(json.dumps(json_schema(), indent=1))
+        context.exit()
+
+
 @click.command()
 @click.argument("path", metavar="PATH", type=FOLDER)
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_schema,
+    help="Only print the JSON Schema of a line of another implementation's steps.",
+)
 @JAR
 @placed
 @shown
@@ -90,7 +107,7 @@ def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
 
     if moves := steering.schedule_of(path):
         return steering.replay(moves, screen, skip)
-    if path.is_file():
+    if not path.is_dir():
         from kraftcheck import shrinking
 
         return shrinking.replay(path, screen)
@@ -155,7 +172,7 @@ def report(folder: Path, screen: Screen) -> int:
 
 @click.command()
 @click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
-@click.option("--runs", type=RUNS, default=2000, show_default=True, help="How many runs.")
+@click.option("--runs", type=RUNS, default=600, show_default=True, help="How many runs.")
 @SEED
 @JAR
 @shown

@@ -18,5 +18,6 @@ mutants        guards dropped from the specs, and what TLC says of them
 same_answers   arguments of theirs, evaluated for every small row
 own_rules      a substitution of one's own in Python, refused or loaded
 own_overlay    the same in TLA+
+own_runs       runs and schedules with it, held against the correct protocol
 trying         `try`: every detector asked of it
 """

@@ -22,7 +22,6 @@ from time import monotonic
 import msgspec
 
 from kraftcheck import artifacts
-from kraftcheck.exits import BadInput
 from kraftcheck.zoo import counterexamples, figures
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import Entry, is_control
@@ -142,7 +141,7 @@ def _runs(witness: Witness | None) -> int | None:
 def _note(piece: Piece, asked: Asked, found: Found) -> None:
     path = path_of(piece, asked)
     path.parent.mkdir(parents=True, exist_ok=True)
-    artifacts.write_json(path, {**read(piece, asked), **found})
+    artifacts.write_sealed(path, {**read(piece, asked), **found})
 
 
 def path_of(piece: Piece, asked: Asked) -> Path:
@@ -152,13 +151,7 @@ def path_of(piece: Piece, asked: Asked) -> Path:
 
 def read(piece: Piece, asked: Asked) -> Found:
     """What a campaign found, by oracle; empty when it was not done. Raises BadInput."""
-    path = path_of(piece, asked)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Found)
-    except FileNotFoundError:
-        return {}
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
+    return msgspec.convert(artifacts.read_json(path_of(piece, asked)), Found)
 
 
 # -- What they come to
@@ -216,14 +209,15 @@ def search(
     seconds: float | None,
     told: Callable[[str, str], None],
 ) -> bool:
-    """Search the counterexamples that are not stored; returns whether all are found.
+    """Search the counterexamples that are not stored, or of other specs; returns whether all are
+    found.
 
     told: (model, what came of it). seconds: for each model; None is what the manifest says.
     """
     complete = True
     for entry in entries:
         for model in models_of(manifest, entry.id):
-            if counterexamples.load(manifest, model) is not None:
+            if counterexamples.is_current(manifest, model):
                 continue
             try:
                 found = counterexamples.search(manifest, model, options, seconds)

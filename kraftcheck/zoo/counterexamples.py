@@ -19,9 +19,11 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import stories
+from system.files import read_bytes, read_text
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.manifest import outline
 from tla_utils.output import State
+from tla_utils.sources import source_digest
 from tla_utils.values import parse, render
 
 FOLDER = "found"
@@ -34,7 +36,7 @@ class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
 
     property: what it violates. length: its states. told: in words. at: the number of the stored
     state, from 1. prefix: that state, each variable as TLA+ text; empty for liveness, which needs
-    the whole.
+    the whole. of: a digest of the modules and the cfg in which TLC found it; "" if it is not known.
     """
 
     model: str
@@ -45,6 +47,7 @@ class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
     told: list[str]
     at: int
     prefix: dict[str, str]
+    of: str = ""
 
 
 def path_of(manifest: Manifest, model: Model) -> Path:
@@ -57,12 +60,24 @@ def load(manifest: Manifest, model: Model) -> Counterexample | None:
     """
     path = path_of(manifest, model)
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Counterexample)
+        found = msgspec.json.decode(read_bytes(path), type=Counterexample)
     except FileNotFoundError:
         return None
     except msgspec.DecodeError as error:
         raise BadInput(f"{path} is damaged: {error}") from None
     return found if (found.property, found.length) == (model.property, model.length) else None
+
+
+def digest_of(manifest: Manifest, model: Model) -> str:
+    """What `Counterexample.of` has to be for TLC to find it again."""
+    modules = [model.module, *model.overlays]
+    return source_digest(modules, manifest.root / model.config, manifest.libraries)
+
+
+def is_current(manifest: Manifest, model: Model) -> bool:
+    """Whether the stored counterexample was found in what the specs say now."""
+    found = load(manifest, model)
+    return found is not None and found.of == digest_of(manifest, model)
 
 
 def search(
@@ -97,6 +112,7 @@ def of_result(
         told=[*stories.narrated(states, told), *stories.ending(result)],
         at=1 if lasting else at,
         prefix={} if lasting else prefix,
+        of=digest_of(manifest, model),
     )
 
 
@@ -107,7 +123,7 @@ def search_on(
 
     Raises ToolError: the state does not fit the model any more.
     """
-    cfg = (manifest.root / model.config).read_text("utf-8")
+    cfg = read_text(manifest.root / model.config)
     values: dict[str, Any] = {name: parse(text) for name, text in stored.prefix.items()}
     declared, given = stories.overridden_names(cfg, [State(1, "", values)])
     conjuncts = "\n".join(f"  /\\ {name} = {text}" for name, text in stored.prefix.items())

@@ -23,7 +23,6 @@ from time import perf_counter
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import controls, oracles, schedules
 from kraftcheck.zoo.entries import (
     Entry,
@@ -38,6 +37,7 @@ from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, reco
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.sim.run import forget
 from reference.sim.steered.scripts import Script
+from specs import SPECS
 from tla_utils import RunOptions, read_manifest
 from traces.jobs.backends import Pool
 
@@ -216,10 +216,10 @@ def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Dete
 
 def _in_schedule(entry: Entry, oracle: Oracle, folder: Path, script: Script) -> Detection:
     def absent() -> str:
-        there = schedules.differs(script)
+        there = schedules.differs(script, script.bug)
         return "" if there else "the bug was never there: the correct protocol does the same"
 
-    place = schedules.record(folder, script, KINDS[oracle])
+    place = schedules.record(folder, script, KINDS[oracle], script.bug)
     return _judged(entry, oracle, place, absent)
 
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo.entries import Entry
 from reference.bugs.partition_catalog import PartitionBug
 from reference.core.broker import BrokerHandlers
 from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
+from specs import SPECS
+from system.files import read_text
 from tla_utils import read_manifest
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, difference, renamed
@@ -84,7 +85,7 @@ def tla_diffs(entry: Entry, specs: Path = SPECS) -> list[Replaced]:
     manifest = read_manifest(specs / "models.toml")
     models = [model for model in manifest.models.values() if model.bug == entry.id]
     if models:
-        cfg = (manifest.root / models[0].config).read_text("utf-8")
+        cfg = read_text(manifest.root / models[0].config)
         return overlay_diffs(cfg, models[0].overlays, manifest.libraries)
     # An overlay without a model: what it defines bears the names of what it replaces.
     if entry.replacement is None:
@@ -94,7 +95,7 @@ def tla_diffs(entry: Entry, specs: Path = SPECS) -> list[Replaced]:
     if path is None:
         return []
     prefix = re.compile(r"Z\d+_")
-    names = [each.name for each in definitions(path.read_text("utf-8"))]
+    names = [each.name for each in definitions(read_text(path))]
     replaced = {prefix.sub("", each): each for each in names if prefix.match(each)}
     return [_tla_diff(old, new, None, (name,), manifest.libraries) for old, new in replaced.items()]
 
@@ -112,7 +113,7 @@ def overlay_diffs(cfg: str, overlays: tuple[str, ...], folders: list[Path]) -> l
 def _definitions_of(module: str, folders: list[Path]) -> Iterator[Any]:
     path = find_module(module, folders)
     if path is not None:
-        yield from definitions(path.read_text("utf-8"))
+        yield from definitions(read_text(path))
 
 
 def _tla_diff(
@@ -131,7 +132,7 @@ def _tla_diff(
 def _owner(name: str, folders: list[Path]) -> str:
     """The module of the library that defines a name."""
     for path in sorted(folders[0].glob("*.tla")):
-        if any(each.name == name for each in definitions(path.read_text("utf-8"))):
+        if any(each.name == name for each in definitions(read_text(path))):
             return path.stem
     raise ToolError(f"no module defines {name}")
 
@@ -139,4 +140,4 @@ def _owner(name: str, folders: list[Path]) -> str:
 def _text(module: str, folders: list[Path]) -> str:
     path = find_module(module, folders)
     assert path is not None, module
-    return path.read_text("utf-8")
+    return read_text(path)

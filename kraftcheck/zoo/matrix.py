@@ -13,7 +13,6 @@ from html import escape
 
 import msgspec
 
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import counterexamples, figures, schedules
 from kraftcheck.zoo.detecting import expected
 from kraftcheck.zoo.entries import ALL, Entry, is_control
@@ -21,6 +20,7 @@ from kraftcheck.zoo.oracles import ORACLES, models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import Witness
 from kraftcheck.zoo.witnesses import stored as stored_witnesses
+from specs import SPECS
 from tla_utils import Manifest, read_manifest
 from tla_utils.overrides import find_module
 

@@ -9,11 +9,11 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import campaigns, figures
 from kraftcheck.zoo.campaigns import Asked, Found, Piece
 from kraftcheck.zoo.entries import selected
 from kraftcheck.zoo.oracles import Oracle
+from specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
 HEAD = ("bug", "oracle", "runs to the first detection")
@@ -34,8 +34,11 @@ def run(
 ) -> int:
     """Measure what is not measured yet; returns 0 when all is done, 2 when time was up before.
 
-    Raises UnknownBug, OutOfScope; BadInput: the folder is not ours, or a file in it is damaged.
+    Raises UnknownBug, OutOfScope; BadInput: the folder is not ours, a file in it is damaged, or
+    there is no checkout to store in.
     """
+    if store or "tlc" in oracles:
+        artifacts.checkout()
     entries = selected(ids)
     asked = Asked(
         oracles=tuple(oracles),

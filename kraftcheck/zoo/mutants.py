@@ -31,6 +31,7 @@ from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.campaigns import machine
 from kraftcheck.zoo.equivalents import EQUIVALENT
+from system.files import read_bytes, read_text
 from tla_utils import Manifest
 from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
@@ -102,7 +103,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 def mutants(manifest: Manifest, module: str) -> Iterator[Mutant]:
     """Every mutant of a module of rules, in the order of its text."""
-    text = (manifest.root / f"{module}.tla").read_text("utf-8")
+    text = read_text(manifest.root / f"{module}.tla")
     for found in definitions(text):
         digest = hashlib.sha256(" ".join(found.text.split()).encode()).hexdigest()[:12]
         for guard in guards(found):
@@ -155,7 +156,7 @@ def load(path: Path = STORED) -> dict[str, Result]:
 def stored(path: Path = STORED) -> Stored:
     """The file; an empty one if there is none. Raises BadInput: it is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Stored)
+        return msgspec.json.decode(read_bytes(path), type=Stored)
     except FileNotFoundError:
         return Stored()
     except msgspec.DecodeError as error:

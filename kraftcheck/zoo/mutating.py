@@ -7,11 +7,11 @@ from time import monotonic
 
 import msgspec
 
-from kraftcheck import exits
+from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import mutant_trials, mutants
 from kraftcheck.zoo.mutants import Mutant, Result
+from specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
 
@@ -27,7 +27,10 @@ def run(
     """Judge mutants for so long, and list all.
 
     Returns 0: each is caught, refused or equivalent; 1: some are not; 2: some are not judged.
+    Raises BadInput: there is no checkout to store in.
     """
+    if store:
+        artifacts.checkout()
     manifest = read_manifest(SPECS / "models.toml")
     results = mutants.load()
     begin = monotonic()

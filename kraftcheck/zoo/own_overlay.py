@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kraftcheck.exits import BadInput
+from system.files import read_text
 from tla_utils import Manifest, Model, ToolError
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, renamed
@@ -74,7 +75,7 @@ def _text(path: Path) -> str:
     if path.suffix != ".tla":
         raise BadInput(f"{path} is no module: its name must end in .tla")
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{path} cannot be read: {said}") from None
@@ -105,7 +106,7 @@ def _is_same(text: str, old: str, owner: str, new: str, folders: list[Path]) -> 
     where = find_module(owner, folders)
     if where is None:
         return False
-    before = definition(where.read_text("utf-8"), old).text
+    before = definition(read_text(where), old).text
     after = renamed(definition(text, new), new, old)
     return _words(before) == _words(after)
 
@@ -134,7 +135,7 @@ def models_for(own: OwnOverlay, manifest: Manifest, tiers: list[str]) -> list[Mo
 
 def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
     """Why a model cannot have the replacement; empty if it can."""
-    cfg = (manifest.root / model.config).read_text("utf-8")
+    cfg = read_text(manifest.root / model.config)
     taken = {left for left, _, _ in read_config(cfg).substituted} & set(own.replaced)
     return f"replaces {', '.join(sorted(taken))} itself" if taken else ""
 
@@ -149,7 +150,7 @@ def _knows(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
 
 def cfg_with(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
     """The model's cfg with the replacements in it. Raises ToolError: TLC would not finish."""
-    cfg = (manifest.root / model.config).read_text("utf-8") + "\n" + own.lines
+    cfg = read_text(manifest.root / model.config) + "\n" + own.lines
     folders = [*manifest.libraries, own.path.parent]
     roots = [model.module, own.module]
     check_overrides(read_config(cfg), roots, read_modules(roots, folders))

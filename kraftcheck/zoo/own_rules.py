@@ -31,6 +31,7 @@ from reference.core.broker import BrokerHandlers
 from reference.core.partition_rules import PARTITION_RULES, PartitionRules
 from reference.core.rules import RULES, QuorumRules
 from reference.sim.run import forget
+from system.files import read_text
 
 Base: TypeAlias = type[QuorumRules] | type[PartitionRules] | type[BrokerHandlers]
 
@@ -75,7 +76,7 @@ def read_rules(path: Path) -> OwnRules:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{path} cannot be read: {said}") from None

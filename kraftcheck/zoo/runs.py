@@ -102,19 +102,24 @@ def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) ->
 
     until_effective: stop at the first run in which an answer differed.
     """
+    runs = (hunt.run(WATCHED, number) for number in numbers)
+    return consult_runs(hunt.bug, runs, until_effective)
+
+
+def consult_runs(bug: str | None, runs: Iterable[Run], until_effective: bool) -> Consulted:
+    """As `consult`, of any runs with the bug."""
     consulted = Consulted()
     steppers: dict[Any, Stepper] = {}
     seen: set[Any] = set()
-    for number in numbers:
-        run = hunt.run(WATCHED, number)
+    for run in runs:
         of_run: Any = run.result.constants
         parts = components_of(of_run)
         for component, *step in _fresh(run, seen):
             constants = parts[component]
             stepper = steppers.get(constants)
             if stepper is None:
-                bug = hunt.bug if len(parts) == 1 else _of_part(hunt.bug, constants)
-                stepper = steppers[constants] = Stepper(bug, constants, consulted)
+                own = bug if len(parts) == 1 else _of_part(bug, constants)
+                stepper = steppers[constants] = Stepper(own, constants, consulted)
             stepper.take(*step)
         if until_effective and consulted.effective:
             break

@@ -18,9 +18,11 @@ from msgspec.structs import replace
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED
+from reference.sim.run import Run
 from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
 from reference.sim.steered.replaying import replay as replay_script
 from reference.sim.steered.scripts import Script, read, write
+from system.files import SCHEDULE_MAX, read_text
 from traces.jobs.steered import broken_promise, write_trace
 
 FOLDER = Path(__file__).resolve().with_name("schedules")
@@ -30,22 +32,28 @@ def stored(name: str, folder: Path = FOLDER) -> Script:
     """The schedule of this name, with its file's ending. Raises BadInput: none, or damaged."""
     path = folder / name
     try:
-        return read(path.read_text(encoding="utf-8"))[0]
+        return read(read_text(path, SCHEDULE_MAX))[0]
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
 
 
+def every(machine: str, folder: Path = FOLDER) -> list[tuple[str, Script]]:
+    """All schedules of a machine with the names of their files, in order. Raises BadInput."""
+    found = [(path.name, stored(path.name, folder)) for path in sorted(folder.glob("*.moves"))]
+    return [(name, script) for name, script in found if script.machine == machine]
+
+
 def made(script: Script, kind: str, bug: str | None) -> Replayed:
     """A replay with this bug, or none: `kind` is WATCHED or UNWATCHED.
 
-    The correct protocol is given the moves that it has, and the others are left out. Raises
-    BadInput: a move is not possible with the bug.
+    The correct protocol, and any other bug than the schedule's, is given the moves that it has, and
+    the others are left out. Raises BadInput: a move is not possible with the schedule's own bug.
     """
     asked = replace(script, bug=bug, options=_options(script, kind))
     try:
-        return replay_script(asked, broken_promise, skip=bug is None)
+        return replay_script(asked, broken_promise, skip=bug is None or bug != script.bug)
     except ImpossibleMove as error:
         raise BadInput(f"move {error.index + 1}: {error}") from None
 
@@ -56,16 +64,16 @@ def _options(script: Script, kind: str) -> dict[str, object]:
     return {**script.options, "watched": kind == WATCHED}
 
 
-def record(folder: Path, script: Script, kind: str, correct: bool = False) -> Path:
-    """The run of a schedule as a new trace below `folder`; `correct`: without its bug.
+def record(folder: Path, script: Script, kind: str, bug: str | None) -> Path:
+    """The run of a schedule with this bug, or none, as a new trace below `folder`.
 
     Raises BadInput: a move is not possible; TraceError: the folder cannot be written.
     """
-    replayed = made(script, kind, None if correct else script.bug)
+    replayed = made(script, kind, bug)
     failure = replayed.failure
     said = replace(
         script,
-        bug=None if correct else script.bug,
+        bug=bug,
         violates=failure.name if failure else "",
         options=_options(script, kind),
         moves=replayed.made,
@@ -77,10 +85,13 @@ def record(folder: Path, script: Script, kind: str, correct: bool = False) -> Pa
     return place
 
 
-def differs(script: Script) -> bool:
+def run(script: Script, kind: str, bug: str | None) -> Run:
+    """The run of a schedule with this bug, or none. Raises BadInput: a move is not possible."""
+    return recorded(made(script, kind, bug))[0]
+
+
+def differs(script: Script, bug: str | None) -> bool:
     """Whether the moves come to something else than in the correct protocol, as far as that has
     them.
     """
-    both = (made(script, UNWATCHED, script.bug), made(script, UNWATCHED, None))
-    with_bug, without = (recorded(each)[0].steps for each in both)
-    return with_bug != without
+    return run(script, UNWATCHED, bug).steps != run(script, UNWATCHED, None).steps

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from system.files import read_text
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.config import read_config
 from tla_utils.errors import ToolError
@@ -117,7 +118,7 @@ def ways(
     if teller is None:
         return None
     name, variables = teller
-    cfg = (manifest.root / model.config).read_text("utf-8")
+    cfg = read_text(manifest.root / model.config)
     declared, given = overridden_names(cfg, states)
     story = ",\n".join(
         "[" + ", ".join(f"{v} |-> {render(state.values[v])}" for v in variables) + "]"

@@ -20,6 +20,7 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.entries import Entry, scenario_of
 from kraftcheck.zoo.runs import Hunt
+from system.files import read_bytes
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
 
@@ -68,7 +69,7 @@ class Stored(msgspec.Struct, frozen=True):
 def stored(path: Path = STORED) -> dict[str, dict[str, Witness]]:
     """The stored runs. Raises BadInput: the file is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Stored).witnesses
+        return msgspec.json.decode(read_bytes(path), type=Stored).witnesses
     except FileNotFoundError:
         return {}
     except msgspec.DecodeError as error:

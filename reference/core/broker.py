@@ -19,42 +19,29 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from reference.core.dispatch import action_name, handlers_of
 from reference.core.partition_log import CORRUPT, UNDEFINED, RecordLog, ends_batch, producers_of
 from reference.core.partition_messages import (
+    BROKER_INPUTS,
     CONTROLLER,
     MESSAGES,
     NO_REQUEST,
-    AlterPartitionResponse,
     BrokerCrash,
-    BrokerFlush,
     BrokerInput,
     BrokerRecord,
     BrokerRestart,
-    CheckpointHighWatermark,
-    ConsumerFetchRequest,
     ControlledShutdown,
     ControllerRequestTimeout,
-    DeleteRecordsRequest,
     HeartbeatRequest,
     HeartbeatResponse,
-    IsrShrinkTimeout,
-    ListOffsetsRequest,
     MetadataRecord,
     MetadataUpdate,
     Partition,
     PartitionRecord,
-    ProduceRequest,
-    ProduceTimeout,
     RegisterBrokerRequest,
     RegisterBrokerResponse,
-    ReplicaFetchRequest,
-    ReplicaFetchResponse,
-    ReplicaFetchTimeout,
-    ReplicaLagTimeout,
-    SendAlterPartition,
     SendHeartbeat,
     SendRegistration,
-    SendReplicaFetch,
     canonical,
 )
 from reference.core.partition_row import put
@@ -69,35 +56,9 @@ from reference.core.partition_types import (
     Remote,
     is_up,
 )
-from reference.core.quorum import handler_name
 from reference.core.replication import HighWatermarkSteps
 
-BROKER_HANDLERS: dict[type, str] = {
-    ReplicaLagTimeout: "HandleReplicaLagTimeout",
-    IsrShrinkTimeout: "HandleIsrShrinkTimeout",
-    SendAlterPartition: "HandleSendAlterPartition",
-    AlterPartitionResponse: "HandleAlterPartitionResponse",
-    ProduceRequest: "HandleProduceRequest",
-    ProduceTimeout: "HandleProduceTimeout",
-    ReplicaFetchRequest: "HandleReplicaFetchRequest",
-    SendReplicaFetch: "HandleSendReplicaFetch",
-    ReplicaFetchResponse: "HandleReplicaFetchResponse",
-    ReplicaFetchTimeout: "HandleReplicaFetchTimeout",
-    ConsumerFetchRequest: "HandleConsumerFetchRequest",
-    ListOffsetsRequest: "HandleListOffsetsRequest",
-    DeleteRecordsRequest: "HandleDeleteRecordsRequest",
-    BrokerFlush: "HandleBrokerFlush",
-    CheckpointHighWatermark: "HandleCheckpointHighWatermark",
-    MetadataUpdate: "HandleMetadataUpdate",
-    SendRegistration: "HandleSendRegistration",
-    RegisterBrokerResponse: "HandleRegisterBrokerResponse",
-    SendHeartbeat: "HandleSendHeartbeat",
-    HeartbeatResponse: "HandleHeartbeatResponse",
-    ControlledShutdown: "HandleControlledShutdown",
-    ControllerRequestTimeout: "HandleControllerRequestTimeout",
-    BrokerCrash: "HandleBrokerCrash",
-    BrokerRestart: "HandleBrokerRestart",
-}
+BROKER_HANDLERS: dict[type, str] = {of: action_name(of) for of in BROKER_INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""
 
 
@@ -106,9 +67,9 @@ class BrokerHandlers(HighWatermarkSteps):
 
     def __init__(self, constants: PartitionConstants, rules: PartitionRules | None = None) -> None:
         super().__init__(constants, rules)
-        self._handlers: dict[type, Callable[[int, BrokerRow, Any], BrokerOutcome | None]] = {
-            of: getattr(self, handler_name(action)) for of, action in BROKER_HANDLERS.items()
-        }
+        self._handlers: dict[type, Callable[[int, BrokerRow, Any], BrokerOutcome | None]] = (
+            handlers_of(self, BROKER_INPUTS)
+        )
 
     def step(self, node: int, row: BrokerRow, input: BrokerInput) -> BrokerOutcome | None:
         """One step of one broker, or None where the input is disabled.

@@ -18,8 +18,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from reference.core.dispatch import action_name, handlers_of
 from reference.core.partition_messages import (
     CONTROLLER,
+    CONTROLLER_INPUTS,
     METADATA_LOG,
     NOBODY,
     AlterPartitionRequest,
@@ -51,16 +53,8 @@ from reference.core.partition_types import (
     PartitionConstants,
     Registration,
 )
-from reference.core.quorum import handler_name
 
-CONTROLLER_HANDLERS: dict[type, str] = {
-    RegisterBrokerRequest: "HandleRegisterBrokerRequest",
-    HeartbeatRequest: "HandleHeartbeatRequest",
-    SessionTimeout: "HandleSessionTimeout",
-    AlterPartitionRequest: "HandleAlterPartitionRequest",
-    ElectLeaders: "HandleElectLeaders",
-    ControllerFailover: "HandleControllerFailover",
-}
+CONTROLLER_HANDLERS: dict[type, str] = {of: action_name(of) for of in CONTROLLER_INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""
 
 UNCHANGED = Partition(UNDEFINED, UNDEFINED, UNDEFINED, (), (), UNDEFINED, recovering=False)
@@ -88,9 +82,9 @@ class PartitionControllerHandlers:
         assert self.rules.constants == constants, "rules for another partition"
         self._brokers = constants.brokers
         self._position = {broker: at for at, broker in enumerate(constants.brokers)}
-        self._handlers: dict[type, Callable[[ControllerRow, Any], ControllerOutcome | None]] = {
-            of: getattr(self, handler_name(action)) for of, action in CONTROLLER_HANDLERS.items()
-        }
+        self._handlers: dict[type, Callable[[ControllerRow, Any], ControllerOutcome | None]] = (
+            handlers_of(self, CONTROLLER_INPUTS)
+        )
 
     def step(self, row: ControllerRow, input: ControllerInput) -> ControllerOutcome | None:
         """One step of the controller, or None where the input is disabled."""

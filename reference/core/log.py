@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from reference.core.fields import Value
+
 LEADER_CHANGE = 0
 """Value of the control record that opens an epoch (Q9)."""
 
@@ -25,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One record: the leader epoch in which it was written, and its value."""
 
     epoch: int
-    value: int
+    value: Value
 
 
 class CacheEntry(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from reference.core.fields import Address, Node, NodeOrNobody, Value
 from reference.core.log import UNDEFINED, EpochEnd, Log
 
 NO_DIVERGENCE = EpochEnd(UNDEFINED, UNDEFINED)
@@ -35,8 +36,8 @@ class _Tagged(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag=True, 
 class VoteRequest(_Tagged, frozen=True):
     """Q5. Asks for a standard vote, or for a pre-vote."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     epoch: int
     last_epoch: int
     last_offset: int
@@ -44,11 +45,11 @@ class VoteRequest(_Tagged, frozen=True):
 
 
 class VoteResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     error: Error
     epoch: int
-    leader: int
+    leader: NodeOrNobody
     granted: bool
     request: VoteRequest
 
@@ -56,43 +57,43 @@ class VoteResponse(_Tagged, frozen=True):
 class BeginQuorumEpochRequest(_Tagged, frozen=True):
     """Q10. The leader of `epoch` announces itself."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     epoch: int
 
 
 class BeginQuorumEpochResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     error: Error
     epoch: int
-    leader: int
+    leader: NodeOrNobody
     request: BeginQuorumEpochRequest
 
 
 class EndQuorumEpochRequest(_Tagged, frozen=True):
     """Q11. The leader of `epoch` resigns and names its successors, best first."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     epoch: int
-    successors: tuple[int, ...]
+    successors: tuple[Node, ...]
 
 
 class EndQuorumEpochResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     error: Error
     epoch: int
-    leader: int
+    leader: NodeOrNobody
     request: EndQuorumEpochRequest
 
 
 class FetchRequest(_Tagged, frozen=True):
     """Q12. Asks for what follows `fetch_offset`, where the asker's log ends."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     epoch: int
     fetch_offset: int
     last_fetched_epoch: int
@@ -101,11 +102,11 @@ class FetchRequest(_Tagged, frozen=True):
 class FetchResponse(_Tagged, frozen=True):
     """Q13, Q16. An error, a diverging epoch, or records (none when the wait was over)."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     error: Error
     epoch: int
-    leader: int
+    leader: NodeOrNobody
     records: Log
     diverging: EpochEnd
     high_watermark: int
@@ -135,7 +136,7 @@ class Resign(_Tagged, frozen=True):
 class RequestTimeout(_Tagged, frozen=True):
     """Q22. A request to `peer` timed out, or the back-off after an unhelpful response is over."""
 
-    peer: int
+    peer: Node
 
 
 class FetchMaxWait(_Tagged, frozen=True):
@@ -147,7 +148,7 @@ class FetchMaxWait(_Tagged, frozen=True):
 class Append(_Tagged, frozen=True):
     """A client's record for the leader's log."""
 
-    value: int
+    value: Value
 
 
 class Flush(_Tagged, frozen=True):

@@ -17,6 +17,7 @@ stops at the first violation. Properties that a run does not promise are left ou
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import get_args
 
 from reference.core.broker import BrokerHandlers
 from reference.core.log import cache_append
@@ -43,7 +44,10 @@ from reference.core.partition_types import (
     BrokerRow,
     ControllerRow,
     Image,
+    Kind,
+    PartitionRole,
     RecordLog,
+    Status,
     initial_image,
 )
 
@@ -219,6 +223,8 @@ class PartitionChecker:
         MetadataLogMatching, NoDuplicate, MonotonicTrueHighWatermark.
         """
         end = len(new.log)
+        if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
+            return True
         if not (0 <= new.flushed <= end and -1 <= new.corrupt <= end):
             return True
         if not -1 <= new.epoch_start <= end:
@@ -228,7 +234,7 @@ class PartitionChecker:
                 return True
             if old.role == "Leader" and new.high_watermark < old.high_watermark:
                 return True
-            if new.remotes is not old.remotes and any(r.end_offset < -1 for r in new.remotes):
+            if new.remotes is not old.remotes and not _remotes_right(new):
                 return True
         elif (
             new.isr
@@ -377,9 +383,19 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
         and new.epoch_start == old.epoch_start
         and new.corrupt == old.corrupt
         and 0 <= new.flushed <= len(new.log)
-        and (new.remotes is old.remotes or new.role == "Leader")
+        and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
         and (new.parked is old.parked or new.role == "Leader")
     )
+
+
+def _remotes_right(row: BrokerRow) -> bool:
+    """What PartitionRowTypeInv says of a leader's remotes."""
+    return all(remote.end_offset >= UNDEFINED for remote in row.remotes)
+
+
+_STATUSES = frozenset(get_args(Status))
+_ROLES = frozenset(get_args(PartitionRole))
+_KINDS = frozenset(get_args(Kind))
 
 
 def _repeats(old: RecordLog, new: RecordLog) -> bool:

@@ -11,10 +11,11 @@ and encodes to the same bytes in every process.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from reference.core.fields import Address, Node, NodeOrNobody, Position, Rank, SetOf, Value
 from reference.core.partition_log import EpochEnd, RecordLog
 
 NOBODY = -1
@@ -36,28 +37,28 @@ Timestamp: TypeAlias = Literal["Latest", "Earliest"]
 class Member(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A member of a proposed ISR, with the broker epoch that it is known by (-1: unknown)."""
 
-    broker: int
-    epoch: int
+    broker: Node
+    epoch: Rank
 
 
 class Partition(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """The partition as the controller decides it."""
 
-    leader: int
+    leader: NodeOrNobody
     leader_epoch: int
     partition_epoch: int
-    isr: tuple[int, ...]
+    isr: SetOf[Node]
     """Sorted."""
-    elr: tuple[int, ...]
+    elr: SetOf[Node]
     """Sorted: who may lead without loss although it left the ISR (KIP-966)."""
-    last_known_leader: int
+    last_known_leader: NodeOrNobody
     recovering: bool
 
 
 class BrokerState(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What metadata says of a broker."""
 
-    epoch: int
+    epoch: Rank
     fenced: bool
     stopping: bool
 
@@ -67,7 +68,7 @@ class _Kind(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag_field="k
 
 
 class BrokerRecord(_Kind, frozen=True, tag="Broker"):
-    broker: int
+    broker: Node
     registration: BrokerState
 
 
@@ -95,35 +96,35 @@ NO_REQUEST = NoRequest()
 class RegisterBrokerRequest(_Tagged, frozen=True):
     """C2. An incarnation asks for a broker epoch."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     incarnation: int
-    previous_epoch: int
+    previous_epoch: Rank
     """C3. From the clean-shutdown file, -1 when there was none."""
 
 
 class RegisterBrokerResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: RegisterBrokerRequest
     error: str
-    broker_epoch: int
+    broker_epoch: Rank
 
 
 class HeartbeatRequest(_Tagged, frozen=True):
     """C5."""
 
-    source: int
-    destination: int
-    broker_epoch: int
-    metadata_offset: int
+    source: Address
+    destination: Address
+    broker_epoch: Rank
+    metadata_offset: Position
     want_fence: bool
     want_shut_down: bool
 
 
 class HeartbeatResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: HeartbeatRequest
     error: str
     is_caught_up: bool
@@ -134,43 +135,43 @@ class HeartbeatResponse(_Tagged, frozen=True):
 class AlterPartitionRequest(_Tagged, frozen=True):
     """C12. The leader proposes an ISR."""
 
-    source: int
-    destination: int
-    broker_epoch: int
+    source: Address
+    destination: Address
+    broker_epoch: Rank
     leader_epoch: int
     partition_epoch: int
-    isr: tuple[Member, ...]
+    isr: SetOf[Member]
     """Sorted by broker."""
     recovering: bool
 
 
 class AlterPartitionResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: AlterPartitionRequest
     error: str
-    leader: int
+    leader: NodeOrNobody
     leader_epoch: int
     partition_epoch: int
-    isr: tuple[int, ...]
+    isr: SetOf[Node]
     """Sorted."""
 
 
 class MetadataRecords(_Tagged, frozen=True):
     """A batch for the metadata log, which begins at `offset` there."""
 
-    source: int
-    destination: int
-    offset: int
+    source: Address
+    destination: Address
+    offset: Position
     records: tuple[MetadataRecord, ...]
 
 
 class ReplicaFetchRequest(_Tagged, frozen=True):
     """P4. A follower asks for what follows the end of its log."""
 
-    source: int
-    destination: int
-    broker_epoch: int
+    source: Address
+    destination: Address
+    broker_epoch: Rank
     epoch: int
     """The leader epoch that the follower knows."""
     fetch_offset: int
@@ -180,8 +181,8 @@ class ReplicaFetchRequest(_Tagged, frozen=True):
 class ReplicaFetchResponse(_Tagged, frozen=True):
     """P4, P13. An error, a diverging epoch, or records (perhaps none)."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: ReplicaFetchRequest
     error: str
     records: RecordLog
@@ -195,11 +196,11 @@ class ReplicaFetchResponse(_Tagged, frozen=True):
 class ProduceRequest(_Tagged, frozen=True):
     """P17, T1. One batch. Without idempotence the last three are -1."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     client: int
     acks: int
-    values: tuple[int, ...]
+    values: tuple[Value, ...]
     producer: int
     producer_epoch: int
     sequence: int
@@ -207,8 +208,8 @@ class ProduceRequest(_Tagged, frozen=True):
 
 
 class ProduceResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: ProduceRequest
     error: str
     offset: int
@@ -218,8 +219,8 @@ class ProduceResponse(_Tagged, frozen=True):
 class ConsumerFetchRequest(_Tagged, frozen=True):
     """P20."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     client: int
     epoch: int
     """The leader epoch that the consumer knows, -1 when it knows none."""
@@ -229,8 +230,8 @@ class ConsumerFetchRequest(_Tagged, frozen=True):
 
 
 class ConsumerFetchResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: ConsumerFetchRequest
     error: str
     records: RecordLog
@@ -241,16 +242,16 @@ class ConsumerFetchResponse(_Tagged, frozen=True):
 class ListOffsetsRequest(_Tagged, frozen=True):
     """P21."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     client: int
     epoch: int
     timestamp: Timestamp
 
 
 class ListOffsetsResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: ListOffsetsRequest
     error: str
     offset: int
@@ -259,15 +260,15 @@ class ListOffsetsResponse(_Tagged, frozen=True):
 class DeleteRecordsRequest(_Tagged, frozen=True):
     """S9. The log is to start at `offset`."""
 
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     client: int
     offset: int
 
 
 class DeleteRecordsResponse(_Tagged, frozen=True):
-    source: int
-    destination: int
+    source: Address
+    destination: Address
     request: DeleteRecordsRequest
     error: str
     offset: int
@@ -280,7 +281,7 @@ class DeleteRecordsResponse(_Tagged, frozen=True):
 class SessionTimeout(_Tagged, frozen=True):
     """C5. The broker's session is over."""
 
-    broker: int
+    broker: Node
 
 
 class ElectLeaders(_Tagged, frozen=True):
@@ -299,7 +300,7 @@ class ControllerFailover(_Tagged, frozen=True):
 class MetadataUpdate(_Tagged, frozen=True):
     """P1. Committed metadata from `offset` on, as many records as were read at once."""
 
-    offset: int
+    offset: Position
     records: tuple[MetadataRecord, ...]
 
 
@@ -336,7 +337,7 @@ class BrokerRestart(_Tagged, frozen=True):
 class ReplicaLagTimeout(_Tagged, frozen=True):
     """P10. The replica has not been caught up for too long."""
 
-    replica: int
+    replica: Node
 
 
 class IsrShrinkTimeout(_Tagged, frozen=True):
@@ -412,6 +413,8 @@ BrokerInput: TypeAlias = (
 ControllerInput: TypeAlias = ControllerRequest | SessionTimeout | ElectLeaders | ControllerFailover
 Input: TypeAlias = BrokerInput | ControllerInput
 
+BROKER_INPUTS: tuple[type[Any], ...] = get_args(BrokerInput)
+CONTROLLER_INPUTS: tuple[type[Any], ...] = get_args(ControllerInput)
 CONTROLLER_REQUESTS = (RegisterBrokerRequest, HeartbeatRequest, AlterPartitionRequest)
 CONTROLLER_RESPONSES = (RegisterBrokerResponse, HeartbeatResponse, AlterPartitionResponse)
 CLIENT_REQUESTS = (ProduceRequest, ConsumerFetchRequest, ListOffsetsRequest, DeleteRecordsRequest)

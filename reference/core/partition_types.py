@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from reference.core.fields import AtLeastOne, ByNode, Node, NodeOrNobody, Position, Rank, SetOf
 from reference.core.partition_log import (
     CORRUPT,
     GONE,
@@ -110,15 +111,15 @@ class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field
     use them.
     """
 
-    replicas: tuple[int, ...]
+    replicas: tuple[Node, ...]
     """The brokers that hold the partition, in assignment order."""
-    min_insync_replicas: int
+    min_insync_replicas: AtLeastOne
     """min.insync.replicas of the topic."""
     elr_enabled: bool = True
     """eligible.leader.replicas.version = 1 (KIP-966)."""
     unclean_election: bool = False
     """unclean.leader.election.enable."""
-    fetch_max_records: int = 2
+    fetch_max_records: AtLeastOne = 2
     """How many records one fetch response carries at most."""
 
     def __post_init__(self) -> None:
@@ -145,9 +146,9 @@ class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field
 class Image(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash=True):
     """The metadata that a broker has applied."""
 
-    offset: int
+    offset: Position
     """Where the metadata log goes on."""
-    brokers: tuple[BrokerState, ...]
+    brokers: ByNode[BrokerState]
     """By the position of the broker."""
     partition: Partition
 
@@ -156,7 +157,7 @@ class Remote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a leader knows of another replica."""
 
     end_offset: int
-    broker_epoch: int
+    broker_epoch: Rank
     caught_up: bool
 
 
@@ -167,7 +168,7 @@ class Pending(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A change of the ISR that the leader proposes."""
 
     kind: Kind
-    isr: tuple[Member, ...]
+    isr: SetOf[Member]
     """Sorted by broker."""
     refused: bool
     """For good: metadata will say why."""
@@ -190,11 +191,11 @@ class BrokerRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     status: Status
     incarnation: int
     """Counts starts; stands for Kafka's random id."""
-    broker_epoch: int
+    broker_epoch: Rank
     """Of this incarnation, -1 until registered."""
-    previous_epoch: int
+    previous_epoch: Rank
     """What the clean-shutdown file said at start."""
-    clean_shutdown: int
+    clean_shutdown: Rank
     """Durable: .kafka_cleanshutdown, -1 when absent."""
     image: Image
     controller_request: NoRequest | RegisterBrokerRequest | HeartbeatRequest
@@ -210,27 +211,27 @@ class BrokerRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Durable: leader-epoch-checkpoint."""
     checkpoint: int
     """Durable: replication-offset-checkpoint."""
-    producers: Producers
+    producers: SetOf[ProducerState]
     """Sorted by producer."""
     high_watermark: int
     role: PartitionRole
-    leader: int
+    leader: NodeOrNobody
     """As this replica knows it, as are the epochs."""
     leader_epoch: int
     partition_epoch: int
     epoch_start: int
     """Leader: where its epoch begins."""
-    isr: tuple[int, ...]
+    isr: SetOf[Node]
     """Leader: the committed ISR, sorted."""
     pending: Pending
     """Leader: the proposed change."""
-    remotes: tuple[Remote, ...]
+    remotes: ByNode[Remote]
     """Leader: what it knows of each other replica, by the position of the broker."""
-    parked: tuple[Parked, ...]
+    parked: SetOf[Parked]
     """Leader: produce requests that wait, sorted by offset, end, and content of the request."""
     last_fetched_epoch: int
     """Follower: kept apart from the cache (KAFKA-15510)."""
-    fetching: tuple[ReplicaFetchRequest, ...]
+    fetching: SetOf[ReplicaFetchRequest]
     """Follower: fetches in flight, one for each leader, sorted by leader."""
 
 
@@ -240,9 +241,9 @@ class BrokerRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 class Registration(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What the controller knows of a broker."""
 
-    epoch: int
+    epoch: Rank
     incarnation: int
-    record_offset: int
+    record_offset: Position
     fenced: bool
     stopping: bool
 
@@ -251,20 +252,20 @@ class Contact(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Soft state of the controller: a broker's session."""
 
     live: bool
-    metadata_offset: int
+    metadata_offset: Position
     """What the broker last said that it has applied."""
-    shutdown_offset: int
+    shutdown_offset: Position
 
 
 class ControllerRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The whole state of the controller as far as one partition is concerned."""
 
-    registrations: tuple[Registration, ...]
+    registrations: ByNode[Registration]
     """By the position of the broker."""
     partition: Partition
-    offset: int
+    offset: Position
     """The end of the metadata log."""
-    contacts: tuple[Contact, ...]
+    contacts: ByNode[Contact]
     """By the position of the broker."""
 
 

@@ -213,6 +213,25 @@ class Producer:
                 break
         return []
 
+    def regroup(self, partition: int) -> None:
+        """What waits for a retry becomes one batch, under the first of its sequence numbers.
+
+        Clients do so that put records back and group them anew (IBM/sarama#1070), and sequence
+        numbers are there to defend a broker from it. Kafka's own client sends a batch again as it
+        was, or in parts, if it is too large (ProducerBatch.split).
+        """
+        lane = self._lane(partition)
+        first, *others = self._regroupable(lane)
+        for batch in others:
+            first.values += batch.values
+            first.in_doubt |= batch.in_doubt
+            lane.batches.remove(batch)
+
+    def regroupable(self, partition: int) -> list[int]:
+        """The values of batches that `regroup` would make one; none, if there is only one."""
+        batches = self._regroupable(self._lane(partition))
+        return [value for batch in batches for value in batch.values] if len(batches) > 1 else []
+
     def next_time(self, now: int) -> int | None:
         """When `poll` is to be called again, at the latest, if nothing else happens."""
         times: list[int] = []
@@ -265,6 +284,19 @@ class Producer:
         if not full and now < batch.created + self.config.linger:
             return None
         return lane.filling.popleft()
+
+    def _regroupable(self, lane: _Lane) -> list[_Batch]:
+        """The oldest batches, as far as they wait and their numbers follow each other."""
+        found: list[_Batch] = []
+        for batch in lane.batches:
+            follows = not found or (batch.epoch, batch.sequence) == (
+                found[-1].epoch,
+                found[-1].sequence + len(found[-1].values),
+            )
+            if batch.sent is not None or not follows:
+                break
+            found.append(batch)
+        return found
 
     def _request(self, lane: _Lane, batch: _Batch, leader: int) -> ProduceRequest:
         if self.config.idempotent and batch.sequence == UNDEFINED:

@@ -51,6 +51,10 @@ _WORDS: Final = (
 )
 
 
+Compaction = Literal["none", "keys-unknown", "keyed"]
+"""Whether a topic is compacted (cleanup.policy), and whether its history tells records' keys."""
+
+
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """What the promises depend on. Defaults are Kafka's own since 4.1.
 
@@ -59,7 +63,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     all. transactions: some producer of the partition is transactional. reads_from: the leader; one
     follower for each consumer (KIP-392); or any replica at each request. one_client: some process
     both appends and reads, so that it can miss its own record. asks_latest: some process both asks
-    where the log ends and reads, so that it can miss what it was told of.
+    where the log ends and reads, so that it can miss what it was told of. goes_back: some process
+    reads again from before where it had read to, so that it can miss what it has read. compaction:
+    whether a record may be gone once a later one has its key; keyed: each value is a pair
+    (key, value).
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -76,6 +83,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     consumers: Literal["assign", "subscribe"] = "assign"
     one_client: bool = True
     asks_latest: bool = False
+    goes_back: bool = False
+    compaction: Compaction = "none"
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +143,13 @@ def _partition(configuration: Configuration) -> bool:
     return configuration.log == "partition"
 
 
+def _idempotent(configuration: Configuration) -> bool:
+    """Whether what is sent again is appended once. With acks=1 nobody can be idempotent (T1); with
+    acks=0 the client that says so has no answer to miss, and sends nothing again.
+    """
+    return configuration.idempotence and configuration.acks != "1"
+
+
 def _moved(envelope: Envelope) -> bool:
     return envelope.leader_moves + envelope.unclean_moves > 0 or envelope.zombie
 
@@ -159,6 +175,7 @@ def _only_acked_by_leader(configuration: Configuration, envelope: Envelope) -> b
 
 _STALE: Final = ("stale-read",)
 _BACK: Final = ("stale-read", "session-regress")
+_AGAIN: Final = ("duplicate", "nonmonotonic-send", "int-nonmonotonic-send")
 _FORKED: Final = (
     *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
@@ -204,12 +221,16 @@ TABLE: Final[tuple[Row, ...]] = (
         "acks-none",
         "acks=0",
         lambda c, _: _partition(c) and c.acks == "0",
-        "the client does not wait for an answer: the record may come late, or never",
+        "the client does not wait for an answer: the record may come late, or never, and behind "
+        "others that were sent after it, by another connection or to another leader",
         "P18",
         level=Level.CONSISTENT_PREFIX,
         durable=False,
         ordered=False,
-        allows=("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
+        allows=(
+            *("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
+            *("nonmonotonic-send", "int-nonmonotonic-send"),
+        ),
     ),
     Row(
         "acks-one",
@@ -243,7 +264,7 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "moved",
         "the leader moved (from the ISR or ELR)",
-        lambda c, e: e.leader_moves > 0 and c.acks == "all",
+        lambda _, e: e.leader_moves > 0,
         "a new leader has every committed record, but learns how far that is from its followers: "
         "until then a fetch finds nothing there; it may not have deleted as much either",
         "P20, P21; KIP-207 covers latest only; S9",
@@ -261,10 +282,10 @@ TABLE: Final[tuple[Row, ...]] = (
     ),
     Row(
         "moved-latest",
-        "the leader moved, and a process asks where the log ends and reads as well",
-        lambda c, e: _moved(e) and c.asks_latest,
+        "the leader moved, and a process that reads asks where the log ends, or goes back",
+        lambda c, e: _moved(e) and (c.asks_latest or c.goes_back),
         "until the new leader knows its high watermark, a fetch finds less there than the old one "
-        "had named; ListOffsets says that it does not know, a fetch does not",
+        "had named or shown; ListOffsets says that it does not know, a fetch does not",
         "P20, P21; KIP-207 covers ListOffsets only",
         level=Level.DURABLE_PREFIX,
         allows=_BACK,
@@ -291,9 +312,11 @@ TABLE: Final[tuple[Row, ...]] = (
     ),
     Row(
         "follower-own",
-        "consumers read from a follower, and one of them appends as well",
-        lambda c, _: c.reads_from == "follower" and c.one_client,
-        "the follower does not show a client its own record before it has fetched it",
+        "consumers read from a follower, and one of them appends as well, or asks where the log "
+        "ends",
+        lambda c, _: c.reads_from == "follower" and (c.one_client or c.asks_latest),
+        "the follower does not show a client its own record, or the end that the leader told it, "
+        "before it has fetched that far",
         "P20; KIP-392",
         level=Level.DURABLE_PREFIX,
         allows=_BACK,
@@ -348,18 +371,26 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "retries",
         "a producer retries without idempotence",
-        lambda c, _: _partition(c) and c.retries and not c.idempotence,
+        lambda c, _: _partition(c) and c.retries and not _idempotent(c),
         "a request whose answer was lost is sent again and appended again, others in between",
         "T1; KIP-98",
-        allows=("duplicate", "nonmonotonic-send", "int-nonmonotonic-send"),
+        allows=_AGAIN,
     ),
     Row(
         "expired",
         "a producer was idle for longer than its state is kept",
         lambda c, e: _partition(c) and c.idempotence and e.expired,
-        "the broker has forgotten what the producer had sent",
+        "the broker has forgotten what the producer had sent, and appends it again",
         "T1, T3; KIP-98 transactional.id and producer.id expiration",
-        allows=("duplicate",),
+        allows=_AGAIN,
+    ),
+    Row(
+        "compacted",
+        "the topic is compacted, by keys that are not known",
+        lambda c, _: c.compaction == "keys-unknown",
+        "the cleaner takes a record away once a later one has its key, and any other may have it",
+        "cleanup.policy=compact",
+        allows=("lost-write", "unseen", "poll-skip", "int-poll-skip"),
     ),
     Row(
         "group",

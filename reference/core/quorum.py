@@ -16,15 +16,16 @@ says which are armed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from reference.core import log
+from reference.core.dispatch import action_name, handlers_of
 from reference.core.log import LEADER_CHANGE, UNDEFINED, Entry, EpochEnd, Log
 from reference.core.messages import (
+    INPUTS,
     MESSAGES,
     NO_DIVERGENCE,
     Append,
@@ -67,38 +68,13 @@ from reference.core.types import (
     is_running,
 )
 
-HANDLERS: dict[type, str] = {
-    VoteRequest: "HandleVoteRequest",
-    VoteResponse: "HandleVoteResponse",
-    BeginQuorumEpochRequest: "HandleBeginQuorumEpochRequest",
-    BeginQuorumEpochResponse: "HandleBeginQuorumEpochResponse",
-    EndQuorumEpochRequest: "HandleEndQuorumEpochRequest",
-    EndQuorumEpochResponse: "HandleEndQuorumEpochResponse",
-    FetchRequest: "HandleFetchRequest",
-    FetchMaxWait: "HandleFetchMaxWait",
-    FetchResponse: "HandleFetchResponse",
-    Append: "HandleAppend",
-    Flush: "HandleFlush",
-    ElectionTimeout: "HandleElectionTimeout",
-    FetchTimeout: "HandleFetchTimeout",
-    BeginQuorumEpochTimeout: "HandleBeginQuorumEpochTimeout",
-    CheckQuorumTimeout: "HandleCheckQuorumTimeout",
-    Resign: "HandleResign",
-    RequestTimeout: "HandleRequestTimeout",
-    Crash: "HandleCrash",
-    Restart: "HandleRestart",
-}
+HANDLERS: dict[type, str] = {of: action_name(of) for of in INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""
 
 
 def action_of(input: Input) -> str:
     """The name of the action that handles this input."""
     return HANDLERS[type(input)]
-
-
-def handler_name(action: str) -> str:
-    """The method that handles an action: its name in snake case."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", action).lower()
 
 
 T = TypeVar("T")
@@ -130,9 +106,9 @@ class QuorumHandlers:
         self._others = {voter: constants.others(voter) for voter in constants.voters}
         self._no_offsets = (UNDEFINED,) * len(constants.voters)
         self._all_ready: tuple[Connection, ...] = (READY,) * len(constants.voters)
-        self._handlers: dict[type, Callable[[int, Row, Any], Outcome | None]] = {
-            of: getattr(self, handler_name(action)) for of, action in HANDLERS.items()
-        }
+        self._handlers: dict[type, Callable[[int, Row, Any], Outcome | None]] = handlers_of(
+            self, INPUTS
+        )
 
     def step(self, node: int, row: Row, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled.

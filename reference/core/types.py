@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from reference.core.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
 from reference.core.log import (
     LEADER_CHANGE,
     UNDEFINED,
@@ -78,8 +79,8 @@ class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol")
     The twin of specs/VoterSet.tla. Not a decision that a bug may replace: properties use it.
     """
 
-    voters: tuple[int, ...]
-    fetch_max_records: int
+    voters: SetOf[Node]
+    fetch_max_records: AtLeastOne
 
     def __post_init__(self) -> None:
         assert self.voters, "a quorum has voters"
@@ -99,8 +100,8 @@ class QuorumStateFile(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The quorum-state file (Q2)."""
 
     epoch: int
-    leader: int
-    voted: int
+    leader: NodeOrNobody
+    voted: NodeOrNobody
 
 
 class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
@@ -108,8 +109,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
     role: Role
     epoch: int
-    leader: int
-    voted: int
+    leader: NodeOrNobody
+    voted: NodeOrNobody
     quorum_state: QuorumStateFile
     """Durable: the quorum-state file."""
     log: Log
@@ -119,24 +120,24 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Durable: leader-epoch-checkpoint."""
     high_watermark: int
     """-1 when unknown."""
-    granted: tuple[int, ...]
+    granted: SetOf[Node]
     """Votes of this (pre-)election, sorted."""
-    rejected: tuple[int, ...]
+    rejected: SetOf[Node]
     has_fetched: bool
     """Fetched from the leader in this epoch."""
     epoch_start: int
     """Leader: offset of its LeaderChange."""
-    end_offsets: tuple[int, ...]
+    end_offsets: ByNode[int]
     """Leader: what each other voter fetched, by the position of the voter."""
-    fetched_voters: tuple[int, ...]
+    fetched_voters: SetOf[Node]
     """Leader: heard from since the last check-quorum round, sorted."""
-    unacked: tuple[int, ...]
+    unacked: SetOf[Node]
     """Resigned: who is still to be told, sorted."""
-    successors: tuple[int, ...]
+    successors: tuple[Node, ...]
     """Resigned: who should be the next leader, best first."""
-    connections: tuple[Connection, ...]
+    connections: ByNode[Connection]
     """By the position of the peer."""
-    parked: tuple[FetchRequest, ...]
+    parked: SetOf[FetchRequest]
     """Leader: fetches waiting for records, in the order of `messages.canonical`."""
     announced: int
     """Epoch in which the state machine was told that it leads, or -1."""

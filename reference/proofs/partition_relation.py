@@ -9,7 +9,8 @@ the broker behind a dot ("isr.2", "remote.end.0"). What no decision about the hi
 ISR reads is left out, and any value where a handler asks for it.
 
 Three lemmas about logs are assumed, with the watched epoch's leader's log as L, and `prefix[x]` for
-what the log of the leader of epoch x shares with L. TLC checks them (specs/PartitionLemmas.tla):
+what the log of the leader of epoch x shares with L. TLC checks them
+(specs/models/MCPartitionLemmas.tla):
 
     FetchSound     a fetch that the leader of x finds not diverging came from a log that was a
                    prefix of the leader's

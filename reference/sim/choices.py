@@ -193,6 +193,6 @@ def parse(text: str) -> list[Choice]:
         except ValueError:
             choice = None
         if choice is None or of != "of" or not 0 <= choice.value < choice.bound:
-            raise ValueError(f"line {number}: not a choice: {line.strip()!r}")
+            raise ValueError(f"line {number}: not a choice: {line.strip()!r:.60}")
         choices.append(choice)
     return choices

@@ -66,7 +66,7 @@ def read(text: str) -> Schedule:
     body = "\n" * (len(_KEYS) + 1) + "\n".join(lines[len(_KEYS) :])
     try:
         options = msgspec.json.decode(said["options"], type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"line 5: options: {error}") from None
     return Schedule(
         scenario=said["scenario"],

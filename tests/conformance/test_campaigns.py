@@ -8,9 +8,10 @@ import pytest
 
 from traces.jobs.backends import Pool
 from traces.jobs.conform import Conformance, ConformOptions, conform
+from traces.jobs.protocols import VOTER
 from traces.jobs.simulate import simulate
 from traces.report.page import write_report
-from traces.schema import ACTIONS, Campaign
+from traces.schema import Campaign
 
 
 def judged(directory: Path, campaign: Campaign) -> Conformance:
@@ -26,7 +27,7 @@ def test_runs_of_the_reference_are_behaviours_of_the_spec(tmp_path: Path) -> Non
     assert (result.verdict, result.reasons) == ("holds", [])
     assert result.summary["runs"] == 60
     taken = {action for action, count in result.summary["actions"].items() if count}
-    assert taken >= set(ACTIONS) - {"HandleCheckQuorumTimeout", "HandleResign"}
+    assert taken >= set(VOTER.actions) - {"HandleCheckQuorumTimeout", "HandleResign"}
     assert "HOLDS" in write_report(tmp_path / "t").read_text(encoding="utf-8")
 
 

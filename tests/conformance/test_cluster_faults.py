@@ -5,9 +5,11 @@ The faults are planted into a recorded run, as a defective implementation would 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,27 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
+from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_messages import (
     CONTROLLER,
+    METADATA_LOG,
     AlterPartitionResponse,
+    HeartbeatRequest,
     MetadataRecords,
+    NoRequest,
+    RegisterBrokerRequest,
+    ReplicaFetchRequest,
     encode,
 )
+from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED
 from reference.sim.run import simulate_part
+from tests.conformance.altered import Altered
 from traces import schema
 from traces.jobs.backends import Pool
 from traces.jobs.checks import CHECKS, check_runs
 from traces.jobs.columns import Part
 from traces.jobs.conform import ConformOptions, conform
-from traces.jobs.protocols import decode_input
+from traces.jobs.protocols import constants_text, decode_constants, decode_input
 from traces.schema import Campaign, PartTables, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("cluster-faults")
@@ -222,3 +232,277 @@ def test_what_controllers_write_goes_to_the_log(recorded: PartTables) -> None:
     bodies = recorded.tables["inputs"]["body"].to_pylist()
     written = [decode_input(bodies[each["records"]]) for each in batches if each["records"]]
     assert written and all(isinstance(m, MetadataRecords) for m in written)
+
+
+# --- One thing altered in a recorded run
+
+
+def last_of(altered: Altered, component: int, broker: int) -> tuple[int, dict[str, Any]]:
+    """The last step that a broker takes in a partition, and its place in the run."""
+    components = altered.runs[0]["components"]
+    return [
+        (place, step)
+        for place, step in altered.taken()
+        if components[place] == component and step["node"] == broker
+    ][-1]
+
+
+def in_both(recorded: PartTables) -> list[int]:
+    """The brokers that hold both partitions."""
+    constants = decode_constants(recorded.tables["runs"]["constants"][0].as_py())
+    assert isinstance(constants, ClusterConstants)
+    first, second = constants.partitions
+    return sorted({*first.replicas} & {*second.replicas})
+
+
+def of_process(row: Any) -> dict[str, dict[str, Any]]:
+    """What could be different of a process in one of its partitions."""
+    registering = RegisterBrokerRequest(1, CONTROLLER, row.incarnation, UNDEFINED)
+    waits = not isinstance(row.controller_request, NoRequest)
+    return {
+        "status": {"status": "Starting" if row.status != "Starting" else "Running"},
+        "incarnation": {"incarnation": row.incarnation + 1},
+        "an epoch": {"broker_epoch": 3 if row.broker_epoch == UNDEFINED else UNDEFINED},
+        "a request to the controller": {
+            "controller_request": NoRequest() if waits else registering
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "what", ["status", "incarnation", "an epoch", "a request to the controller"]
+)
+@pytest.mark.parametrize("component", [1, 2])
+def test_a_broker_that_is_another_process_in_one_partition(
+    recorded: PartTables, what: str, component: int
+) -> None:
+    brokers = in_both(recorded)
+    assert len(brokers) > 1
+    for broker in brokers:
+        altered = Altered(recorded)
+        place, step = last_of(altered, component, broker)
+        row = altered.values[step["after"]]
+        altered.change(place, after=altered.row(replace(row, **of_process(row)[what])))
+        found = altered.found()
+        assert set(found) == {"OneProcess"}
+        assert found["OneProcess"].startswith(f"broker {broker} has {what} ")
+
+
+def test_a_broker_that_waits_for_another_answer_in_one_partition(recorded: PartTables) -> None:
+    """For that to a registration in one, to a heartbeat in the other."""
+    altered = Altered(recorded)
+    components = altered.runs[0]["components"]
+    place, step = next(
+        (p, s)
+        for p, s in altered.taken()
+        if s["action"] == "HandleSendHeartbeat" and components[p] == 2
+    )
+    row = altered.values[step["after"]]
+    assert isinstance(row.controller_request, HeartbeatRequest)
+    asks = RegisterBrokerRequest(step["node"], CONTROLLER, row.incarnation, UNDEFINED)
+    altered.change(place, after=altered.row(replace(row, controller_request=asks)))
+    altered.cut(place + 1)
+    found = altered.found()
+    assert set(found) == {"OneProcess"}
+    assert found["OneProcess"] == (
+        f"broker {step['node']} has a request to the controller HeartbeatRequest in partition 0 "
+        "and RegisterBrokerRequest in partition 1"
+    )
+
+
+@pytest.mark.parametrize("component", [1, 2])
+def test_a_broker_that_has_done_something_in_one_partition_only(
+    recorded: PartTables, component: int
+) -> None:
+    """It has taken no step in the other, where it is in its first row."""
+    altered = Altered(recorded)
+    broker = in_both(recorded)[0]
+    place, step = next(
+        (p, s)
+        for p, s in altered.taken()
+        if s["node"] == broker and altered.runs[0]["components"][p] == component
+    )
+    initial = altered.values[step["before"]]
+    down = altered.row(replace(initial, status="Down"))
+    altered.change(place, after=down, sent=[])
+    altered.runs[0]["steps"][0] = altered.runs[0]["steps"][place]
+    altered.runs[0]["components"][0] = component
+    altered.cut(1)
+    found = altered.found()
+    assert set(found) <= {"OneProcess", "Provenanced"}
+    assert f"broker {broker} has status " in found["OneProcess"]
+
+
+def test_records_that_go_elsewhere_are_not_written(recorded: PartTables) -> None:
+    """The step that sends them is TLC's to refuse."""
+    altered = Altered(recorded)
+    components = altered.runs[0]["components"]
+    place, step = [(p, s) for p, s in altered.taken() if components[p] and s["node"] == CONTROLLER][
+        -1
+    ]
+    records = next(m for m in altered.received if isinstance(m, MetadataRecords))
+    for other in (replace(records, destination=1), some_answer(altered)):
+        sent = [*step["sent"], altered.input(other)]
+        altered.change(place, sent=sent)
+        assert altered.found() == {}
+
+
+def test_decisions_are_taken_in_the_order_of_the_log(recorded: PartTables) -> None:
+    """Two values of one partition say what the other one said."""
+    batches = Altered(recorded).runs[0]["batches"]
+    of = [at for at, each in enumerate(batches) if each["component"] == 1 and each["records"]]
+    told = set()
+    for one, other in pairwise(of):
+        if batches[one]["records"] != batches[other]["records"]:
+            altered = Altered(recorded)
+            first, second = altered.runs[0]["batches"][one], altered.runs[0]["batches"][other]
+            first["value"], second["value"] = second["value"], first["value"]
+            found = altered.found()
+            assert "Committed" in found and set(found) <= {"Committed", "OneProcess"}
+            told.add(re.sub(r"value \d+", "value", found["Committed"].partition(" takes ")[2]))
+    assert told == {"value before it is committed"}
+
+
+def test_a_decision_is_that_on_its_own_request(recorded: PartTables) -> None:
+    """The same records, for another request."""
+    altered = Altered(recorded)
+    batches = [each for each in altered.runs[0]["batches"] if each["records"] is not None]
+    other = next(e["input"] for e in batches if e["input"] != batches[-1]["input"])
+    batches[-1]["input"] = other
+    found = altered.found()
+    assert set(found) == {"Committed"} and "out of order" in found["Committed"]
+
+
+def test_a_decision_is_taken_once(recorded: PartTables) -> None:
+    """The controller of one partition takes a step twice, and goes on from the first time."""
+    altered = Altered(recorded)
+    place, step = [
+        (p, s)
+        for p, s in altered.taken()
+        if s["node"] == CONTROLLER
+        and any(isinstance(altered.received[m], MetadataRecords) for m in s["sent"])
+    ][-1]
+    altered.insert(place + 1, step)
+    altered.runs[0]["components"][place + 1] = altered.runs[0]["components"][place]
+    assert {"Committed", "Chained"} <= set(altered.found())
+
+
+def test_a_decision_without_records_is_taken_by_nobody(recorded: PartTables) -> None:
+    altered = Altered(recorded)
+    batches = altered.runs[0]["batches"]
+    last = next(each for each in reversed(batches) if each["records"] is not None)
+    batches.append(last | {"component": 3 - last["component"], "records": None})
+    assert altered.found() == {}
+
+
+def some_answer(altered: Altered) -> Any:
+    """An answer of a controller that would go to the log."""
+    answer = next(m for m in altered.received if isinstance(m, AlterPartitionResponse))
+    return replace(answer, destination=METADATA_LOG)
+
+
+@pytest.mark.parametrize("run", [0, 1])
+def test_what_is_wrong_is_told_of_its_own_run(run: int) -> None:
+    """Of two runs, in one: what a broker is, and what the log says."""
+    options = {"brokers": 3, "topic_partitions": 2, "quorum_voters": 3, "crashes": 3}
+    two = simulate_part("cluster", 1, 1, 2, options=options)
+    altered = Altered(two)
+    broker = in_both(two)[0]
+    components = altered.runs[run]["components"]
+    place, step = [
+        (p, s) for p, s in altered.taken(run) if components[p] == 2 and s["node"] == broker
+    ][-1]
+    row = altered.values[step["after"]]
+    altered.change(place, run, after=altered.row(replace(row, incarnation=77)))
+    [finding] = check_runs(Part(altered.part()))
+    assert (finding.check, finding.run, finding.step) == ("OneProcess", 1 + run, place)
+    altered = Altered(two)
+    last = next(e for e in reversed(altered.runs[run]["batches"]) if e["records"] is not None)
+    altered.runs[run]["batches"].append(last | {"component": 3 - last["component"]})
+    found = [f for f in check_runs(Part(altered.part())) if f.check == "Committed"]
+    assert [(f.run, f.step) for f in found] == [(1 + run, len(components) - 1)]
+
+
+@pytest.mark.parametrize("offset", [INITIAL_OFFSET, 50])
+@pytest.mark.parametrize("component", [1, 2])
+def test_a_broker_that_has_read_more_or_less_of_one_partition(
+    recorded: PartTables, component: int, offset: int
+) -> None:
+    brokers = in_both(recorded)
+    assert len(brokers) > 1
+    for broker in brokers:
+        altered = Altered(recorded)
+        place, step = last_of(altered, component, broker)
+        row = altered.values[step["after"]]
+        image = replace(row.image, offset=offset)
+        altered.change(place, after=altered.row(replace(row, image=image)))
+        found = altered.found()
+        assert set(found) == {"OneProcess"}
+        assert "the metadata log is never so at one place" in found["OneProcess"]
+
+
+@pytest.mark.parametrize("component", [0, 1, 2])
+def test_a_first_row_of_any_component_that_is_not_initial(
+    recorded: PartTables, component: int
+) -> None:
+    components = recorded.tables["runs"]["components"].to_pylist()[0]
+    nodes = {
+        step["node"] for place, step in Altered(recorded).taken() if components[place] == component
+    }
+    for node in sorted(nodes):
+        altered = Altered(recorded)
+        place, step = next(
+            (p, s) for p, s in altered.taken() if components[p] == component and s["node"] == node
+        )
+        row = altered.values[step["before"]]
+        name = "incarnation" if hasattr(row, "incarnation") else "offset"
+        name = "epoch" if component == 0 else name
+        altered.change(place, before=altered.row(replace(row, **{name: 77})))
+        assert set(altered.found()) == {"FirstRowsInitial"}
+
+
+def test_a_message_of_another_component_is_reported(recorded: PartTables) -> None:
+    """It was sent in one partition, and is received by the same broker in the other."""
+    altered = Altered(recorded)
+    components = altered.runs[0]["components"]
+    of: dict[int, set[int]] = {1: set(), 2: set()}
+    for place, step in altered.taken():
+        if components[place]:
+            of[components[place]].update(step["sent"])
+    for here, there in ((1, 2), (2, 1)):
+        whole = Altered(recorded)
+        message = next(
+            whole.received[m]
+            for m in sorted(of[here] - of[there])
+            if isinstance(whole.received[m], ReplicaFetchRequest)
+            and whole.values[
+                last_of(whole, there, whole.received[m].destination)[1]["after"]
+            ].status
+            == "Running"
+        )
+        place, step = last_of(whole, there, message.destination)
+        whole.insert(
+            place + 1,
+            step,
+            action="HandleReplicaFetchRequest",
+            input=whole.input(message),
+            before=step["after"],
+            sent=[],
+            ignored="",
+        )
+        whole.runs[0]["components"][place + 1] = there
+        whole.runs[0]["times"][place + 1] = whole.runs[0]["times"][place]
+        found = whole.found()
+        assert set(found) == {"Provenanced"}
+        assert found["Provenanced"].endswith(f"that nobody sent, in partition {there - 1}")
+
+
+def test_a_step_of_one_component_under_the_constants_of_another(recorded: PartTables) -> None:
+    altered = Altered(recorded)
+    constants = decode_constants(altered.runs[0]["constants"])
+    assert isinstance(constants, ClusterConstants)
+    first, second = constants.partitions
+    assert first != second
+    place, _ = last_of(altered, 1, 1)
+    altered.change(place, constants=constants_text(second))
+    assert set(altered.found()) == {"ConstantsAgree"}

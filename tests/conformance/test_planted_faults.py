@@ -1,14 +1,17 @@
 """Each thing that makes judging steps a judgement of runs (L1 to L10), broken once.
 
-A campaign made by hand has one run for each fault, and good runs besides. It is judged once; each
-test then looks at its own run. A fault must be reported by the check it was made for, and by no
-other: otherwise one could be taken out unnoticed.
+A campaign made by hand has one part for each fault, whose last run has it; there may be good runs
+before it. It is judged once; each test then looks at its own runs. A fault must be reported by the
+check it was made for, and by no other, and in its run alone: otherwise one could be taken out
+unnoticed.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,17 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
+from reference.core.dispatch import handler_name
 from reference.core.messages import (
     CheckQuorumTimeout,
     Crash,
     Input,
     RequestTimeout,
     Resign,
+    Restart,
     VoteRequest,
 )
-from reference.core.quorum import QuorumHandlers, action_of, handler_name
+from reference.core.quorum import QuorumHandlers, action_of
 from reference.core.types import Constants, Row, initial_row, is_running
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from traces.jobs.backends import Pool
@@ -39,9 +44,11 @@ from traces.schema import PartTables, TraceError, read_manifest, read_part
 pytestmark = pytest.mark.xdist_group("planted")
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
+OTHER_RUN = 7
 OTHER = Constants(voters=(1, 2, 3), fetch_max_records=9)
 HANDLERS = QuorumHandlers(THREE)
 LENGTH = 90
+BESIDE = steps_of_walk(THREE, OTHER_RUN, LENGTH)
 
 Tables = dict[str, pa.Table]
 
@@ -51,6 +58,7 @@ class Fault:
     """A fault: what it does to a good run, or to the tables of the part that holds it.
 
     found: the checks on runs that must report it. rejected: whether TLC must reject a step of it.
+    beside: the seeds of good runs in the same part, before it.
     """
 
     name: str
@@ -58,6 +66,7 @@ class Fault:
     rejected: bool = False
     run: Callable[[list[Step]], RecordedRun] = field(default=lambda steps: good(steps))
     tables: Callable[[Tables], Tables] = field(default=lambda tables: tables)
+    beside: tuple[int, ...] = ()
 
 
 def good(steps: Sequence[Step]) -> RecordedRun:
@@ -101,6 +110,12 @@ def corrupted_row(steps: list[Step]) -> RecordedRun:
     number = last_step_of_each_node(steps)[0]
     row = steps[number].after
     return good(with_step(steps, number, after=replace(row, flushed=row.flushed + 1)))
+
+
+def corrupted_first_step(steps: list[Step]) -> RecordedRun:
+    """The step with the id 0 of its part: the run ends with it."""
+    row = steps[0].after
+    return good([steps[0]._replace(after=replace(row, flushed=row.flushed + 1))])
 
 
 def corrupted_sent(steps: list[Step]) -> RecordedRun:
@@ -160,6 +175,15 @@ def broken_chain(steps: list[Step]) -> RecordedRun:
     return good([*steps[:number], *steps[number + 1 :]])
 
 
+def broken_chain_at_a_restart(steps: list[Step]) -> RecordedRun:
+    """A node crashes and loses records, but what is started again still has them."""
+    node, row = next((n, row) for n, row in rows_after(steps).items() if len(row.log) > 1)
+    assert is_running(row)
+    crashes = [taken(node, row, Crash(keep=keep)) for keep in (row.flushed, row.flushed + 1)]
+    assert crashes[0].after != crashes[1].after
+    return good([*steps, crashes[0], taken(node, crashes[1].after, Restart())])
+
+
 def dropped_step(steps: list[Step]) -> RecordedRun:
     """A step that changed nothing and sent nothing: only the count can tell."""
     number = first_ignored(steps)
@@ -191,6 +215,15 @@ def misdelivered_message(steps: list[Step]) -> RecordedRun:
     rows = rows_after(steps)
     node = next(n for n, row in rows.items() if n != asked.destination and is_running(row))
     return good([*steps, taken(node, rows[node], asked)])
+
+
+def message_of_another_run(steps: list[Step]) -> RecordedRun:
+    """It was sent, and in time, but in the run before (that of the seed OTHER_RUN)."""
+    sent = {message for step in steps for message in step.sent}
+    asked = next(m for s in BESIDE for m in s.sent if isinstance(m, VoteRequest) and m not in sent)
+    row = rows_after(steps)[asked.destination]
+    assert is_running(row)
+    return good([*steps, taken(asked.destination, row, asked)])
 
 
 def early_message(steps: list[Step]) -> RecordedRun:
@@ -256,14 +289,34 @@ def relabel(tables: Tables) -> Tables:
     }
 
 
+def forge_sent_digest(tables: Tables) -> Tables:
+    """Of a message that is sent and never received."""
+    inputs, steps = tables["inputs"], tables["steps"]
+    received = set(steps["input"].to_pylist())
+    lost = next(m for of in steps["sent"].to_pylist() for m in of if m not in received)
+    digests = inputs["digest"].to_pylist()
+    digests[lost] = b"0" * 16
+    return {**tables, "inputs": set_column(inputs, "digest", digests)}
+
+
+def count_a_step_that_no_run_took(tables: Tables) -> Tables:
+    steps = tables["steps"]
+    extra = {**steps.slice(0, 1).to_pylist()[0], "id": len(steps), "ignored": "NotLeader"}
+    more = pa.Table.from_pylist([*steps.to_pylist(), extra], schema=steps.schema)
+    return {**tables, "steps": more}
+
+
 def forge_digest(tables: Tables) -> Tables:
+    """Of the last row, which only the last run of a part has."""
     digests = tables["rows"]["digest"].to_pylist()
-    return {**tables, "rows": set_column(tables["rows"], "digest", [b"0" * 16, *digests[1:]])}
+    return {**tables, "rows": set_column(tables["rows"], "digest", [*digests[:-1], b"0" * 16])}
 
 
 def forge_count(tables: Tables) -> Tables:
+    """Of the last step, which only the last run of a part took."""
     counts = tables["steps"]["count"].to_pylist()
-    return {**tables, "steps": set_column(tables["steps"], "count", [counts[0] + 1, *counts[1:]])}
+    forged = [*counts[:-1], counts[-1] + 1]
+    return {**tables, "steps": set_column(tables["steps"], "count", forged)}
 
 
 def set_column(of: pa.Table, name: str, values: list[Any]) -> pa.Table:
@@ -274,27 +327,39 @@ def set_column(of: pa.Table, name: str, values: list[Any]) -> pa.Table:
 FAULTS = (
     Fault("nothing"),
     Fault("corrupted row", rejected=True, run=corrupted_row),
+    Fault("corrupted first step", rejected=True, run=corrupted_first_step),
     Fault("corrupted sent", rejected=True, run=corrupted_sent),
     Fault("omitted sent", rejected=True, run=omitted_sent),
     Fault("dropped reason", rejected=True, run=dropped_reason),
     Fault("other reason", rejected=True, run=other_reason),
     Fault("wrong first row", ("FirstRowsInitial",), rejected=True, run=wrong_first_row),
     Fault("broken chain", ("Chained",), run=broken_chain),
+    Fault("broken chain at a restart", ("Chained",), run=broken_chain_at_a_restart),
     Fault("dropped step", ("StepsCounted",), run=dropped_step),
     Fault("invented message", ("Provenanced",), run=invented_message),
     Fault("altered message", ("Provenanced",), run=altered_message),
     Fault("misdelivered message", ("Provenanced",), run=misdelivered_message),
+    Fault(
+        "message of another run",
+        ("Provenanced",),
+        run=message_of_another_run,
+        beside=(OTHER_RUN,),
+    ),
     Fault("early message", ("Provenanced",), run=early_message),
     Fault("delivered when down", ("NothingWhenDown",), run=delivered_when_down),
     Fault("sent twice", ("SentOnce",), run=sent_twice),
     Fault("other constants", ("ConstantsAgree",), run=other_constants),
     Fault("no form", ("WellFormed",), run=no_form),
     Fault("mislabelled", ("ContentAddressed", "Labelled"), run=mislabelled, tables=relabel),
-    Fault("forged digest", ("ContentAddressed",), tables=forge_digest),
-    Fault("forged count", ("StepsCounted",), tables=forge_count),
+    Fault("forged digest", ("ContentAddressed",), tables=forge_digest, beside=(3,)),
+    Fault("forged digest of a sent message", ("ContentAddressed",), tables=forge_sent_digest),
+    Fault("step that no run took", ("StepsCounted",), tables=count_a_step_that_no_run_took),
+    Fault("forged count", ("StepsCounted",), tables=forge_count, beside=(3,)),
     Fault("nothing again"),
 )
-NUMBER = {fault.name: number for number, fault in enumerate(FAULTS)}
+ENDS = list(accumulate(1 + len(fault.beside) for fault in FAULTS))
+NUMBER = {fault.name: end - 1 for fault, end in zip(FAULTS, ENDS, strict=True)}
+"""The number of the run that has the fault, the last one of its part."""
 
 
 def fits(fault: Fault, steps: list[Step]) -> RecordedRun | None:
@@ -306,11 +371,12 @@ def fits(fault: Fault, steps: list[Step]) -> RecordedRun | None:
 
 
 def planted(fault: Fault, number: int) -> PartTables:
-    """A part with one run, in which the fault is; the first walk that has a place for it."""
+    """A part with the fault in its run `number`, its last: the first walk that has a place."""
     for seed in range(1000, 1200):
         run = fits(fault, steps_of_walk(THREE, seed, LENGTH))
         if run is not None:
-            part = part_of([run], first_run=number)
+            beside = [good(steps_of_walk(THREE, other, LENGTH)) for other in fault.beside]
+            part = part_of([*beside, run], first_run=number - len(beside))
             return part._replace(tables=fault.tables(part.tables))
     raise AssertionError(f"no walk has a place for {fault.name}")
 
@@ -318,7 +384,7 @@ def planted(fault: Fault, number: int) -> PartTables:
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("planted") / "trace"
-    write_trace(directory, [planted(fault, number) for number, fault in enumerate(FAULTS)])
+    write_trace(directory, [planted(fault, NUMBER[fault.name]) for fault in FAULTS])
     return directory
 
 
@@ -333,10 +399,18 @@ def test_a_fault_is_reported_by_its_check_and_by_no_other(
     judged: Conformance, trace: Path, fault: Fault
 ) -> None:
     run = NUMBER[fault.name]
-    listed = judged.summary["findings"]["listed"]
-    assert sorted({f["check"] for f in listed if f["run"] == run}) == sorted(fault.found)
+    part = range(run - len(fault.beside), run + 1)
+    listed = [f for f in judged.summary["findings"]["listed"] if f["run"] in part]
+    assert {(f["check"], f["run"]) for f in listed} == {(check, run) for check in fault.found}
     joined = pq.read_table(trace / "conform" / JOINED_RUNS).to_pylist()
-    assert any(row["run"] == run for row in joined) == fault.rejected
+    rejected = [row["run"] for row in joined if row["run"] in part]
+    assert set(rejected) == ({run} if fault.rejected else set())
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_seen_in_its_part_without_tlc(fault: Fault) -> None:
+    found = check_runs(Part(planted(fault, NUMBER[fault.name])))
+    assert {(f.check, f.run) for f in found} == {(of, NUMBER[fault.name]) for of in fault.found}
 
 
 @pytest.mark.tlc
@@ -368,6 +442,21 @@ def test_a_rejected_step_is_explained_in_the_words_of_its_run(
     assert rejection["outcomes"] == 1
     assert any(line.startswith(differences) for line in rejection["differences"])
     assert rejection["replay"] == f"kraftcheck replay {trace} --run {NUMBER[name]}"
+
+
+@pytest.mark.tlc
+def test_rejected_steps_are_told_and_explained_from_the_first_run_on(
+    judged: Conformance, trace: Path, tmp_path: Path
+) -> None:
+    rejections = judged.summary["rejections"]
+    places = [(r["run"], r["step"]) for r in rejections]
+    keys = [r["key"] for r in rejections]
+    assert places == sorted(places) and keys not in (sorted(keys), sorted(keys, reverse=True))
+    copied = shutil.copytree(trace, tmp_path / "few")
+    few = conform(copied, ConformOptions(backend=Pool(1), explain=3)).summary["rejections"]
+    assert [r["key"] for r in few] == keys
+    explained = [r["differences"] for r in rejections[:3]]
+    assert [r.get("differences") for r in few] == [*explained, *[None] * (len(keys) - 3)]
 
 
 @pytest.mark.tlc

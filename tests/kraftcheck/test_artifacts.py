@@ -57,10 +57,12 @@ def test_an_interrupted_write_leaves_what_was_there(
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
     assert read_json(path) == {}
-    for text in ('{"runs": 3', "[1]", "\xff"):
+    for text in ('{"runs": 3', "[1]", "\xff", '{"runs": 3}'):
         path.write_bytes(text.encode("latin-1"))
-        with pytest.raises(BadInput, match=r"summary.json is damaged"):
+        with pytest.raises(BadInput, match=r"summary.json: damaged, .* remove it"):
             read_json(path)
+    artifacts.write_sealed(path, {"runs": 3})
+    assert read_json(path) == {"runs": 3}
 
 
 SIMULATED = Part("simulate", "violated", 1.5, ["a"], facts={"runs": 3, "steps": 9}, seeds={"q": 1})

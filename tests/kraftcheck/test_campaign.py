@@ -7,13 +7,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck import artifacts, campaign, replaying
 from kraftcheck.cli import cli
 from tla_utils.errors import ToolError
-from traces.schema import read_manifest
+from traces.jobs.columns import Part
+from traces.schema import read_manifest, read_part
+from traces.sealed import sealed, unsealed
 
 # One recorded campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaign")
@@ -178,7 +181,7 @@ def test_a_trace_cut_short_is_refused_and_loses_nothing(trace: Path) -> None:
     steps.write_bytes(steps.read_bytes()[:-100])
     result = run("conform", trace, "--quiet")
     assert result.exit_code == 3 and result.stderr.count("\n") == 1
-    assert str(steps) in result.stderr and "truncated" in result.stderr
+    assert str(steps) in result.stderr and "damaged" in result.stderr
     assert summary(trace) == before
 
 
@@ -217,12 +220,26 @@ def test_a_run_is_told_as_it_was_recorded(recorded: Path) -> None:
     assert steps == len(told["steps"])
 
 
+def test_each_step_is_told_as_it_was_recorded(recorded: Path) -> None:
+    told = json.loads(run("replay", recorded, "--run", 1, "--json").stdout)["steps"]
+    part = Part(read_part(recorded, replaying.part_of(read_manifest(recorded), 1, recorded)))
+    steps = [part.step(int(taken)) for taken in part.steps_of_run[1 - part.first_run]]
+    assert len(told) == len(steps) and any(step.before != step.after for step in steps)
+    for number, (said, step) in enumerate(zip(told, steps, strict=True)):
+        assert said["step"] == number
+        names = ("node", "action", "input", "after", "sent", "ignored")
+        assert [said[name] for name in names] == [
+            json.loads(msgspec.json.encode(getattr(step, name))) for name in names
+        ]
+
+
 def test_a_run_that_was_recorded_otherwise_is_unknown(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The trace says that it has the bug; another version of the bug takes other steps."""
     manifest = trace / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"bug": "Z01"', '"bug": "Z02"'))
+    said = unsealed(manifest.read_bytes())
+    manifest.write_bytes(sealed(said.replace(b'"bug": "Z01"', b'"bug": "Z02"')))
     result = run("replay", trace, "--run", 0)
     assert result.exit_code == 2
     assert result.stdout.startswith("!! from step ")

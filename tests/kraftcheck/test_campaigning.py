@@ -15,6 +15,7 @@ from kraftcheck.cli import cli
 from tests.traces.jobs.small_campaigns import StandIn
 from traces.jobs import campaigns, ranges
 from traces.jobs.backends import Pool
+from traces.sealed import sealed
 
 # One finished campaign serves all tests of this file.
 pytestmark = pytest.mark.xdist_group("campaigning")
@@ -105,7 +106,7 @@ def test_one_campaign_against_another(own: Path, tmp_path: Path) -> None:
     found = json.loads((own / "findings.json").read_text())
     correct, bug = found["configurations"]
     found["configurations"] = [{**bug, "name": correct["name"]}, bug]
-    (worse / "findings.json").write_text(json.dumps(found))
+    (worse / "findings.json").write_bytes(sealed(json.dumps(found).encode()))
     result = run("compare", own, worse)
     assert result.exit_code == 1
     assert "correct: holds -> violated" in result.stdout.splitlines()
@@ -165,7 +166,7 @@ def test_a_file_that_is_wrong_is_refused(text: str, said: str, tmp_path: Path) -
 
 
 def damaged(found: dict[str, Any]) -> str:
-    return json.dumps({**found, "configurations": [{"name": "a"}]})
+    return sealed(json.dumps({**found, "configurations": [{"name": "a"}]}).encode()).decode()
 
 
 @pytest.mark.parametrize(

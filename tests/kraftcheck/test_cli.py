@@ -128,7 +128,7 @@ def process(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-LIGHT = re.compile(r"kraftcheck(\.(cli|verbs|artifacts|exits|screen)\b.*)?")
+LIGHT = re.compile(r"kraftcheck(\.(cli|verbs|artifacts|exits|screen)\b.*)?|traces(\.sealed)?")
 WORK = re.compile(r"(kraftcheck|tla_utils|reference|traces|live)\b.*")
 
 

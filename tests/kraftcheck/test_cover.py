@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kraftcheck import exits
 from kraftcheck.cli import cli
+from kraftcheck.cover import Covered
+from traces.cover.driving import Driven
+from traces.cover.matching import Matcher, Mismatch
+from traces.cover.models import Dumped
+from traces.cover.refusals import Refusals
 from traces.jobs.simulate import Range, simulate_range
 from traces.schema import Campaign, begin_trace
 
@@ -48,6 +56,34 @@ def test_runs_of_another_protocol_are_refused(tmp_path: Path) -> None:
     result = run("--campaign", tmp_path, "--model", "partition-isr")
     assert result.exit_code == 3
     assert "are of scenario quorum: they can see nothing of partition-isr" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("driven", "mismatches", "differ", "rejected", "unknown", "code"),
+    [
+        (5, 0, 0, 0, 0, exits.HOLDS),
+        (4, 0, 0, 0, 0, exits.UNKNOWN),
+        (None, 0, 0, 0, 0, exits.UNKNOWN),
+        (5, 0, 0, 0, 1, exits.UNKNOWN),
+        (None, 1, 0, 0, 0, exits.VIOLATED),
+        (4, 0, 1, 0, 0, exits.VIOLATED),
+        (5, 0, 0, 1, 1, exits.VIOLATED),
+    ],
+)
+def test_a_graph_holds_when_every_edge_was_driven_and_nothing_is_wrong(
+    driven: int | None, mismatches: int, differ: int, rejected: int, unknown: int, code: int
+) -> None:
+    mismatch = Mismatch("differs", 0, "HandleFlush", "")
+    found: Any = Covered(
+        dumped=cast(Dumped, SimpleNamespace(model=SimpleNamespace(edges=5))),
+        matcher=cast(Matcher, SimpleNamespace(mismatches=[mismatch] * mismatches)),
+        cover=None,
+        driven=None if driven is None else Driven(1, 9, driven, [mismatch] * differ, 1.0),
+        refusals=Refusals(rejected=["told"] * rejected, unknown=unknown),
+        seconds={},
+    )
+    assert found.code == code
+    assert found.wrong == mismatches + differ + rejected
 
 
 @pytest.mark.tlc

@@ -6,7 +6,6 @@ import errno
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -135,7 +134,6 @@ def test_an_interrupt_ends_what_was_started(number: int, code: int, repo_root: P
     )
     assert process.stdout is not None
     child = int(process.stdout.readline())
-    time.sleep(0.1)
     process.send_signal(number)
     _, said = process.communicate(timeout=20)
     assert process.returncode == code

@@ -18,9 +18,9 @@ from kraftcheck.retracing import following
 from kraftcheck.retracing.following import follow
 from kraftcheck.retracing.moves import converted, run
 from kraftcheck.retracing.search import ANY, AtLeast, Limits, Made
-from kraftcheck.specs import SPECS
 from reference.core.messages import Crash, ElectionTimeout, Resign
 from reference.sim.steered.scripts import read
+from specs import SPECS
 from tla_utils import read_manifest
 from tla_utils.output import parse_output
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import specs, verify
+from kraftcheck import verify
 from kraftcheck.cli import cli
 from tests.tla_utils.toyspecs import write_specs
 
@@ -23,18 +23,20 @@ def run(*arguments: object) -> Result:
 def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Toy models and few runs; the recorded steps are judged by the real specs."""
     write_specs(tmp_path / "specs")
-    monkeypatch.setattr(specs, "SPECS", tmp_path / "specs")
+    monkeypatch.setattr(verify, "SPECS", tmp_path / "specs")
     monkeypatch.setattr(verify, "PLANTED_RUNS", 2)
     monkeypatch.setattr(verify, "OTHERS", {"partition": 2, "cluster": 1})
     out = tmp_path / "out"
     # What an earlier run has left must not be taken for this one's.
     (out / "conform").mkdir(parents=True)
     (out / "summary.json").write_text('{"parts": {"conform": "stale"}}')
-    result = run("verify", "--out", out, "--runs", 2, "--seed", 5, "--quiet")
+    result = run("verify", "--out", out, "--runs", 2, "--seed", 5)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     stages = ("models", "simulation", "conformance", "partition", "cluster", "canary")
     assert [line.split()[:2] for line in lines[:6]] == [[name, "holds"] for name in stages]
+    doing = [line.partition(" of 6, ")[2] for line in result.stderr.splitlines()]
+    assert [each for each in doing if each] == [f"{name}: {verify.DOING[name]}" for name in stages]
     assert lines[-1] == str(out / "report.html") and lines[-2].startswith("verdict     holds, ")
     assert (out / "report.html").stat().st_size > 10_000
     summary = json.loads((out / "summary.json").read_text())

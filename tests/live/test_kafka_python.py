@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -77,7 +76,8 @@ def failing(error: KafkaError) -> Callable[[], None]:
 
 
 def slow() -> None:
-    time.sleep(1)
+    """Never comes back; the thread that it holds is a daemon, and left behind."""
+    threading.Event().wait()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from confluent_kafka import Producer
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.confluent import SILENT, ConfluentReader
+from live.crew import Crew
 from live.journal import Journal
 from live.library import Got
 from live.polling import ANSWERS, Poller
@@ -141,13 +141,22 @@ def test_brokers_are_asked_meanwhile(bootstrap: str, tmp_path: Path) -> None:
     assert max(mark.offset for mark in marks) > 0
 
 
-def test_a_broker_that_is_gone_gives_no_answer(tmp_path: Path) -> None:
+def test_a_broker_that_is_gone_gives_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nobody = {7: ("127.0.0.1", 9)}
+    asked, write = threading.Event(), Poller._write
+
+    def written(*said: Any) -> None:
+        write(*said)
+        asked.set()
+
+    monkeypatch.setattr(Poller, "_write", written)
     with (
         Journal(tmp_path / HISTORY) as journal,
         Poller(journal, tmp_path / ANSWERS, nobody, "t", 1),
     ):
-        time.sleep(0.3)
+        assert asked.wait(60)
     told = answers.read(tmp_path / ANSWERS)
     assert {(answer.broker, answer.what) for answer in told} == {(7, "none")}
     assert {answer.error for answer in told} == {"Connection refused"}
@@ -225,7 +234,14 @@ def test_a_client_that_its_library_does_not_let_go_is_left_behind(
         return poll(self, seconds)
 
     monkeypatch.setattr(ConfluentReader, "poll", held)
-    monkeypatch.setattr("live.recording.HELD_S", 3.0)
+    join = Crew.join
+
+    def patient_but_with_the_last(self: Crew, patience: float | None = None) -> int:
+        while len([thread for thread in self._threads if thread.is_alive()]) > 1:
+            self.wait(0.01)
+        return join(self, patience and 0.0)
+
+    monkeypatch.setattr(Crew, "join", patient_but_with_the_last)
     plan = Plan(seconds=0.5, topic="held", make_topic=False, consumers=1)
     recording = record(bootstrap, plan, tmp_path)
     release.set()

@@ -25,7 +25,11 @@ NO_IO = (
 PROMISES = "reference.core.promises"
 
 RULES = {
-    "tla_utils.*": Rule(third_party=("networkx",)),
+    # Files and children, for all: it loads nothing but the standard library.
+    "system.*": Rule(),
+    # The specifications as files of a package: where they lie, and nothing else.
+    "specs": Rule(),
+    "tla_utils.*": Rule(ours=("system",), third_party=("networkx",)),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -35,13 +39,18 @@ RULES = {
         ours=("reference.core", "reference.bugs"), third_party=("msgspec", "z3")
     ),
     "traces": Rule(),
-    "traces.schema.*": Rule(third_party=("pyarrow", "msgspec")),
-    "traces.history.*": Rule(ours=("traces.schema",), third_party=("pyarrow", "msgspec", "numpy")),
+    "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
+    "traces.schema.*": Rule(ours=("system", "traces.sealed"), third_party=("pyarrow", "msgspec")),
+    "traces.values.*": Rule(third_party=("msgspec",)),
+    "traces.history.*": Rule(
+        ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
+    ),
     "traces.formats.*": Rule(
-        ours=("traces.schema", "traces.history"), third_party=("pyarrow", "msgspec", "numpy")
+        ours=("system", "traces.schema", "traces.values", "traces.history"),
+        third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
-        ours=("traces.schema", "traces.history", PROMISES),
+        ours=("traces.schema", "traces.values", "traces.history", PROMISES),
         third_party=("numpy", "pyarrow", "msgspec", "networkx", "z3"),
     ),
     "reference.sim.*": Rule(
@@ -50,28 +59,34 @@ RULES = {
     "traces.jobs.*": Rule(
         ours=(
             *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
-            *("reference.core", "reference.bugs", "reference.sim", "tla_utils"),
+            *("reference.core", "reference.bugs", "reference.sim", "tla_utils", "system"),
+            *("traces.sealed", "specs"),
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
-        ours=("traces.schema", "traces.jobs", "reference.core", "tla_utils"),
+        ours=("traces.schema", "traces.jobs", "reference.core", "tla_utils", "system", "specs"),
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
-    "traces.observed.*": Rule(ours=("traces.schema", "reference.core"), third_party=("msgspec",)),
+    "traces.observed.*": Rule(
+        ours=("traces.schema", "reference.core", "system"), third_party=("msgspec",)
+    ),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
-            "reference.proofs",
+            *("reference.proofs", "traces.sealed", "system", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx", "z3"),
     ),
     # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
     # a client history, what was recorded and what was found. It judges nothing itself.
     "traces.report.*": Rule(
-        ours=(PROMISES, "traces.history", "traces.checkers.verdict"),
+        ours=(
+            *(PROMISES, "traces.values", "traces.history", "traces.checkers.verdict"),
+            *("traces.sealed", "system"),
+        ),
         third_party=("jinja2", "markupsafe", "matplotlib", "msgspec"),
     ),
     # Real clusters share nothing with what they are held against.
@@ -80,16 +95,20 @@ RULES = {
         ours=("live", "reference.core", "reference.sim", "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),
     ),
-    "kraftcheck.*": Rule(ours=("tla_utils", "reference", "traces", "live"), third_party=(ANY,)),
+    "kraftcheck.*": Rule(
+        ours=("system", "specs", "tla_utils", "reference", "traces", "live"),
+        third_party=(ANY,),
+    ),
     # Runs before anything is installed.
     "tools.*": Rule(),
     "benchmarks.*": Rule(
-        ours=("tla_utils", "reference", "traces", "kraftcheck", "live"), third_party=(ANY,)
+        ours=("system", "specs", "tla_utils", "reference", "traces", "kraftcheck", "live"),
+        third_party=(ANY,),
     ),
     "tests.*": Rule(
         ours=(
             *("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
-            "experiments",
+            *("experiments", "system", "specs"),
         ),
         third_party=(ANY,),
     ),

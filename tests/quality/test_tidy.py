@@ -74,6 +74,24 @@ def test_a_planted_violation_is_reported(
     assert list(check(path, good)) == []
 
 
+KNOWN = tidy.known_of(("docs/log.md", "specs/bugs/Z01.tla", "README.md"))
+# path, text that names what is not there, line of the complaint, the nearest text that is in order
+NAMED = [
+    ("a.py", '"""Law.\n\nSee docs/logs.md.\n"""\n', 3, '"""See docs/log.md."""\n'),
+    ("a.py", "x = 1  # (specs/bugs/Z02.tla)\n", 1, "x = 1  # specs/bugs, other/specs/x\n"),
+    ("a.py", 'X = 1\n"""Of specs/bug."""\n', 2, 'X = "specs/bug"\n'),
+    ("a.tla", "(* specs/bugs/Z1*.tla *)", 1, "(* specs/bugs/Z0*.tla in specs/bugs*)"),
+    ("Makefile", "a: ## docs/none.md\n", 1, "a: ## docs/log.md, docs/\n"),
+    ("docs/log.md", "\n[read](READ.md)", 2, "[read](../README.md#top) [log](log.md) [a](b:c)"),
+]
+
+
+@pytest.mark.parametrize(("path", "bad", "line", "good"), NAMED)
+def test_what_prose_names_is_there(path: str, bad: str, line: int, good: str) -> None:
+    assert [each.line for each in tidy.check_named_paths(path, bad, KNOWN)] == [line]
+    assert list(tidy.check_named_paths(path, good, KNOWN)) == []
+
+
 def test_each_check_has_a_plant() -> None:
     assert {plant[0] for plant in PLANTS} == set(tidy.CHECKS)
 

@@ -8,9 +8,14 @@ that the checks look for are put together from halves, since this file is checke
 from __future__ import annotations
 
 import ast
+import fnmatch
+import io
+import posixpath
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+import tokenize
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -148,9 +153,68 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
+# -- What prose names
+
+_PATH = r"(?<![\w./~$}}>-])(?:{tops})/[\w./*-]*[\w*]"
+_LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PROSE_SUFFIXES = {".md", ".tla", ".cfg", ".toml", ".sh", ".in"}
+
+
+def prose(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """What people are told in a file, each part with the number of its first line."""
+    if PurePosixPath(path).suffix in PROSE_SUFFIXES or path == "Makefile":
+        yield 1, text
+    elif path.endswith(".py"):
+        for node in python_nodes(path, text):
+            match node:
+                # A docstring, or one under an assignment.
+                case ast.Expr(value=ast.Constant(value=str(said))):
+                    yield node.lineno, said
+        # Tokens take seconds, so only where a comment may hold a path.
+        source = io.StringIO(text if re.search("#.*/", text) else "")
+        for token in tokenize.generate_tokens(source.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
+class Known(NamedTuple):
+    """names: of files and folders. path: what looks like one from the root."""
+
+    names: frozenset[str]
+    path: re.Pattern[str]
+
+
+def known_of(tracked: Collection[str]) -> Known:
+    folders = {str(parent) for name in tracked for parent in PurePosixPath(name).parents}
+    tops = "|".join(re.escape(name) for name in sorted(folders) if "/" not in name and name != ".")
+    return Known(frozenset({*tracked, *folders}), re.compile(_PATH.format(tops=tops)))
+
+
+def check_named_paths(path: str, text: str, known: Known) -> Iterator[Finding]:
+    """A path from the root that prose names, and where a page's link leads, is there."""
+    for first, said in prose(path, text):
+        for found in known.path.finditer(said):
+            # A star may close a comment of TLA+, and a dot the sentence before it.
+            closes = said.startswith("*)", found.end() - 1)
+            name = found.group().rstrip("*.") if closes else found.group()
+            if name not in known.names and not fnmatch.filter(known.names, name):
+                line = first + said[: found.start()].count("\n")
+                yield Finding(line, f"names {name}, which is not there")
+        for found in _LINK.finditer(said) if path.endswith(".md") else ():
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), found.group(1)))
+            if name not in known.names:
+                line = first + said[: found.start()].count("\n")
+                yield Finding(line, f"links to {name}, which is not there")
+
+
 def python_nodes(path: str, text: str) -> Iterator[ast.AST]:
     if path.endswith(".py"):
-        yield from ast.walk(ast.parse(text, path))
+        yield from _nodes(path, text)
+
+
+@lru_cache(maxsize=1)
+def _nodes(path: str, text: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(text, path)))
 
 
 def tracked_files(root: Path) -> list[str]:
@@ -175,9 +239,10 @@ def read_text(path: Path) -> str | None:
         return None
 
 
-def findings(root: Path, checks: tuple[Check, ...] = CHECKS) -> list[str]:
-    found = []
-    for name in tracked_files(root):
+def findings(root: Path) -> list[str]:
+    tracked, found = tracked_files(root), list[str]()
+    checks: tuple[Check, ...] = (*CHECKS, partial(check_named_paths, known=known_of(tracked)))
+    for name in tracked:
         text = read_text(root / name)
         if text is not None:
             found += [

@@ -5,12 +5,10 @@ They are not in specs/models.toml: nothing is claimed of them but that they diff
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from specs import SPECS
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 LIBRARIES = (SPECS, SPECS / "models", SPECS / "bugs", SPECS / "steps")
 
 _INVARIANTS = """INVARIANTS

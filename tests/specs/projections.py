@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.specs.cfgs import LIBRARIES, SPECS
+from specs import SPECS
+from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 from tla_utils.values import Value
 

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from tests.specs.cfgs import SPECS, check, fingerprint
+from specs import SPECS
+from tests.specs.cfgs import check, fingerprint
 from tests.specs.forced import FORCED, STEPS_ONLY, Forced
 
 pytestmark = pytest.mark.tlc

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs.cfgs import LIBRARIES, SPECS
+from specs import SPECS
+from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 
 LEMMAS = ("FetchSound", "CutsNothing", "Appended")

@@ -316,3 +316,27 @@ class BrokerMachine(SteeredMachine):
         move.make()
         for again in self.schedule.sends()[-1:] if at_once else ():
             self.as_move(again).make()
+
+    @rule(
+        move=moves(sends),
+        more=st.integers(0, 2),
+        arrive=st.integers(0, 3),
+        late=st.booleans(),
+        anew=st.booleans(),
+    )
+    @possible(sends, "retry")
+    def lose_answers(self, move: Move, more: int, arrive: int, late: bool, anew: bool) -> None:
+        """A connection breaks under what a producer has just sent, of which some has arrived; the
+        rest comes late, or never. It sends again, perhaps grouped anew, and that arrives.
+        """
+        move.make()
+        for _ in range(more):
+            self.first(sends(self))
+        for _ in range(arrive):
+            self.first(posts(self))
+        breaks = breakages(self)
+        self.first(breaks if late else breaks[::-1], "breaks")
+        if anew:
+            self.first(breakages(self), "makes one batch")
+        self.first(sends(self), "sends again")
+        self.first(posts(self))

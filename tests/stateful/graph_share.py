@@ -26,7 +26,7 @@ from reference.sim.steered.quorum import Schedule
 from tests.stateful import reached
 from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from traces.cover.models import of_scenario, read_covers, select
-from traces.jobs.canonical import Step, node_map, rename_step, value_map, values_of
+from traces.jobs.canonical import Renaming, Step
 
 ASKED: Final = "CHAOS_COVERAGE"
 CHARTS: Final = Path(__file__).resolve().parents[2] / "runs" / ".verdicts" / "charts"
@@ -124,11 +124,8 @@ def _from_zero(constants: Any, step: Step) -> tuple[Any, Step]:
     if not isinstance(constants, Constants):
         return constants, step
     voters = tuple(range(len(constants.voters)))
-    items = (step.before, step.input, step.after, *step.sent)
-    values = list(dict.fromkeys(value for item in items for value in values_of(item)))
-    nodes = node_map(constants.voters, voters)
-    renamed = rename_step(step, nodes, value_map(values, values))
-    return replace(constants, voters=voters), renamed
+    renaming = Renaming(constants.voters, voters, number=lambda value: value)
+    return replace(constants, voters=voters), renaming.step(step)
 
 
 def report(counts: Mapping[str, Counter[str]], store: ChartStore | None = None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 from hypothesis import strategies as st
@@ -18,8 +18,9 @@ from reference.core.partition_messages import (
     ControllerFailover,
     ElectLeaders,
     SessionTimeout,
+    Timestamp,
 )
-from reference.sim.partition.options import PartitionOptions
+from reference.sim.partition.options import ACKS, PartitionOptions
 from reference.sim.steered.moves import Move
 from reference.sim.steered.scripts import Script
 from tests.stateful import beginnings, reached
@@ -57,7 +58,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-Clients: TypeAlias = Literal["plain", "idempotent", "acks=1"]
+Clients: TypeAlias = Literal["plain", "idempotent", "acks=1", "acks=0"]
 
 
 def shutdowns(machine: PartitionMachine) -> Offers:
@@ -94,7 +95,7 @@ class PartitionMachine(BrokerMachine):
         replicas=st.sampled_from([3, 3, 2]),
         elr=st.sampled_from([True, True, False]),
         unclean=st.sampled_from([False, False, True]),
-        clients=st.sampled_from(["plain", "idempotent", "acks=1"]),
+        clients=st.sampled_from(get_args(Clients)),
         off=st.frozensets(st.sampled_from(FAULTS), max_size=7),
         records=st.integers(0, 2),
         begins=beginnings.drawn(),
@@ -124,7 +125,7 @@ class PartitionMachine(BrokerMachine):
             replicas=replicas,
             elr=elr,
             unclean=unclean,
-            acks="1" if clients == "acks=1" else "all",
+            acks="1" if clients == "acks=1" else "0" if clients == "acks=0" else "all",
             idempotence=clients == "idempotent",
         )
         self.schedule = PartitionSchedule(options, self.bug)
@@ -172,11 +173,12 @@ class PartitionMachine(BrokerMachine):
         """Of the idempotent producer: now, or late."""
         move.make()
 
-    @rule(node=leaders, acks=st.sampled_from([-1, -1, 1]))
+    @rule(node=leaders, waits=st.sampled_from([True, True, False]))
     @precondition(lambda self: not self.schedule.options.idempotence)
     @precondition(lambda self: self.schedule.leaders())
-    def produce(self, node: int, acks: int) -> None:
-        self.schedule.produce(node, -1 if self.schedule.options.acks == "all" else acks)
+    def produce(self, node: int, waits: bool) -> None:
+        """waits: for all in-sync replicas, whatever others do."""
+        self.schedule.produce(node, ACKS["all" if waits else self.schedule.options.acks])
 
     @rule(node=leaders, data=st.data())
     @precondition(lambda self: self.schedule.leaders())
@@ -184,10 +186,10 @@ class PartitionMachine(BrokerMachine):
         """From anywhere up to what some client has seen."""
         self.schedule.consume(node, data.draw(st.integers(0, self.schedule.seen)))
 
-    @rule(node=leaders)
+    @rule(node=leaders, timestamp=st.sampled_from(get_args(Timestamp)))
     @precondition(lambda self: self.schedule.leaders())
-    def list_offsets(self, node: int) -> None:
-        self.schedule.list_offsets(node)
+    def list_offsets(self, node: int, timestamp: Timestamp) -> None:
+        self.schedule.list_offsets(node, timestamp)
 
     @rule(node=leaders, data=st.data())
     @precondition(lambda self: "delete" not in self.off)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
+from kraftcheck.zoo.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
 from tests.stateful.detection_page import PAGE, page
@@ -21,6 +22,7 @@ from tests.stateful.measure_detection import main
 from tests.stateful.quantiles import interval, quantile
 from tla_utils import ToolError
 
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 MOST_MOVES = 40
 """To which each find of the first three seeds that found anything was shrunk. Most have fewer than
 20 (docs/detection.md).
@@ -67,6 +69,23 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
     assert found.examples is not None, f"not found within {examples} examples"
     left = shrunk(found, 300)
     assert left is not None and left <= moves and left < found.length
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("machine", "change", "seed", "action"),
+    [
+        ("quorum", "vote_despite_leader", 5, "HandleVoteRequest"),
+        ("partition", "duplicate_by_first", 4, "HandleProduceRequest"),
+    ],
+)
+def test_a_subtle_change_of_one_rule_is_refused(
+    machine: str, change: str, seed: int, action: str
+) -> None:
+    """250 runs of the simulator meet neither. On other seeds: docs/detection.md."""
+    with known(read_rules(CHANGES / f"{change}.py")) as entry:
+        found = search(machine, entry.id, seed, budget(400))
+    assert found.examples is not None and found.how == f"rejected step: {action}"
 
 
 @pytest.mark.parametrize(("machine", "bug"), [("quorum", "Z03"), ("partition", "Z48")])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from kraftcheck.zoo.own_rules import known, read_rules
 from reference.sim.partition.options import PartitionOptions
 from reference.sim.steered.failures import Violation
 from reference.sim.steered.partition import PartitionSchedule
 
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 FIRST = "broker 0 ProduceRequest K>0 client=1 values=1"
 BREAKS = "the producer's connection 1 to broker 0 breaks"
 AGAIN = "the producer sends again, to broker 0"
@@ -126,3 +130,45 @@ def test_a_value_that_overtakes_another_at_a_new_leader() -> None:
     settle(schedule)
     assert [each.outcome for each in schedule.close_history()] == ["indeterminate", "ok"]
     assert schedule.progress() == ""
+
+
+def group_anew(schedule: PartitionSchedule) -> None:
+    """Of two values the first has arrived, the second is lost with the connection; they are sent
+    again as one batch.
+    """
+    make(schedule, "the producer appends 1", "the producer appends 2", FIRST)
+    assert offers(schedule, "one batch") == []
+    make(schedule, f"{BREAKS}, with what is on its way", "the producer makes one batch of 1, 2")
+    assert offers(schedule, "one batch") == []
+    make(schedule, AGAIN, "broker 0 ProduceRequest K>0 client=1 values=1,2")
+
+
+def test_what_is_grouped_anew_is_no_duplicate() -> None:
+    """The broker knows the first number of the batch and not its last, and takes none of it."""
+    schedule = begin()
+    group_anew(schedule)
+    assert errors(schedule) == {"OUT_OF_ORDER_SEQUENCE_NUMBER"}
+    settle(schedule)
+    assert values(schedule, 0) == [1] and schedule.progress() == ""
+    assert [each.outcome for each in schedule.close_history()][:2] == ["indeterminate"] * 2
+
+
+def test_where_the_last_number_is_not_looked_at_what_is_lost_is_acknowledged() -> None:
+    with known(read_rules(CHANGES / "duplicate_by_first.py")) as entry:
+        schedule = begin(entry.id)
+        group_anew(schedule)
+        # As many records must be there, whosever they are.
+        schedule.produce(0, -1)
+        with pytest.raises(Violation, match="PartitionLeaderCompleteness is violated"):
+            settle(schedule)
+        assert values(schedule, 0) == [1, 3]
+
+
+def test_only_what_waits_and_follows_is_grouped() -> None:
+    schedule = begin()
+    make(schedule, *[f"the producer appends {value}" for value in (1, 2, 3)], FIRST)
+    settle(schedule)
+    assert offers(schedule, "one batch") == []
+    make(schedule, "the producer appends 4", "the producer appends 5", BREAKS, AGAIN)
+    # The first is in flight again, alone.
+    assert offers(schedule, "one batch") == []

@@ -1,4 +1,4 @@
-"""Recorded steps of the toy ledger (specs/StepLedger.tla): correct ones, and ways to spoil them."""
+"""Recorded steps of the toy ledger (tests/tla_utils/specs): correct ones, and how to spoil them."""
 
 from __future__ import annotations
 

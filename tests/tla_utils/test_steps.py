@@ -6,8 +6,11 @@ import enum
 import hashlib
 import os
 import random
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +28,7 @@ from tla_utils import stepcodes
 from tla_utils.errors import ToolError
 from tla_utils.interning import Interner
 from tla_utils.output import State, TlcResult, Violation
-from tla_utils.runner import TlcJob, run_tlc
+from tla_utils.runner import ModuleText, TlcJob, run_tlc
 from tla_utils.stepmodule import common_fields
 from tla_utils.steps import (
     CheckOptions,
@@ -34,6 +37,7 @@ from tla_utils.steps import (
     batch_module,
     check_steps,
     failed,
+    invariant_of,
     rejected_ids,
 )
 from tla_utils.steptable import Batch, StepTable
@@ -216,8 +220,9 @@ def honest(steps: int = 5, rejected: tuple[int, ...] = (0, 2)) -> TlcResult:
 
 
 def test_an_honest_report_is_believed() -> None:
-    assert rejected_ids(honest(), 5) == {2}
-    assert rejected_ids(honest(rejected=(0,)), 5) == set()
+    assert rejected_ids(honest(), 5, "SB_Accepted") == {2}
+    assert rejected_ids(honest(rejected=(0,)), 5, "SB_Accepted") == set()
+    assert rejected_ids(honest(rejected=(0, 1, 5)), 5, "SB_Accepted") == {1, 5}
 
 
 @pytest.mark.parametrize(
@@ -229,6 +234,9 @@ def test_an_honest_report_is_believed() -> None:
         (honest(rejected=()), "no report of the canary"),
         (honest(rejected=(0, 2, 2)), "3 reports for 2 steps"),
         (honest(rejected=(0, 6)), "a report of step 6"),
+        (honest(rejected=(0, -1)), "a report of step -1"),
+        (replace(honest(), distinct=5), "6 states generated and 5 distinct"),
+        (replace(honest(), generated=7), "7 states generated and 6 distinct"),
         (TlcResult("holds", "", generated=6, distinct=6, complete=True), "no report of the canary"),
         (
             TlcResult("violated", "", violations=honest().violations, generated=6, distinct=6),
@@ -242,7 +250,73 @@ def test_an_honest_report_is_believed() -> None:
 )
 def test_a_report_that_does_not_add_up_is_refused(doctored: TlcResult, complaint: str) -> None:
     with pytest.raises(ToolError, match=f"does not add up .*{complaint}"):
-        rejected_ids(doctored, 5)
+        rejected_ids(doctored, 5, "SB_Accepted")
+
+
+def test_the_report_on_another_batch_is_refused() -> None:
+    """As if one file had been read twice: the counts add up, and the canary is there."""
+    with pytest.raises(ToolError, match="a report of SB_Accepted without"):
+        rejected_ids(honest(), 5, "SB_Accepted_1")
+
+
+def test_batches_have_names_of_their_own() -> None:
+    first, second = ledger_steps(40), ledger_steps(40)
+    second[7] = spoiled(second[7], guess=9)
+    names = set()
+    for steps in (first, second, first):
+        batch = Batch(StepTable.from_steps(steps))
+        names.add(invariant_of(batch.definitions(batch.rows)))
+    assert len(names) == 2
+
+
+def text_of(source: Path | ModuleText | str) -> str:
+    """What is generated for a run of TLC."""
+    assert not isinstance(source, Path)
+    return source if isinstance(source, str) else source.text
+
+
+class Mute:
+    """In the place of TLC: rejects the steps of each run that `rejects` names, by their number in
+    it, and remembers how many steps the runs had."""
+
+    def __init__(self, rejects: Callable[[int], tuple[int, ...]]) -> None:
+        self.rejects = rejects
+        self.runs: list[int] = []
+
+    def __call__(self, job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
+        steps = int(re.findall(r"SB_id .in 0[.][.](.*)", text_of(job.module))[0])
+        (invariant,) = re.findall(r"INVARIANT (.*)", text_of(job.cfg))
+        self.runs.append(steps)
+        found = honest(steps, (0, *self.rejects(len(self.runs))))
+        violations = [replace(each, property=invariant) for each in found.violations]
+        return replace(found, violations=violations)
+
+
+def test_each_step_has_the_verdict_of_its_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over several batches, their first, last and middle steps, and steps that occur twice."""
+    told = {1: (1, 2), 2: (10,), 3: (5,), 4: ()}
+    tlc = Mute(lambda run: told[run])
+    monkeypatch.setattr("tla_utils.steps.run_tlc", tlc)
+    steps = ledger_steps(33)
+    report = check_steps(frame(), [*steps, steps[19], steps[20]], CheckOptions(10, parallel=1))
+    assert tlc.runs == [10, 10, 10, 3]
+    assert report.numbers("rejected") == [0, 1, 19, 24, 33]
+    assert (report.distinct, report.runs, len(report.verdicts)) == (33, 4, 35)
+    assert report.numbers("unknown") == []
+
+
+def test_runs_that_report_in_any_order_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch rejects as many of its steps as its first step says."""
+    steps: list[Step] = [{"number": number} for number in range(40)]
+
+    def tlc(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
+        first = int(re.findall(r"SB_steps_0 ==\n  <<(\d+)", text_of(job.module))[0])
+        time.sleep(0.02 if first == 0 else 0)
+        return Mute(lambda _: tuple(range(1, first // 10 + 1)))(job)
+
+    monkeypatch.setattr("tla_utils.steps.run_tlc", tlc)
+    report = check_steps(frame(), steps, CheckOptions(10, parallel=4))
+    assert report.numbers("rejected") == [10, 20, 21, 30, 31, 32]
 
 
 def test_a_check_does_not_believe_a_run_that_cannot_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,23 +428,22 @@ def test_what_many_rows_have_in_common() -> None:
 
 def module_text(count: int = 400) -> str:
     batch = Batch(StepTable.from_steps(ledger_steps(count)))
-    return batch_module(frame(), batch, batch.rows, "").text
+    return batch_module(frame(), batch.definitions(batch.rows), len(batch.rows), "").text
 
 
 def test_lines_stay_short() -> None:
     values: list[Step] = [{"value": v} for v in SAMPLES if v != "long " * 200]
     batch = Batch(StepTable.from_steps(values))
-    for text in (module_text(), batch_module(frame(), batch, batch.rows, "").text):
+    for text in (module_text(), batch.definitions(batch.rows)):
         assert max(map(len, text.splitlines())) < 300
 
 
 def test_modules_are_the_same_bytes_in_every_process(repo_root: Path) -> None:
     program = (
         "from tests.tla_utils.test_steps import module_text, SAMPLES, Batch, StepTable, frame\n"
-        "from tla_utils.steps import batch_module\n"
         "batch = Batch(StepTable.from_steps([{'value': v} for v in SAMPLES]))\n"
         "import hashlib\n"
-        "text = module_text() + batch_module(frame(), batch, batch.rows, '').text\n"
+        "text = module_text() + batch.definitions(batch.rows)\n"
         "print(hashlib.sha256(text.encode()).hexdigest())\n"
     )
     digests = {
@@ -385,5 +458,5 @@ def test_modules_are_the_same_bytes_in_every_process(repo_root: Path) -> None:
         for seed in ("0", "1", "4242")
     }
     batch = Batch(StepTable.from_steps([{"value": v} for v in SAMPLES]))
-    text = module_text() + batch_module(frame(), batch, batch.rows, "").text
+    text = module_text() + batch.definitions(batch.rows)
     assert digests == {hashlib.sha256(text.encode()).hexdigest()}

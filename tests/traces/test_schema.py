@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference.core.messages import INPUTS
-from reference.core.quorum import HANDLERS
 from traces import schema
 from traces.schema import Campaign, PartTables, TraceError
 
@@ -196,18 +194,18 @@ def test_a_missing_manifest_is_refused(tmp_path: Path) -> None:
     assert "manifest.json: no such file" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"schema_version": 3}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"schema_version": 4}'])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / schema.MANIFEST).write_text(text)
     assert "manifest.json: damaged" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 4, "1", None])
+@pytest.mark.parametrize("version", [0, 3, "1", None])
 def test_another_schema_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = written(tmp_path) / schema.MANIFEST
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps(manifest | {"schema_version": version}))
-    assert f"schema version {version}, this kraftcheck reads 3" in refusal(tmp_path)
+    assert f"schema version {version}, this kraftcheck reads 4" in refusal(tmp_path)
 
 
 def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
@@ -217,20 +215,20 @@ def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     bad = pa.array([b"\x9d"] * len(runs), pa.binary()).view(pa.string())
     runs = runs.set_column(runs.column_names.index("verdict"), runs.schema.field("verdict"), bad)
     directory = written(tmp_path, part._replace(tables={**part.tables, "runs": runs}))
-    assert "truncated or corrupt Parquet file" in refusal(directory)
+    assert "corrupt Parquet file" in refusal(directory)
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
 def test_a_truncated_file_is_refused(tmp_path: Path, keep: int) -> None:
     path = a_file(written(tmp_path))
     path.write_bytes(path.read_bytes()[:keep])
-    assert f"{path.name}: truncated or corrupt" in refusal(tmp_path)
+    assert f"{path.name}: damaged: sha256 is" in refusal(tmp_path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     path = a_file(written(tmp_path))
     path.unlink()
-    assert f"{path.name}: No such file" in refusal(tmp_path)
+    assert f"{path.name}: no such file" in refusal(tmp_path)
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
@@ -265,7 +263,7 @@ def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
 
 
 DAMAGE = [
-    ("steps", "action", ["HandleMagic", "HandleVoteRequest"], "unknown action 'HandleMagic'"),
+    ("steps", "action", ["HandleMagic", "HandleVoteRequest"], "HandleMagic of an input of type"),
     ("steps", "action", ["HandleFlush", "HandleVoteRequest"], "of an input of type ElectionTime"),
     ("steps", "before", [0, 2], "steps.before has id 2, out of range for rows"),
     ("steps", "after", [-1, 0], "steps.after has id -1, out of range for rows"),
@@ -291,11 +289,6 @@ def test_a_part_that_contradicts_itself_is_refused(
 
 
 # --- The contract itself ---
-
-
-def test_actions_are_those_of_the_core() -> None:
-    assert sorted(HANDLERS.values()) == sorted(schema.ACTIONS)
-    assert {f"Handle{of.__name__}" for of in INPUTS} == set(schema.ACTIONS)
 
 
 def test_every_field_says_what_it_means() -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from traces.checkers import certificates
 from traces.checkers.anomalies_moves import move_anomalies
 from traces.checkers.anomalies_values import value_anomalies
-from traces.checkers.columns import Flags, Ints, LogBatch
+from traces.checkers.columns import Ints, LogBatch
 from traces.checkers.findings import NOBODY, Finding, finding
 from traces.checkers.log import BROKEN, Found, Judgement
 from traces.checkers.records import Clash
@@ -54,7 +54,7 @@ OURS: Final[dict[str, str]] = {
     "stale-read": "a read missed a record that had been acknowledged, or seen, before it began",
     "session-regress": "a process saw less of the log than it knew from its own appends and reads",
     "poll-before-position": "a fetch returned a record from before where it was asked to begin",
-    "hole": "an offset holds a record that no append can have written (in time)",
+    "hole": "an offset holds a record that no append can have written by the time it was seen",
     "unplaced-append": "an append returned, and its record can stand nowhere in the log",
     "start-regress": "a read saw the log begin before a start that had been told",
 }
@@ -151,32 +151,20 @@ def _of_clash(batch: LogBatch, clash: Clash, rows: Ints, at: int) -> Certificate
 
 
 def _add_found(judgement: Judgement, found: Found, parts: dict[str, list[_Part]]) -> None:
-    """What contradicts real time; of some, it depends on the culprit how it is called."""
-    by_append = _by_append(judgement, found)
-    names = _BY_CULPRIT.get(found.kind, (found.kind, found.kind))
-    for name, some in ((names[0], by_append), (names[1], ~by_append)):
-        rows = np.flatnonzero(some)
-        rows = rows[np.argsort(found.segments[rows], kind="stable")]
-        if len(rows):
-            certify = partial(_of_victim, judgement, found, rows)
-            parts.setdefault(name, []).append(_Part(found.segments[rows], certify))
+    """What contradicts real time."""
+    rows = np.argsort(found.segments, kind="stable")
+    certify = partial(_of_victim, judgement, found, rows)
+    part = _Part(found.segments[rows], certify)
+    parts.setdefault(_CALLED.get(found.kind, found.kind), []).append(part)
 
 
-_BY_CULPRIT: Final = {
-    "late": ("append-order", "stale-read"),
-    "future-read": ("future-read", "stale-read"),
+_CALLED: Final = {
+    "late-missed": "stale-read",
+    "future-missed": "stale-read",
+    "hole-order": "append-order",
+    "unplaced-own": "session-regress",
+    "unplaced-missed": "stale-read",
 }
-
-
-def _by_append(judgement: Judgement, found: Found) -> Flags:
-    """Whether an append is to blame, not a read: then appends alone give the same bound."""
-    if found.kind not in _BY_CULPRIT:
-        return np.ones(len(found.victims), bool)
-    records, scan = judgement.records, judgement.scan
-    slot = found.victims if found.kind == "late" else records.low[found.victims] - 1
-    alone: Ints = np.maximum.accumulate(records.begin)
-    same: Flags = alone[slot] == scan.earliest[slot]
-    return same
 
 
 def _regressed(judgement: Judgement) -> Finding:

@@ -48,7 +48,12 @@ def _named(order: VersionOrder, moves: _Moves, over: str | None, back: str) -> I
     """The moves that pass over something, and those that do not go forward."""
     known = (moves.begin != NOWHERE) & (moves.end != NOWHERE)
     distance = moves.end - moves.begin
-    for name, wrong in ((over, known & (distance > 1)), (back, known & (distance < 1))):
+    skipped = known & (distance > 1)
+    if order.replaced.any():
+        # Of the places up to each, how many hold records that no other replaced.
+        kept = np.concatenate(([0], np.cumsum(~order.replaced)))
+        skipped[skipped] = kept[moves.end[skipped]] > kept[moves.begin[skipped] + 1]
+    for name, wrong in ((over, skipped), (back, known & (distance < 1))):
         if name is None:
             continue
         rows = indices(wrong)

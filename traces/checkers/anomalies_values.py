@@ -112,6 +112,7 @@ def _lost(batch: LogBatch, order: VersionOrder) -> Finding:
         & (order.append_place != NOWHERE)
         & ~order.polled[order.append_value]
     )
+    rows = rows[~order.replaced[order.append_place[rows]]]
     if len(rows):
         last = np.full(order.values, NOWHERE)
         np.maximum.at(last, order.append_value[rows], order.append_place[rows])
@@ -184,6 +185,9 @@ def _unseen(batch: LogBatch, order: VersionOrder) -> Finding:
     appends = batch.appends
     kept = (appends.offset < 0) | (order.append_place != NOWHERE)
     rows = indices((appends.outcome == DID) & kept & ~order.polled[order.append_value])
+    # Of a compacted topic, what is not known to have a place may have been replaced as well.
+    gone = np.append(order.replaced, batch.keys is not None)
+    rows = rows[~gone[order.append_place[rows]]]
     return finding(
         "unseen",
         appends.segment[rows],

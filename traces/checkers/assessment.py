@@ -150,7 +150,7 @@ class Assessment:
         nothing = [level is None and each.nothing for each in promises]
         self.nothing: Flags = np.array(nothing, np.bool_)
         # An append without a place may be lost; then only who wrote what must be known.
-        attributed = (found.batch.operations > 0) & ~found.records.ambiguous
+        attributed = (found.batch.operations > 0) & ~found.guessed
         weak = self.wanted <= Level.CONSISTENT_PREFIX
         self.decided: Flags = np.where(weak, attributed, self.levels.exact)
 

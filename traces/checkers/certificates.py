@@ -5,16 +5,19 @@ Work is done for one segment at a time and only for those that were rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 
 from traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
 from traces.checkers.log import BROKEN, MODEL, Judgement, judge
 from traces.checkers.records import BEFORE, Clash, Records
+from traces.checkers.unplaced import culprit
 from traces.checkers.verdict import Certificate, Verdict
 from traces.history import History
+from traces.values import name
 
 VALUE_MAX = 60
 
@@ -88,7 +91,7 @@ def _certificate(
 
 def shown(batch: LogBatch, number: int) -> str:
     """A value as it is printed in sentences: on one line, its end left out if it is long."""
-    said = str(batch.value(number))
+    said = name(batch.value(number))
     said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in said)
     return said if len(said) <= VALUE_MAX else said[: VALUE_MAX - 1] + "…"
 
@@ -145,7 +148,9 @@ def _late(judgement: Judgement, segment: int, slot: int) -> Certificate:
     """An append that was over before something that it must come after had begun."""
     records, batch = judgement.records, judgement.batch
     victim = int(records.owner[slot])
-    bound = int(judgement.scan.earliest[slot])
+    bound = int(judgement.alone.earliest[slot])
+    if bound < records.end[slot]:
+        bound = int(judgement.scan.earliest[slot])
     place = int(records.offset[slot])
     victim_op = int(batch.appends.operation[victim])
     culprit, is_read = source(records, segment, slot, bound)
@@ -168,7 +173,9 @@ def _late(judgement: Judgement, segment: int, slot: int) -> Certificate:
 def _future(judgement: Judgement, segment: int, read: int) -> Certificate:
     """A read that was over before what it saw can have been there."""
     records, batch = judgement.records, judgement.batch
-    bound = int(judgement.scan.low_bound[read])
+    bound = int(judgement.alone.low_bound[read])
+    if bound < records.r_end[read]:
+        bound = int(judgement.scan.low_bound[read])
     last = int(records.low[read]) - 1
     culprit, is_read = source(records, segment, last, bound)
     seen = int(records.offset[last])
@@ -188,7 +195,7 @@ def _future(judgement: Judgement, segment: int, read: int) -> Certificate:
     return _certificate(batch, segment, "future-read", operations, sentence)
 
 
-def _hole(judgement: Judgement, segment: int, slot: int) -> Certificate:
+def _hole(kind: str, judgement: Judgement, segment: int, slot: int) -> Certificate:
     """An offset that nobody can have filled; the operation whose end bounds it, if it has one."""
     records, batch = judgement.records, judgement.batch
     place = int(records.offset[slot])
@@ -198,7 +205,7 @@ def _hole(judgement: Judgement, segment: int, slot: int) -> Certificate:
     sentence = f"offset {place} must hold a record, and no append is left that can have written it"
     if holder is not None:
         sentence += f" before operation {holder} was over"
-    return _certificate(batch, segment, "hole", operations, sentence)
+    return _certificate(batch, segment, kind, operations, sentence)
 
 
 def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> int | None:
@@ -242,12 +249,36 @@ def _unplaced(judgement: Judgement, segment: int, append: int) -> Certificate:
     return _certificate(judgement.batch, segment, "unplaced-append", operations, sentence)
 
 
-_FINDERS = {
-    "late": _late,
+def _unplaced_and_missed(
+    kind: str, own: bool, judgement: Judgement, segment: int, append: int
+) -> Certificate:
+    """An append that would have a place, did a read that began after it had returned not count."""
+    batch = judgement.batch
+    operations = [int(batch.appends.operation[append])]
+    value = shown(batch, int(batch.appends.value[append]))
+    sentence = f"the append of {value} returned, and a later read found no place where it can stand"
+    read = culprit(judgement.records, segment, append, own)
+    if read is not None:
+        operations.append(int(batch.reads.operation[read]))
+        who = "its process" if own else "somebody"
+        sentence = (
+            f"the append of {value} had returned before the {_verb(batch, read)} of {who} "
+            "began, which missed it: nothing that it saw can be that record"
+        )
+    return _certificate(batch, segment, kind, tuple(operations), sentence)
+
+
+_FINDERS: Final[dict[str, Callable[[Judgement, int, int], Certificate]]] = {
+    "append-order": _late,
+    "late-missed": _late,
     "future-read": _future,
-    "hole": _hole,
+    "future-missed": _future,
+    "hole": partial(_hole, "hole"),
+    "hole-order": partial(_hole, "append-order"),
     "start-regress": _start,
     "unplaced-append": _unplaced,
+    "unplaced-own": partial(_unplaced_and_missed, "session-regress", True),
+    "unplaced-missed": partial(_unplaced_and_missed, "stale-read", False),
 }
 
 

@@ -9,7 +9,15 @@ linearizability, by search (search.py). To judge many logs at once, in columns: 
 
 from __future__ import annotations
 
-from reference.core.promises import NOTHING, Configuration, Envelope, Level, Promise, promised
+from reference.core.promises import (
+    NOTHING,
+    Compaction,
+    Configuration,
+    Envelope,
+    Level,
+    Promise,
+    promised,
+)
 from traces.checkers import log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.columns import from_history
@@ -49,10 +57,13 @@ def check_history(
         raise ValueError("no model is known by these operations: name one")
     if chosen == log.MODEL:
         configuration = configuration or configuration_in(history)
-        if gaps is None:
-            gaps = configuration.transactions or log.gaps_in(history)
         promise = promised(configuration, envelope)
-        return check_log(history, promise, level=level, gaps=gaps, complete=complete)
+        if gaps is None:
+            gaps = log.gaps_in(history, configuration)
+        compaction = configuration.compaction
+        return check_log(
+            history, promise, level=level, gaps=gaps, complete=complete, compaction=compaction
+        )
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
 
@@ -64,9 +75,12 @@ def check_log(
     level: Level | None = None,
     gaps: bool = False,
     complete: bool = False,
+    compaction: Compaction = "none",
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations."""
-    batch = from_history(history)
+    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
+    as `from_history`.
+    """
+    batch = from_history(history, compaction=compaction)
     promises = [promise] * batch.segments
     return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
 
@@ -74,22 +88,28 @@ def check_log(
 def configuration_in(history: History) -> Configuration:
     """The defaults, as far as the history itself does not say otherwise.
 
-    Whether consumers subscribe, whether some process reads what it appends, and whether some
-    process reads and asks where the log ends.
+    Whether consumers subscribe, whether some process reads what it appends, whether some process
+    reads and asks where the log ends, and whether one goes back.
     """
-    appending, reading, asking, subscribed = set(), set(), set(), False
+    appending, asking, subscribed, goes_back = set(), set(), False, False
+    reading: dict[tuple[int, str | None], int] = {}
     for each in history.operations:
         if each.f == "append":
             appending.add((each.process, each.key))
         elif each.f == "fetch":
-            reading.add((each.process, each.key))
+            who = (each.process, each.key)
+            furthest = reading.setdefault(who, 0)
+            goes_back = goes_back or (each.argument is not None and each.argument < furthest)
+            if each.result:
+                reading[who] = max(furthest, each.result[-1][0] + 1)
         elif each.f == "latest":
             asking.add((each.process, each.key))
         subscribed = subscribed or each.f == "subscribe"
     return Configuration(
         consumers="subscribe" if subscribed else "assign",
-        one_client=not appending.isdisjoint(reading | asking),
+        one_client=not appending.isdisjoint(asking.union(reading)),
         asks_latest=not asking.isdisjoint(reading),
+        goes_back=goes_back,
     )
 
 

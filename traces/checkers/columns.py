@@ -22,6 +22,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reference.core.promises import Compaction
+from traces.checkers.compaction import Keys, keys_of
 from traces.history import FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
 
 Ints = NDArray[np.int64]
@@ -30,6 +32,8 @@ Flags = NDArray[np.bool_]
 
 UNKNOWN: Final = -1
 NEVER: Final = 1 << 62
+OFFSET_MAX: Final = (1 << 63) - 2
+"""Behind the last record there is an end, which is an offset of 64 bits as well."""
 
 CODES: Final = {OK: 0, FAIL: 1, INDETERMINATE: 2}
 DID: Final = 0
@@ -87,7 +91,8 @@ class LogBatch(NamedTuple):
     """Partitions to be judged.
 
     operations: how many each had, those that say nothing included. labels: of each segment, its
-    topic-partition. values: what the numbers in the columns of values stand for.
+    topic-partition. values: what the numbers in the columns of values stand for. compacted: whether
+    records may be gone that others replaced (compaction.py); keys: by which keys, if it is known.
     """
 
     segments: int
@@ -96,6 +101,8 @@ class LogBatch(NamedTuple):
     reads: Reads
     labels: tuple[str | None, ...] = ()
     values: tuple[Any, ...] = ()
+    compacted: bool = False
+    keys: Keys | None = None
 
     def label(self, segment: int) -> str | None:
         return self.labels[segment] if self.labels else None
@@ -160,22 +167,27 @@ def part(batch: LogBatch, first: int, last: int) -> LogBatch:
         Reads._make([r.segment[since:until] - first, *reads, *told]),
         batch.labels[first:last],
         batch.values,
+        batch.compacted,
+        batch.keys,
     )
 
 
 # -- From operations
 
 
-def from_history(history: History, key: str | None = None) -> LogBatch:
+def from_history(
+    history: History, key: str | None = None, compaction: Compaction = "none"
+) -> LogBatch:
     """A segment for each topic-partition of a history, in order of first appearance; or one, `key`.
 
-    Raises ValueError: no operation on a log (or on that one).
+    Raises ValueError: no operation on a log (or on that one), an offset that no log can have, or a
+    value without a key where the topic is compacted by keys that are told.
     """
     keys = [key] if key is not None else _keys(history.operations)
     if not keys:
         raise ValueError("no operation on a log in the history")
     builder = Builder()
-    sessions = _sessions(history.operations)
+    sessions = sessions_of(history.operations)
     by_key: dict[str | None, list[Operation]] = {each: [] for each in keys}
     for operation in history.operations:
         if operation.f in LOG_OPERATIONS and operation.key in by_key:
@@ -184,14 +196,25 @@ def from_history(history: History, key: str | None = None) -> LogBatch:
         if not by_key[each]:
             raise ValueError(f"no operation on {each}")
         builder.add(by_key[each], each, sessions)
-    return builder.batch()
+    batch = builder.batch()
+    if compaction == "none":
+        return batch
+    return compacted(batch, keyed=compaction == "keyed")
+
+
+def compacted(batch: LogBatch, *, keyed: bool) -> LogBatch:
+    """The same, of topics that are compacted. keyed: each value is a pair (key, value).
+
+    Raises ValueError: a value that is none.
+    """
+    return batch._replace(compacted=True, keys=keys_of(batch.values) if keyed else None)
 
 
 def _keys(operations: Sequence[Operation]) -> list[str | None]:
     return list(dict.fromkeys(each.key for each in operations if each.f in LOG_OPERATIONS))
 
 
-def _sessions(operations: Sequence[Operation]) -> dict[int, int]:
+def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
     """Of each fetch (by index), its session.
 
     A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
@@ -203,7 +226,7 @@ def _sessions(operations: Sequence[Operation]) -> dict[int, int]:
     for operation in operations:
         if operation.f in ("assign", "subscribe", "crash"):
             kept = set(operation.argument or ()) if operation.f != "crash" else set()
-            kept = set() if operation.result is True else {str(each) for each in kept}
+            kept = set() if operation.result else {str(each) for each in kept}
             for process, key in list(place):
                 if process == operation.process and str(key) not in kept:
                     del place[process, key]
@@ -225,7 +248,7 @@ class Builder:
         self._records: list[tuple[int, ...]] = []
         self._operations: list[int] = []
         self._labels: list[str | None] = []
-        self._values: dict[_Typed, int] = {}
+        self._values: dict[Hashable, int] = {}
 
     def add(
         self,
@@ -260,12 +283,11 @@ class Builder:
             Appends._make(appends),
             Reads._make([*reads, splits, *records]),
             tuple(self._labels),
-            tuple(each.value for each in self._values),
+            tuple(self._values),
         )
 
     def _number(self, value: Hashable) -> int:
-        # True == 1 and 1.0 == 1 for a dict, but not for a log.
-        return self._values.setdefault(_Typed(type(value), value), len(self._values))
+        return self._values.setdefault(value, len(self._values))
 
     def _append(self, segment: int, each: Operation) -> None:
         known = each.outcome == OK and each.result is not None
@@ -276,7 +298,7 @@ class Builder:
                 each.invoked,
                 _completed(each),
                 self._number(each.argument),
-                int(each.result) if known else UNKNOWN,
+                _offset(each, each.result) if known else UNKNOWN,
                 CODES[each.outcome],
                 each.index,
                 each.group,
@@ -293,18 +315,20 @@ class Builder:
             (
                 *(segment, each.process, session, each.invoked, _completed(each)),
                 _KINDS[each.f],
-                UNKNOWN if start is None else int(start),
-                UNKNOWN if told is None else int(told),
+                UNKNOWN if start is None else _offset(each, start),
+                UNKNOWN if told is None else _offset(each, told, OFFSET_MAX + 1),
                 *(CODES[each.outcome], each.index, each.group),
             )
         )
-        self._records += [(int(offset), self._number(value)) for offset, value in records]
+        self._records += [(_offset(each, at), self._number(value)) for at, value in records]
         self._splits.append(len(self._records))
 
 
-class _Typed(NamedTuple):
-    kind: type
-    value: Any
+def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
+    if not 0 <= value <= most:
+        what = f"operation {each.index} ({each.f}) has offset {value}"
+        raise ValueError(f"{what}: those of a log are 0 to {most}")
+    return int(value)
 
 
 def _completed(each: Operation) -> int:

@@ -21,16 +21,17 @@ costs level 7 only: delivery is judged apart from order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from reference.core.promises import Level
 from traces.checkers import scans
-from traces.checkers.columns import DID, EARLIEST, FETCH, Flags, Ints
+from traces.checkers.columns import EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement
-from traces.checkers.records import ENDLESS, Records
+from traces.checkers.records import ENDLESS, TAKEN, Records
 from traces.checkers.scans import Scan
+from traces.checkers.unplaced import Laws, unplaced
 
 
 class Staleness(NamedTuple):
@@ -49,7 +50,7 @@ class Staleness(NamedTuple):
 class Levels(NamedTuple):
     """held: of each segment, the tightest level. exact: False where it is only an upper bound.
 
-    (Where owners had to be guessed, or an append without offset found no place, see `Judgement`.)
+    (Where owners had to be guessed, see `Judgement`.)
     """
 
     held: Ints
@@ -83,6 +84,7 @@ def levels_of(
             (_unfilled(records, _timeless(records), lowest), Level.DURABLE_PREFIX),
             (_unfilled(records, _timeless(records), None), Level.DIVERGENT),
             (records.overfull, Level.DIVERGENT),
+            *((_unplaced(records, laws), cap) for laws, cap in _UNPLACED),
         ]
         caps += [(_flags(clash.segment, segments), Level(clash.level)) for clash in records.clashes]
     for broken, cap in caps:
@@ -95,10 +97,7 @@ def levels_of(
 
 def _exact(judgement: Judgement, held: Ints) -> Flags:
     records = judgement.records
-    exact = ~records.ambiguous & (records.batch.operations > 0)
-    appends = records.batch.appends
-    must = records.spare & (appends.outcome == DID)
-    exact[appends.segment[must]] = False
+    exact = ~judgement.guessed & (records.batch.operations > 0)
     found: Flags = exact | ((held == int(Level.LINEARIZABLE)) & (judgement.verdicts == HELD))
     return found
 
@@ -139,6 +138,22 @@ def _disordered(records: Records, found: Scan) -> Flags:
 def _unfilled(records: Records, found: Scan, lowest: Ints | None) -> Flags:
     holes = scans.unfilled(records, found, lowest)
     return _flags(holes.segments, records.batch.segments)
+
+
+_UNPLACED: Final = (
+    (Laws(time=True, seen=True, missed=True, own=True), Level.BOUNDED_STALENESS),
+    (Laws(time=True, seen=True, own=True), Level.ORDERED_SEQUENTIAL),
+    (Laws(time=True, own=True), Level.SEQUENTIAL),
+    (Laws(own=True), Level.DURABLE_PREFIX),
+)
+"""An append that has no place under these laws leaves that level at most. Below, there is always
+room at the end of the log.
+"""
+
+
+def _unplaced(records: Records, laws: Laws) -> Flags:
+    _, segments = unplaced(records, laws)
+    return _flags(segments, records.batch.segments)
 
 
 def _timeless(records: Records) -> Scan:
@@ -185,7 +200,8 @@ def staleness(judgement: Judgement) -> Staleness:
     # Times are doubled, and completions odd.
     lag = np.where(present < records.r_begin[rows], (records.r_begin[rows] - present + 1) // 2, 0)
     reached = np.searchsorted(latest, records.r_begin[rows], side="left")
-    missed = np.maximum(np.minimum(reached, ends[rows]) - high, 0)
+    count = np.concatenate(([0], np.cumsum(records.owner[:-1] != TAKEN)))
+    missed = count[np.maximum(np.minimum(reached, ends[rows]), high)] - count[high]
     return Staleness(rows, reads.segment[rows], lag, np.where(inside, missed, 0))
 
 

@@ -14,7 +14,7 @@ operations. It is named after Jepsen's anomaly where there is one, else
     append-order    an append was invoked after one that stands behind it had been acknowledged
     stale-read      a read missed a record that was acknowledged, or seen, before it began
     future-read     a read was over before what it saw can have been there
-    hole            an offset that no append can have filled (in time)
+    hole            an offset that no append can have filled (before it was seen to be)
     unplaced-append an append returned, but its record can stand nowhere in the log
     start-regress   a read below the log's start, after that start had been told
     offset-acked-twice, poll-before-position    as they say
@@ -22,16 +22,19 @@ operations. It is named after Jepsen's anomaly where there is one, else
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from reference.core.promises import Configuration
 from traces.checkers import scans
-from traces.checkers.columns import Ints, LogBatch
+from traces.checkers.columns import Flags, Ints, LogBatch
 from traces.checkers.records import Records, records_of
 from traces.checkers.scans import Scan
 from traces.checkers.sessions import Sessions, sessions
+from traces.checkers.unplaced import LINEARIZABLE, Laws, unplaced
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.history import History
 
@@ -40,6 +43,14 @@ MODEL: Final = "partition-log"
 HELD: Final = 0
 BROKEN: Final = 1
 UNDECIDED: Final = 2
+UNPLACED: Final = {
+    "unplaced-append": Laws(time=True, seen=True),
+    "unplaced-own": Laws(time=True, seen=True, own=True),
+    "unplaced-missed": LINEARIZABLE,
+}
+"""Why an append has no place: for the other appends; for its own process; for reads that missed it,
+so that it has one as soon as a read may be stale.
+"""
 _WORDS: Final = (HOLDS, VIOLATED, UNKNOWN)
 
 
@@ -54,7 +65,8 @@ class Found(NamedTuple):
 class Judgement:
     """What was found of a batch.
 
-    verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). records, scan: what they rest on,
+    verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). guessed: segments in which it is
+    open who wrote what, or what replaced what, and it matters. records, scan: what they rest on,
     which levels and anomalies read as well.
     """
 
@@ -70,8 +82,8 @@ class Judgement:
             if not (clash.kind == "duplicate" and records.at_least_once):
                 broken[clash.segment] = True
         broken |= records.overfull
-        unsure = records.ambiguous | (self.batch.operations == 0)
-        unsure[self._unplaced_with_gaps] = True
+        self.guessed: Flags = records.ambiguous | self._replaced_perhaps()
+        unsure = self.guessed | (self.batch.operations == 0)
         self.verdicts = np.where(broken, BROKEN, np.where(unsure, UNDECIDED, HELD)).astype(np.int8)
 
     @cached_property
@@ -79,23 +91,67 @@ class Judgement:
         """What each process knew, for who asks why a segment was rejected."""
         return sessions(self.records)
 
-    def _conditions(self) -> list[Found]:
+    @cached_property
+    def alone(self) -> Scan:
+        """The bounds that appends alone give, as if no read had missed anything."""
+        return scans.scan(self.records, reads_begin=False, reads_end=True)
+
+    def _conditions(self) -> Iterator[Found]:
+        """What an append alone contradicts is told as that, whatever some read missed besides."""
         records, scan, batch = self.records, self.scan, self.batch
         slots = scans.late_slots(records, scan)
         slots = slots[records.owner[slots] >= 0]
-        future = scans.future_reads(records, scan)
+        if len(slots):
+            late = self.alone.earliest[slots] >= records.end[slots]
+            for kind, some in (("append-order", slots[late]), ("late-missed", slots[~late])):
+                yield Found(kind, some, records.segment_of(some))
+        reads = scans.future_reads(records, scan)
+        if len(reads):
+            early = self.alone.low_bound[reads] >= records.r_end[reads]
+            for kind, some in (("future-read", reads[early]), ("future-missed", reads[~early])):
+                yield Found(kind, some, batch.reads.segment[some])
         self.pairs = scans.shrunk_starts(records, scan)
-        holes = scans.unfilled(records, scan)
-        lost, where = scans.unplaced(records, scan)
-        found = [
-            Found("late", slots, records.segment_of(slots)),
-            Found("future-read", future, batch.reads.segment[future]),
-            Found("start-regress", self.pairs[1], batch.reads.segment[self.pairs[1]]),
-            Found("hole", holes.slots, holes.segments),
-        ]
-        self._unplaced_with_gaps = where if records.gaps else np.zeros(0, np.int64)
-        if not records.gaps:
-            found.append(Found("unplaced-append", lost, where))
+        yield Found("start-regress", self.pairs[1], batch.reads.segment[self.pairs[1]])
+        yield from self._holes()
+        yield from self._unplaced()
+
+    def _holes(self) -> Iterator[Found]:
+        """Offsets that no append can have filled; or could have, had others come later."""
+        holes = scans.unfilled(self.records, self.scan)
+        if not len(holes.slots):
+            return
+        late = scans.scan(self.records, reads_begin=False, reads_end=True, appends_end=False)
+        empty = scans.unfilled(self.records, late)
+        yield Found("hole", empty.slots, empty.segments)
+        some = ~np.isin(holes.segments, empty.segments)
+        yield Found("hole-order", holes.slots[some], holes.segments[some])
+
+    def _unplaced(self) -> Iterator[Found]:
+        """Appends without a place, and what leaves none to them: the fewest laws that do."""
+        _, broken = unplaced(self.records, LINEARIZABLE)
+        for kind, laws in UNPLACED.items():
+            if not len(broken):
+                return
+            lost, where = unplaced(self.records, laws, broken)
+            yield Found(kind, lost, where)
+            broken = np.setdiff1d(broken, where)
+
+    def _replaced_perhaps(self) -> Flags:
+        """A read passed over a record; what is known to have replaced it came too late for that
+        read, but an append without a known place may have replaced it as well. Or an append without
+        a known place would stand where fetches went through, unless it was replaced.
+        """
+        records, batch = self.records, self.batch
+        found = np.zeros(batch.segments, bool)
+        if batch.keys is None:
+            return found
+        reads, slots = records.replaced
+        late = (slots == records.slots) | (slots >= records.high[reads])
+        late |= self.scan.earliest[slots] >= records.r_end[reads]
+        found[batch.reads.segment[reads[late]]] = True
+        for laws in UNPLACED.values():
+            (_, tight), (_, loose) = (unplaced(records, laws, surely=s) for s in (True, False))
+            found[np.setdiff1d(tight, loose)] = True
         return found
 
     def verdict(self, segment: int) -> str:
@@ -109,7 +165,7 @@ class Judgement:
             return "no operation: nothing was judged"
         if self.records.ambiguous[segment]:
             return "a value was appended more than once with unknown fate: who wrote what is open"
-        return "an append returned without an offset and nobody read it: its place is open"
+        return "an append whose place is not known may have replaced a record: that is open"
 
 
 def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Judgement:
@@ -124,13 +180,15 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
     return Judgement(records_of(batch, at_least_once=at_least_once, gaps=gaps))
 
 
-def gaps_in(history: History) -> bool:
-    """Whether offsets may be taken by what no client wrote.
+def gaps_in(history: History, configuration: Configuration) -> bool:
+    """Whether offsets may be taken by what no client wrote, or by what nobody can read any more.
 
-    True of our own traces (LeaderChange records) and of histories with transactions, which end in
-    control records: a group of several operations with an append among them is one.
+    True of our own traces (LeaderChange records), of compacted topics, and of histories with
+    transactions, which end in control records: a group of several operations with an append among
+    them is one.
     """
-    if history.format == "trace":
+    compacted = configuration.compaction != "none"
+    if configuration.transactions or compacted or history.format == "trace":
         return True
     sizes: dict[int, int] = {}
     for each in history.operations:

@@ -14,9 +14,11 @@ A model is a state to begin with and a step; a few lines make one of your own:
                 return not state
             return answer(state, operation)
 
-States and the values of operations are hashable and never changed in place. That is all a model
-must say. What it may say besides (`effect`, `can_lead`) makes the search faster and must be true;
-`tests/traces/checkers/test_models.py` holds every model here to what it says.
+States and the values of operations are hashable and never changed in place. Values are equal only
+if a client could mean the same (traces/values.py): that `true` is not 1 is no concern of a model
+that compares what it was given; one that makes values of its own makes them with `typed`. That is
+all a model must say. What it may say besides (`effect`, `can_lead`) makes the search faster and
+must be true; `tests/traces/checkers/test_models.py` holds every model here to what it says.
 
 How outcomes are read, by every model unless it says otherwise (`judges`):
 
@@ -39,7 +41,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, Final
 
+import msgspec
+
 from traces.history import FAIL, INDETERMINATE, OK, Operation
+from traces.values import Real, typed
 
 
 class Refusal(enum.Enum):
@@ -107,6 +112,10 @@ class Model:
     def foreseeing(self, operations: Sequence[Operation]) -> Model:
         """As `narrowed`; may also refuse what, by other operations' answers, cannot have been."""
         return self.narrowed(operations)
+
+    def told_apart(self, operation: Operation) -> Operation:
+        """The operation, as far as this model can tell it from others: alike, they step alike."""
+        return operation
 
     def malformed(self, operation: Operation) -> str | None:
         """What is wrong with an operation that the model cannot even try, or None."""
@@ -177,6 +186,9 @@ class Unseen(enum.Enum):
     """Stands for all the values that no operation answers or asks for; equal to none of them."""
 
     UNSEEN = "something that nobody saw"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class _SeenRegister(Model):
@@ -272,7 +284,10 @@ _SUMS: Final = {"add": 1, "inc": 1, "increment": 1, "dec": -1, "decrement": -1}
 
 
 class Counter(Model):
-    """A number from 0: `add` (also inc, increment, dec, decrement; of 1 if of nothing), `read`."""
+    """A number from 0: `add` (also inc, increment, dec, decrement; of 1 if of nothing), `read`.
+
+    It computes, so that numbers are compared by what they count: 1.0 is 1.
+    """
 
     name = "counter"
     verbs = ("read", *_SUMS)
@@ -282,7 +297,8 @@ class Counter(Model):
 
     def step(self, state: int, operation: Operation) -> Any:
         if operation.f == "read":
-            return answer(state, operation)
+            told = operation.result
+            return state if (float(told) if type(told) is Real else told) == state else REFUSED
         by = 1 if operation.argument is None else operation.argument
         return state + _SUMS[operation.f] * by
 
@@ -290,7 +306,7 @@ class Counter(Model):
         return Effect.READ if operation.f == "read" else Effect.TOTAL
 
     def malformed(self, operation: Operation) -> str | None:
-        if operation.f in _SUMS and type(operation.argument) not in (int, float, type(None)):
+        if operation.f in _SUMS and type(operation.argument) not in (int, Real, type(None)):
             return f"{operation.f} of {operation.argument!r:.60}, not of a number"
         return super().malformed(operation)
 
@@ -310,7 +326,7 @@ class SetModel(Model):
         if operation.f == "remove":
             return state - {operation.argument}
         if operation.f == "contains":
-            return state if operation.result == (operation.argument in state) else REFUSED
+            return state if operation.result == typed(operation.argument in state) else REFUSED
         return state if frozenset(operation.result or ()) == state else REFUSED
 
     def effect(self, operation: Operation) -> Effect:
@@ -348,6 +364,36 @@ class Queue(Model):
         if operation.f == "enqueue" or operation.outcome == INDETERMINATE:
             return Effect.TOTAL
         return Effect.READ if operation.result is None else Effect.ANY
+
+    def narrowed(self, operations: Sequence[Operation]) -> Model:
+        return _SeenQueue(self, operations)
+
+    def malformed(self, operation: Operation) -> str | None:
+        if operation.f == "enqueue" and operation.argument is None:
+            return "enqueue of nothing: a dequeue that answers nil found the queue empty"
+        return super().malformed(operation)
+
+
+class _SeenQueue(Model):
+    """A queue for which all elements that no dequeue answers are one."""
+
+    def __init__(self, model: Model, operations: Sequence[Operation]) -> None:
+        self.model = model
+        self.seen = {each.result for each in operations if each.f == "dequeue"}
+
+    def initial(self) -> Any:
+        return self.model.initial()
+
+    def told_apart(self, operation: Operation) -> Operation:
+        if operation.f == "enqueue" and operation.argument not in self.seen:
+            return msgspec.structs.replace(operation, argument=Unseen.UNSEEN)
+        return operation
+
+    def step(self, state: Any, operation: Operation) -> Any:
+        return self.model.step(state, self.told_apart(operation))
+
+    def effect(self, operation: Operation) -> Effect:
+        return self.model.effect(operation)
 
 
 class UnorderedQueue(Queue):

@@ -27,6 +27,7 @@ from traces.checkers.columns import (
     LATEST,
     MAY,
     NEVER,
+    OFFSET_MAX,
     UNKNOWN,
     Appends,
     Flags,
@@ -130,6 +131,8 @@ def _check(append: Flags, outcome: Any, offset: Ints, lengths: Ints) -> None:
         raise ValueError("an acknowledged append of no value")
     if (~append & (outcome == DID) & (offset < 0)).any():
         raise ValueError("a fetch from nowhere")
+    if (offset > OFFSET_MAX + 1 - lengths).any():
+        raise ValueError(f"an offset above {OFFSET_MAX}, the last that a log can have")
 
 
 def _appends(

@@ -34,9 +34,12 @@ from traces.checkers.columns import (
     check_batch,
     indices,
 )
+from traces.checkers.compaction import Keys, successors
 
 ENDLESS: Final = np.int64(NEVER)
 """Later than every time, after shifting too."""
+TAKEN: Final = -3
+"""The owner of a slot that holds whatever was there below an end that was told."""
 BEFORE: Final = np.int64(-1)
 """Earlier than every time."""
 _ZERO: Final = np.zeros(1, np.int64)
@@ -66,14 +69,17 @@ class Records(NamedTuple):
     """The logs of a batch. Arrays of slots have one entry more than there are slots.
 
     base: first slot of each segment, and the number of slots. owner: of each slot, the row of the
-    append that it is known to come from, or -1. begin, end: its window (BEFORE, ENDLESS: a hole).
-    offset: of each slot. append_slot: of each append, its record's slot or -1. copies: slots that
-    hold a value which another slot holds by right. low, high: of each read, see above (high =
-    slots: none). judged: reads that were answered. saw: rows of reads that prove a record there,
-    in no order. a_begin ...: shifted times of all rows.
-    spare: appends whose record was not seen. ambiguous: segments in which owners had to be guessed;
+    append that it is known to come from, or -1 (nobody), -2 (nobody that sent it) or TAKEN. begin,
+    end: its window (BEFORE, ENDLESS: a hole). offset: of each slot. append_slot: of each append,
+    its record's slot or -1. low, high: of each read, see above (high = slots: none). judged: reads
+    that were answered. saw: rows of reads that prove a record there, in no order. a_begin ...:
+    shifted times of all rows.
+    spare: appends whose record was not seen (at least once, whose offset was not told: what was
+    seen may be a copy). ambiguous: segments in which owners had to be guessed;
     windows there are as wide as any guess makes them. e_read, e_slot: of each record that was read.
-    overfull: segments with more holes than appends could fill.
+    overfull: segments with more holes than appends could fill. replaced: (reads, slots): a read
+    passed over a record of a compacted topic that this slot's has replaced, or else an append whose
+    place is not known (`slots`: only that can have); segments in which that matters are open.
     """
 
     batch: LogBatch
@@ -85,7 +91,6 @@ class Records(NamedTuple):
     end: Ints
     offset: Ints
     append_slot: Ints
-    copies: Ints
     low: Ints
     high: Ints
     judged: Flags
@@ -99,6 +104,7 @@ class Records(NamedTuple):
     e_read: Ints
     e_slot: Ints
     overfull: Flags
+    replaced: tuple[Ints, Ints]
     clashes: tuple[Clash, ...]
 
     @property
@@ -183,7 +189,9 @@ class _Work:
         self.of_reads = _Spread(self.r.segment, batch.segments)
         self._told_records()
         self.ambiguous = np.zeros(batch.segments, bool)
-        self.copies = _NONE
+        self.replaced: list[tuple[Ints, Ints]] = []
+        self.replacing: tuple[Ints, Ints] | None = None
+        self.any_taken = False
         self.clashes: list[Clash] = []
 
     def _told_records(self) -> None:
@@ -221,7 +229,8 @@ class _Work:
             rows = np.bincount(a.segment[self.live], minlength=batch.segments)
         # An offset has an append, or somebody read there, or it is a hole for a spare append.
         room = rows + self.of_records.counts
-        self.sparse: Flags = span > (4 * room + 64 if self.gaps else room)
+        # (At least once, for a copy of whichever.)
+        self.sparse: Flags = span > (4 * room + 64 if self.gaps or self.at_least_once else room)
         self.any_sparse = np.count_nonzero(self.sparse) > 0
         self.overfull = np.zeros(batch.segments, bool)
         if not self.gaps:
@@ -250,6 +259,7 @@ class _Work:
         """Sparse segments: the offsets that anything mentions, in order."""
         a, r = self.a, self.r
         begun = self.judged & (r.start >= 0)
+        taken = told[r.end[told] > 0] if self.gaps else _NONE
         pairs = np.concatenate(
             [
                 np.stack((segment, offset), axis=1)[self.sparse[segment]]
@@ -257,6 +267,7 @@ class _Work:
                     (a.segment[a.offset >= 0], a.offset[a.offset >= 0]),
                     (self.e_segment, self.e_offset),
                     (r.segment[told], r.end[told]),
+                    (r.segment[taken], r.end[taken] - 1),
                     (r.segment[begun], r.start[begun]),
                 )
             ]
@@ -399,13 +410,13 @@ class _Work:
         one[theirs[by_begin]] = rows[by_begin]
         self.owner[slot[known]] = one[mine[known]]
         self.begin[slot[known]] = begin[mine[known]]
-        # The first slot of a value may be the append itself, others are copies of it. An append
-        # that is acknowledged has its own slot, so that all orphans are copies.
+        # The first slot of a value is the append itself, others are copies of it. An append that is
+        # acknowledged has its own slot, so that all orphans are copies. At least once, any may be.
         first = np.zeros(len(slot), bool)
         ordered = known[np.argsort(slot[known], kind="stable")]
         first[ordered[np.unique(mine[ordered], return_index=True)[1]]] = True
         acked = self.a.offset[one[mine[known]]] >= 0
-        itself = first[known] & ~acked
+        itself = first[known] & ~acked & (not self.at_least_once)
         self.end[slot[known]] = np.where(itself, end[mine[known]], ENDLESS)
         single = known[itself]
         self.a_slot[one[mine[single]]] = slot[single]
@@ -413,8 +424,6 @@ class _Work:
         sure = np.zeros(groups, bool)
         sure[mine[known]] = (candidates <= wanted)[known]
         self.matched[rows[sure[theirs]]] = True
-        copies = slot[known[~itself]]
-        self.copies = np.concatenate((self.copies, copies))
         if self.at_least_once:
             must = (self.a.outcome[rows] == DID) & (self.a.offset[rows] < 0)
             unsure = np.bincount(theirs[must], minlength=groups)[mine] > 0
@@ -443,7 +452,6 @@ class _Work:
         slots = self.e_slot[at[copied]]
         self.owner[slots] = copy[copied]
         self.begin[slots] = self.a_begin[copy[copied]]
-        self.copies = np.concatenate((self.copies, slots))
         # Nobody appended these; they are records all the same, at no time in particular.
         strange = self.e_slot[at[copy < 0]]
         self.owner[strange] = -2
@@ -451,7 +459,14 @@ class _Work:
     # -- Gaps
 
     def close_gaps(self) -> None:
-        """Only records have slots: what nobody appended or read takes none."""
+        """Only records have slots, and the last offset below each end that was told, whatever is
+        there: the log does not end before it again. What nobody appended or read takes none.
+        """
+        told = indices(self.judged & (self.r.end > 0))
+        last = self.slot(self.r.segment.take(told), self.r.end.take(told) - 1)
+        last = last[self.owner.take(last) == -1]
+        self.owner[last] = TAKEN
+        self.any_taken = len(last) > 0
         known = self.owner[:-1] != -1
         if known.all():
             self.rank: Ints | None = None
@@ -464,7 +479,6 @@ class _Work:
         self.e_slot = rank[self.e_slot]
         placed = self.a_slot >= 0
         self.a_slot[placed] = rank[self.a_slot[placed]]
-        self.copies = rank[self.copies]
         self.wide_base, self.base = self.base, rank[self.base]
 
     def near(self, segment: Ints, offset: Ints) -> Ints:
@@ -475,6 +489,17 @@ class _Work:
         found: Ints = self.rank[self.slot(segment, offset)]
         self.base = close
         return found
+
+    def visible(self, segment: Ints, offset: Ints) -> Ints:
+        """The slot of the first record at or past an offset that somebody can read."""
+        found = self.near(segment, offset)
+        if not self.any_taken:
+            return found
+        rows = np.arange(len(self.owner))
+        rows[self.owner == TAKEN] = len(self.owner) - 1
+        records = np.minimum.accumulate(rows[::-1])[::-1]
+        visible: Ints = np.minimum(records[found], self.base[segment + 1])
+        return visible
 
     # -- P2, P3: reads
 
@@ -494,7 +519,7 @@ class _Work:
         asked = self.judged & (r.kind == FETCH) & ~self.some
         empty = indices(asked & (r.start >= 0))
         if len(empty):
-            self.high[empty] = self.near(r.segment.take(empty), r.start.take(empty))
+            self.high[empty] = self.visible(r.segment.take(empty), r.start.take(empty))
         told = indices(self.judged & (r.end >= 0))
         self.saw = full
         if len(told):
@@ -568,6 +593,12 @@ class _Work:
 
     def _skipped(self, kind: str, at: Ints, since: Ints, until: Ints) -> None:
         """Fetches that passed over the records in slots [since, until)."""
+        if self.any_taken:
+            records = np.concatenate((_ZERO, np.cumsum(self.owner[:-1] != TAKEN)))
+            some = records[until] > records[since]
+            at, since, until = at[some], since[some], until[some]
+        if self.batch.compacted:
+            at, since, until = self._unreplaced(at, since, until)
         level = self._worth(since, until)
         for worth in np.unique(level):
             some = level == worth
@@ -577,6 +608,40 @@ class _Work:
                 offset=self.offsets[since[some]],
                 value=np.full(int(some.sum()), -1),
             )
+
+    def _unreplaced(self, at: Ints, since: Ints, until: Ints) -> tuple[Ints, Ints, Ints]:
+        """Those who passed over a record that no other can have replaced. The rest were over only
+        after what replaced it was there.
+        """
+        if self.batch.keys is None:
+            return _NONE, _NONE, _NONE
+        if self.replacing is None:
+            self.replacing = self._replacing(self.batch.keys)
+        some = np.stack((since, until), axis=1).reshape(-1)
+        surely, perhaps = (np.maximum.reduceat(each, some)[::2] for each in self.replacing)
+        lost = surely == self.base[-1]
+        np.maximum.at(self.low, self.e_read[at[~lost]], surely[~lost] + 1)
+        self.replaced.append((self.e_read[at[perhaps >= 0]], perhaps[perhaps >= 0]))
+        return at[lost], since[lost], until[lost]
+
+    def _replacing(self, keys: Keys) -> tuple[Ints, Ints]:
+        """Of each slot, which slot has replaced it before it may be gone (all slots: none can; -1:
+        it may go); once surely, and once unless an append without a known place did.
+        """
+        slots = int(self.base[-1])
+        value = _values(self.owner, self.a, self.e_slot, self.e_value)
+        segment = np.repeat(np.arange(self.batch.segments), np.diff(self.base))
+        key = keys.key[value]
+        after = successors(segment, key)
+        after[after < 0] = slots
+        after[keys.tombstone[value]] = -1
+        spare = indices(self.unseen())
+        mine, theirs, groups = _join(
+            segment, key, self.a.segment[spare], keys.key[self.a.value[spare]]
+        )
+        unsure = np.bincount(theirs, minlength=groups)[mine] > 0
+        surely, perhaps = (np.append(np.where(some, -1, after), -1) for some in (unsure, ~unsure))
+        return surely, perhaps
 
     def _worth(self, since: Ints, until: Ints) -> Ints:
         """1 if all the skipped were acknowledged and nobody read them: they may be lost. Else 0."""
@@ -613,9 +678,14 @@ class _Work:
             Clash(kind, level, segment, first_of, first, second_of, second, offset, value)
         )
 
+    def unseen(self) -> Flags:
+        """Appends without a known place whose record nobody has seen."""
+        unseen = np.zeros(len(self.live), bool)
+        unseen[self.unknown] = self.live[self.unknown] & ~self.matched[self.unknown]
+        return unseen
+
     def records(self) -> Records:
-        spare = np.zeros(len(self.live), bool)
-        spare[self.unknown] = self.live[self.unknown] & ~self.matched[self.unknown]
+        reads, slots = zip(*self.replaced, strict=True) if self.replaced else ((), ())
         return Records(
             batch=self.batch,
             gaps=self.gaps,
@@ -626,7 +696,6 @@ class _Work:
             end=self.end,
             offset=self.offsets,
             append_slot=self.a_slot,
-            copies=self.copies,
             low=self.low,
             high=self.high,
             judged=self.judged,
@@ -635,16 +704,32 @@ class _Work:
             a_end=self.a_end,
             r_begin=self.r_begin,
             r_end=self.r_end,
-            spare=spare,
+            spare=self.live & (self.a.offset < 0) if self.at_least_once else self.unseen(),
             ambiguous=self.ambiguous,
             e_read=self.e_read,
             e_slot=self.e_slot,
             overfull=self.overfull,
+            replaced=(np.concatenate((_NONE, *reads)), np.concatenate((_NONE, *slots))),
             clashes=tuple(self.clashes),
         )
 
 
 # -- Arrays
+
+
+def values_of(records: Records) -> Ints:
+    """Of each slot the value that its record has; 0 where nobody knows it."""
+    appends, reads = records.batch.appends, records.batch.reads
+    seen = records.judged[np.repeat(np.arange(len(reads.segment)), np.diff(reads.splits))]
+    return _values(records.owner, appends, records.e_slot, reads.values[seen])
+
+
+def _values(owner: Ints, appends: Appends, e_slot: Ints, e_value: Ints) -> Ints:
+    value = np.zeros(len(owner) - 1, np.int64)
+    owned = indices(owner[:-1] >= 0)
+    value[owned] = appends.value[owner[owned]]
+    value[e_slot] = e_value
+    return value
 
 
 class _Spread:

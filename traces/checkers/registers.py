@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.checkers.models import CasRegister, Model, Register
-from traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict
+from traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict, shown
 from traces.history import INDETERMINATE, Operation
 
 _EVER: Final = np.iinfo(np.int64).max
@@ -106,7 +106,7 @@ def decide(judged: Sequence[Operation], initial: Any) -> Conflict | list[int]:
     for at, each in enumerate(judged):
         row = number.get(each.argument if each.f == "write" else each.result)
         if row is None:
-            said = f"{_named(each)} answered {_shown(each.result)}, which was never written"
+            said = f"{_named(each)} answered {shown(each.result)}, which was never written"
             return Conflict((at,), "phantom", said)
         rows[at] = row
     begins = np.array([each.invoked for each in judged], dtype=np.int64)
@@ -135,7 +135,7 @@ def _reads_before_writes(
         return None
     reader = int(early[0])
     write = int(written[reader])
-    said = f"{_named(judged[reader])} answered {_shown(judged[reader].result)} and had completed "
+    said = f"{_named(judged[reader])} answered {shown(judged[reader].result)} and had completed "
     said += f"before {_named(judged[write])} of it was invoked"
     return Conflict((write, reader), "future-read", said)
 
@@ -197,7 +197,7 @@ def _clash(judged: Sequence[Operation], zones: Zones, one: int, two: int) -> Con
     if two == 0 or (one != 0 and zones.last[one] < zones.last[two]):
         one, two = two, one
     late, seen = int(zones.begins[one]), int(zones.ends[two])
-    value, other = _shown(zones.values[one]), _shown(zones.values[two])
+    value, other = shown(zones.values[one]), shown(zones.values[two])
     said = (
         f"{_named(judged[late])} of {value} was invoked after {_named(judged[seen])} of {other} "
         f"had completed, but {value} was there before {other}"
@@ -208,10 +208,6 @@ def _clash(judged: Sequence[Operation], zones: Zones, one: int, two: int) -> Con
             f"{_named(judged[int(zones.begins[two])])} of {other} was invoked"
         )
     return Conflict((seen, late), "stale-read", said)
-
-
-def _shown(value: Any) -> str:
-    return "nil" if value is None else f"{value!r:.60}"
 
 
 def _linearization(judged: Sequence[Operation], rows: Ints, zones: Zones) -> list[int]:

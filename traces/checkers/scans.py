@@ -6,13 +6,12 @@ operations bound each other in time is the caller's: the levels differ in nothin
 
 from __future__ import annotations
 
-import heapq
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import DID, EARLIEST, FETCH, NEVER, Flags, Ints, indices
+from traces.checkers.columns import EARLIEST, FETCH, Ints, indices
 from traces.checkers.records import BEFORE, ENDLESS, Records
 
 
@@ -23,8 +22,10 @@ class Scan:
     read, what it comes after by the records that it saw. Both ascend with slots.
     """
 
-    def __init__(self, records: Records, floor: Ints, reads_end: bool) -> None:
-        self._records, self._reads_end = records, reads_end
+    def __init__(
+        self, records: Records, floor: Ints, reads_end: bool, appends_end: bool = True
+    ) -> None:
+        self._records, self._reads_end, self._appends_end = records, reads_end, appends_end
         shifted = np.empty(len(floor) + 1, np.int64)
         shifted[0] = BEFORE
         self.earliest = shifted[1:]
@@ -39,7 +40,7 @@ class Scan:
         Nobody asks for it unless an offset has no owner, or for levels.
         """
         records = self._records
-        ceiling = records.end
+        ceiling = records.end if self._appends_end else np.full(len(records.end), ENDLESS)
         if self._reads_end:
             ceiling = ceiling.copy()
             last = records.low.take(records.saw) - 1
@@ -47,10 +48,10 @@ class Scan:
         return np.minimum.accumulate(ceiling[::-1])[::-1]
 
 
-def scan(records: Records, *, reads_begin: bool, reads_end: bool) -> Scan:
+def scan(records: Records, *, reads_begin: bool, reads_end: bool, appends_end: bool = True) -> Scan:
     """S1 and its mirror. reads_begin: reads that miss a record come before it in real time, too.
 
-    reads_end: reads that saw a record come after it, too.
+    reads_end: reads that saw a record come after it, too. appends_end: an append was over in time.
     """
     floor = records.begin
     if reads_begin:
@@ -58,7 +59,7 @@ def scan(records: Records, *, reads_begin: bool, reads_end: bool) -> Scan:
         if len(some):
             floor = floor.copy()
             np.maximum.at(floor, records.high.take(some), records.r_begin.take(some))
-    return Scan(records, floor, reads_end)
+    return Scan(records, floor, reads_end, appends_end)
 
 
 def running_max(values: Ints, into: Ints) -> None:
@@ -172,93 +173,3 @@ def _uncopied(records: Records, found: Scan, holes: Ints, segment: Ints) -> Hole
     np.minimum.at(first, appends.segment[live], records.a_begin[live])
     bad = found.latest[holes] <= first[segment]
     return Holes(holes[bad], segment[bad])
-
-
-# -- Appends that returned without an offset
-
-
-def unplaced(records: Records, found: Scan) -> tuple[Ints, Ints]:
-    """(appends, segments) that returned, whose record nobody saw, and for which there is no place.
-
-    They took effect, so they fill a hole or stand at the end, before they returned: a matching of
-    intervals, decided by the earliest deadline first. Only segments that have such appends pay.
-    With gaps the places between known records are not looked into, so that segments in the second
-    answer are undecided there instead of violated.
-    """
-    appends = records.batch.appends
-    spare = indices(records.spare)
-    must = spare[(appends.outcome[spare] == DID) & (records.a_end[spare] < ENDLESS)]
-    lost: list[int] = []
-    segments: list[int] = []
-    for segment in np.unique(appends.segment[must]).tolist():
-        if records.ambiguous[segment] or records.overfull[segment]:
-            continue
-        mine = must[appends.segment[must] == segment]
-        victim = _unplaced(records, found, segment, mine)
-        if victim is not None:
-            lost.append(victim)
-            segments.append(segment)
-    return np.array(lost, np.int64), np.array(segments, np.int64)
-
-
-def _unplaced(records: Records, found: Scan, segment: int, mine: Ints) -> int | None:
-    begin, end = int(records.base[segment]), int(records.base[segment + 1])
-    holes = begin + indices(records.owner[begin:end] == -1)
-    latest, earliest = found.latest[holes], found.earliest[holes]
-    order = mine[np.argsort(records.a_begin[mine], kind="stable")].tolist()
-    waiting: list[tuple[int, int]] = []
-    at = 0
-    for hole in range(len(holes)):
-        while at < len(order) and records.a_begin[order[at]] < latest[hole]:
-            heapq.heappush(waiting, (int(records.a_end[order[at]]), order[at]))
-            at += 1
-        if not waiting:
-            continue
-        deadline, victim = heapq.heappop(waiting)
-        if deadline <= earliest[hole]:
-            return victim
-    rest = sorted(waiting + [(int(records.a_end[each]), each) for each in order[at:]])
-    return _beyond(records, found, segment, rest)
-
-
-def _beyond(records: Records, found: Scan, segment: int, rest: list[tuple[int, int]]) -> int | None:
-    """Whether these (deadline, append) fit in their order at the end of the log."""
-    begin, end = int(records.base[segment]), int(records.base[segment + 1])
-    floor = int(found.earliest[end - 1]) if end > begin else -1
-    for place, (deadline, append) in enumerate(rest):
-        floor = max(floor, _missed_beyond(records, segment, place), int(records.a_begin[append]))
-        if floor >= deadline:
-            return append
-    return None
-
-
-def _missed_beyond(records: Records, segment: int, place: int) -> int:
-    """When the last fetch began that found nothing at or before `place` records past the end."""
-    reads = records.batch.reads
-    begin, end = int(records.base[segment]), int(records.base[segment + 1])
-    rows = slice(*np.searchsorted(reads.segment, [segment, segment + 1]).tolist())
-    beyond = records.judged[rows] & (records.high[rows] == end) & (end < records.slots)
-    if end == records.slots:
-        empty = reads.splits[1:][rows] == reads.splits[:-1][rows]
-        asked = (reads.kind[rows] == FETCH) & empty & (reads.start[rows] >= 0)
-        told = (reads.kind[rows] != EARLIEST) & (reads.end[rows] >= 0)
-        beyond = records.judged[rows] & (records.high[rows] == end) & (asked | told)
-    past = np.full(int(beyond.sum()), NEVER)
-    start, told_end = reads.start[rows][beyond], reads.end[rows][beyond]
-    top = end - begin
-    empty_fetch = (reads.kind[rows][beyond] == FETCH) & (
-        reads.splits[1:][rows][beyond] == reads.splits[:-1][rows][beyond]
-    )
-    past = np.where(empty_fetch & (start >= 0), np.minimum(past, start - top), past)
-    past = np.where(told_end >= 0, np.minimum(past, np.maximum(told_end - top, 0)), past)
-    if records.gaps:
-        past = np.minimum(past, 0)
-    begun = records.r_begin[rows][beyond][past <= place]
-    return int(begun.max()) if len(begun) else -1
-
-
-def segments_with(flags: Flags, segment: Ints, segments: int) -> Flags:
-    """Which segments have a row that is flagged."""
-    found = np.zeros(segments, bool)
-    found[segment[flags]] = True
-    return found

@@ -16,8 +16,8 @@ import msgspec
 
 from traces.checkers import registers, witness
 from traces.checkers.jit import Compiled, Failure, Gave, Search
-from traces.checkers.models import Effect, Model, Unseen
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
+from traces.checkers.models import Effect, Model
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
 from traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
 
 WIDTHS: Final = (128, 4096)
@@ -148,10 +148,7 @@ def _violated(
 def _sentence(victim: Operation, before: Operation | None, failure: Failure, model: Model) -> str:
     said = f"{described(victim)} has no place in any order of what was invoked before it completed"
     if model.effect(victim) is Effect.READ and 0 < len(failure.states) <= 4:
-        values = [
-            each.value if isinstance(each, Unseen) else _shown(each) for each in failure.states
-        ]
-        said += f": the {model.name} can only be {' or '.join(values)}"
+        said += f": the {model.name} can only be {' or '.join(map(shown, failure.states))}"
     if before is not None:
         said += f", after {described(before)}"
     return said
@@ -159,15 +156,9 @@ def _sentence(victim: Operation, before: Operation | None, failure: Failure, mod
 
 def described(operation: Operation) -> str:
     """An operation as a sentence names it."""
-    asked = "" if operation.argument is None else f" {_shown(operation.argument)}"
+    asked = "" if operation.argument is None else f" {shown(operation.argument)}"
     said = {INDETERMINATE: ", outcome unknown", FAIL: ", which failed"}.get(operation.outcome)
     if said is None:
         blind = operation.result is None and operation.argument is not None
-        said = "" if blind else f" that answered {_shown(operation.result)}"
+        said = "" if blind else f" that answered {shown(operation.result)}"
     return f"operation {operation.index} (process {operation.process}: {operation.f}{asked}{said})"
-
-
-def _shown(value: Any) -> str:
-    """A value, short enough for a sentence."""
-    text = "nil" if value is None else repr(value)
-    return text if len(text) <= 60 else f"{text[:28]}...{text[-28:]}"

@@ -47,10 +47,8 @@ def sessions(records: Records) -> Sessions:
     group = np.concatenate((appends.group[a_rows], reads.group[r_rows]))
     gains = np.concatenate((np.where(placed >= 0, placed + 1, base), _known(records)[r_rows]))
     allows = np.concatenate((np.where(placed >= 0, placed, records.slots), records.high[r_rows]))
-    order = _by_process(segment, process, invoked, operation)
-    before, source = _running(segment[order], process[order], gains[order])
-    begin = _begin(segment[order], process[order], group[order])
-    before, source = before[begin], source[begin]
+    order = in_order(segment, process, invoked, operation)
+    before, source = known_before(order, segment, process, group, gains)
     needs, culprit = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     needs[order] = before
     culprit[order] = operation[order[source]]
@@ -65,7 +63,7 @@ def sessions(records: Records) -> Sessions:
     return Sessions(lowest, segment[wrong], victim, np.where(alone, victim, culprit[wrong]))
 
 
-def _by_process(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> Ints:
+def in_order(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> Ints:
     """The rows by segment and process, each of these in the order in which it invoked."""
     order = by_process(segment, process, operation)
     # Operations are numbered as they stand in the history, which is mostly this order.
@@ -73,6 +71,18 @@ def _by_process(segment: Ints, process: Ints, invoked: Ints, operation: Ints) ->
     if (same & (invoked[order][1:] < invoked[order][:-1])).any():
         return np.lexsort((operation, invoked, process, segment))
     return order
+
+
+def known_before(
+    order: Ints, segment: Ints, process: Ints, group: Ints, gains: Ints
+) -> tuple[Ints, Ints]:
+    """Of the rows in this order: the most that a row of the same process gained before it, and
+    which (as its place in the order). Rows of one group do not count for each other; where there is
+    none, -1.
+    """
+    before, source = _running(segment[order], process[order], gains[order])
+    begin = _begin(segment[order], process[order], group[order])
+    return before[begin], source[begin]
 
 
 def _known(records: Records) -> Ints:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+
+from traces.values import edn_text
 
 HOLDS: Final = "holds"
 VIOLATED: Final = "violated"
 UNKNOWN: Final = "unknown"
 """Not decided: the time budget ran out, or the history does not say enough. Never a pass."""
 VERDICTS: Final = (HOLDS, VIOLATED, UNKNOWN)
+SHOWN_MAX: Final = 60
+"""Characters of a value in a sentence."""
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +28,12 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     sentence: str
     key: str | None = None
+
+
+def shown(value: Any) -> str:
+    """A value, short enough for a sentence."""
+    text = edn_text(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[:28]}...{text[-28:]}"
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from traces.checkers.columns import DID, EARLIEST, FAILED, UNKNOWN, Flags, Ints, LogBatch, indices
+from traces.checkers.compaction import Keys, successors
 
 NOWHERE = -1
 DENSE = 8
@@ -35,7 +36,8 @@ class VersionOrder(NamedTuple):
     the same value. append_place, append_value: of each append the same; its place is NOWHERE also
     if its offset is not known and its value tells none. values: how many numbers there are.
     writers: of each value, how many appends may have written it; tried: how many wrote it at all.
-    polled: whether an answered read returned it.
+    polled: whether an answered read returned it. replaced: of each place, whether its record may be
+    gone, since another has its key (compaction.py).
     """
 
     segment: Ints
@@ -49,6 +51,7 @@ class VersionOrder(NamedTuple):
     writers: Ints
     tried: Ints
     polled: Flags
+    replaced: Flags
 
 
 def version_order(batch: LogBatch) -> VersionOrder:
@@ -79,9 +82,27 @@ def version_order(batch: LogBatch) -> VersionOrder:
         writers=_count(value[found:][appends.outcome != FAILED], len(named)),
         tried=_count(value[found:], len(named)),
         polled=_count(value[:found][reads.outcome.take(read) == DID], len(named)) > 0,
+        replaced=np.zeros(len(first), bool),
     )
     _place_by_value(order, batch)
+    if batch.keys is not None:
+        _note_replaced(order, batch, batch.keys)
     return order
+
+
+def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys) -> None:
+    """An append whose place is not known may have replaced any record with its key."""
+    appends = batch.appends
+    value = np.zeros(len(order.segment), np.int64)
+    placed, read = (indices(each != NOWHERE) for each in (order.append_place, order.place))
+    value[order.append_place[placed]] = appends.value[placed]
+    value[order.place[read]] = batch.reads.values[read]
+    key, least = keys.key[value], int(keys.key.max(initial=0)) + 1
+    order.replaced[successors(order.segment, key) >= 0] = True
+    order.replaced[keys.tombstone[value]] = True
+    lost = indices((order.append_place == NOWHERE) & (appends.outcome != FAILED))
+    anywhere = appends.segment[lost] * least + keys.key[appends.value[lost]]
+    order.replaced[np.isin(order.segment * least + key, anywhere)] = True
 
 
 def _count(numbers: Ints, values: int) -> Ints:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from specs import SPECS
 from tla_utils import ToolError
 from tla_utils.covering import Cover
 from tla_utils.covering_classes import cover_classes
@@ -30,12 +31,11 @@ from traces.cover.driving import Driven, drive, script
 from traces.cover.matching import Matcher
 from traces.cover.sieve import Sieve
 from traces.jobs.columns import Part
+from traces.jobs.conform import JUDGED_STEPS, read_judged
 from traces.jobs.distinct import Classes
-from traces.jobs.protocols import SPECS
 from traces.jobs.ranges import answer_path, code_digest, read_receipt
 from traces.schema import Manifest, TraceError, read_manifest, read_part
 
-JUDGED: Final = Path("conform") / "steps.parquet"
 _KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 
 
@@ -113,8 +113,9 @@ def read_seen(
 
 def _tables(folder: Path, manifest: Manifest, sieve: Sieve | None) -> Iterator[pa.Table]:
     """Tables with the classes that were taken (key) and the runs that took them first (run)."""
-    if (folder / JUDGED).exists():
-        yield _read(folder / JUDGED)
+    judged = read_judged(folder, JUDGED_STEPS)
+    if judged is not None:
+        yield judged
         return
     code = code_digest(SPECS)
     for entry in manifest.parts:

@@ -16,24 +16,24 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from reference.core.types import Constants
+from specs import SPECS
+from system.files import read_bytes
 from tla_utils import Jar, Java, ToolError
-from tla_utils.overrides import find_module, read_module
+from tla_utils.sources import source_digest
 from traces.cover.matching import Matcher
-from traces.cover.models import SPECS, CoverModel, dump_graph
-from traces.cover.settings import REMARK
+from traces.cover.models import CoverModel, dump_graph
 from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.partition_canonical import PartitionCanonicaliser
 from traces.jobs.protocols import FRAMES, AnyConstants, constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import stamp
+from traces.sealed import Unsealed, sealed, unsealed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MADE_BY: Final = (
@@ -128,22 +128,16 @@ class Namer:
 
     def __init__(self, constants: AnyConstants, specs: Path = SPECS) -> None:
         self._relevance = Relevance(constants, specs)
-        self._canonicalisers: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+        self._canonicalisers: dict[AnyConstants, Canonicaliser] = {}
 
     def name(self, step: Step) -> bytes:
         """The key of a step's class, of 128 bits."""
         judged = self._relevance.judged(step)
         under = judged.constants
         if under not in self._canonicalisers:
-            self._canonicalisers[under] = _canonicaliser(under)
+            self._canonicalisers[under] = Canonicaliser(under)
         form = self._canonicalisers[under].canonical(judged.step)
         return form.digest(constants_text(under).encode())
-
-
-def _canonicaliser(constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
-    if isinstance(constants, Constants):
-        return Canonicaliser(constants)
-    return PartitionCanonicaliser(constants)
 
 
 # --- What was seen of it ---
@@ -212,14 +206,15 @@ class ChartStore:
         dumped = dump_graph(model, self.specs, jar=jar, java=java, note=note)
         matcher = Matcher(dumped.dump, dumped.composition)
         matcher.explore()
-        if matcher.mismatches:
+        # The second is implied by the first, and asked all the same: a chart is kept.
+        if matcher.mismatches or len(matcher.moves.source) != model.edges:
             wrong = f"the reference does not move as the graph {model.name} does"
             raise ToolError(f"{wrong}: see kraftcheck cover --model {model.name}")
         chart = chart_of(matcher, model.name)
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(msgspec.json.encode(chart) + b"\n")
+            temporary.write_bytes(sealed(msgspec.json.encode(chart)))
             temporary.replace(path)
         except OSError as error:
             raise ToolError(f"{error.filename or path}: {error.strerror}") from None
@@ -228,10 +223,10 @@ class ChartStore:
 
 def _read(path: Path, model: CoverModel) -> Chart:
     try:
-        chart = msgspec.json.decode(path.read_bytes(), type=Chart)
+        chart = msgspec.json.decode(unsealed(read_bytes(path)), type=Chart)
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (Unsealed, msgspec.MsgspecError):
         chart = None
     whole = chart is not None and sum(each.edges for each in chart.classes) == model.edges
     if chart is None or not whole or (chart.graph, chart.edges) != (model.name, model.edges):
@@ -248,35 +243,13 @@ def basis(model: CoverModel, specs: Path = SPECS) -> str:
 
 def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
-    texts: dict[str, str] = {}
-    waiting = [model.module]
-    while waiting:
-        name = waiting.pop()
-        path = find_module(name, [specs / "cover", specs])
-        if name not in texts and path is not None:  # others are TLC's own
-            texts[name] = path.read_text(encoding="utf-8")
-            waiting += _builds_on(texts[name])
-    texts[""] = (specs / "cover" / model.config).read_text(encoding="utf-8")
-    told = [_without_remarks(texts[name]) for name in sorted(texts)]
-    return sha256("\0".join(told).encode()).hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _builds_on(text: str) -> tuple[str, ...]:
-    module = read_module(text)
-    return (*module.extends, *module.instances)
-
-
-@lru_cache(maxsize=64)
-def _without_remarks(text: str) -> str:
-    """Lines that say something, without what is said to readers only."""
-    lines = [line.rstrip() for line in REMARK.sub(" ", text).splitlines()]
-    return "\n".join(filter(None, lines))
+    folder = specs / "cover"
+    return source_digest([model.module], folder / model.config, [folder, specs])
 
 
 @cache
 def _sources(specs: Path) -> str:
     digest = sha256(stamp(specs, FRAMES).encode())
     for path in [path for each in MADE_BY for path in sorted(ROOT.glob(each))]:
-        digest.update(path.name.encode() + path.read_bytes())
+        digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()

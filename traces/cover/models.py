@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 import tempfile
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from specs import SPECS
+from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
+from tla_utils.sources import REMARK
 from traces.cover import partition, quorum
 from traces.cover.composition import Composition
-from traces.cover.settings import REMARK, constants_of
+from traces.cover.settings import constants_of
 
-SPECS: Final = Path(__file__).resolve().parents[2] / "specs"
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
     "quorum": quorum.composition_of,
@@ -74,10 +75,10 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
     """The models by name, in their order. Raises ToolError for what is not in order."""
     path = specs / "cover" / LIST
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = read_toml(path)
     except OSError as error:
         raise ToolError(f"the list {path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise ToolError(f"{path} is no TOML: {error}") from error
     tables = document.pop("cover", [])
     if document or not isinstance(tables, list) or not tables:
@@ -144,7 +145,7 @@ def dump_graph(
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows, or the cfg bends the graph.
     """
-    cfg = (specs / "cover" / model.config).read_text(encoding="utf-8")
+    cfg = read_text(specs / "cover" / model.config)
     if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
         raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
     composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)

@@ -62,12 +62,12 @@ from reference.core.partition_types import (
     is_leader,
     is_up,
 )
+from specs import SPECS
 from tla_utils import StepFrame, ToolError, Value
 from traces.cover.composition import LocalMove, Result
 from traces.cover.partition_mutation import mutants
 from traces.cover.settings import Settings
 from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
-from traces.jobs.protocols import SPECS
 
 ACTIONS: Final[Mapping[type, str]] = {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}
 # What a move that is no delivery spends; the others are free.

@@ -33,12 +33,12 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row, initial_row
+from specs import SPECS
 from tla_utils import StepFrame, ToolError, Value
 from traces.cover.composition import LocalMove, Result
 from traces.cover.mutation import mutants
 from traces.cover.settings import Settings
 from traces.jobs.abstraction import Abstraction, cfg_constants
-from traces.jobs.protocols import SPECS
 
 # What a move that is no delivery spends; the others are free.
 BUDGET: Final[Mapping[str, str]] = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tla_utils import ToolError
+from tla_utils.sources import REMARK
 
-REMARK: Final = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _CONSTANT: Final = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{[^{}]*\}|[^\s=]+)")
 
 

@@ -23,11 +23,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from reference.core.cluster_types import ClusterConstants
-from reference.core.types import Constants
+from specs import SPECS
 from traces.cover.charts import Namer
 from traces.cover.matching import Matcher
-from traces.cover.models import SPECS
-from traces.jobs import canonical, partition_canonical
+from traces.jobs import canonical
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import recorded_name
@@ -73,8 +72,6 @@ class _Marker:
     def __init__(self, constants: AnyConstants, specs: Path) -> None:
         self.constants = constants
         self._relevance = Relevance(constants, specs)
-        quorum = isinstance(constants, Constants)
-        self._unrenamed = canonical.unrenamed if quorum else partition_canonical.unrenamed
         self._plans: dict[tuple[str, str], tuple[Mark, _Fields]] = {}
         self._inputs: dict[type, _Fields] = {}
 
@@ -104,7 +101,7 @@ class _Marker:
         return (type(input).__name__, *fields.told(input))
 
     def _fields(self, struct: Any, among: frozenset[str]) -> _Fields:
-        same = self._unrenamed(struct)
+        same = canonical.unrenamed(struct)
         return _Fields(
             tuple([name for name in same if name in among]),
             tuple([n for n in struct.__struct_fields__ if n in among and n not in same]),

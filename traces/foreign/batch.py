@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from specs import SPECS
 from tla_utils import CheckOptions, Record, StepFrame, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from traces.foreign.provenance import (
@@ -32,7 +33,6 @@ from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
 from traces.jobs.abstraction import INIT_INPUT
 from traces.jobs.distinct import INIT
 from traces.jobs.judge import step_frame
-from traces.jobs.protocols import SPECS
 
 CHECK = CheckOptions(heap_mb=2048)
 MOST_EXPLAINED = 50

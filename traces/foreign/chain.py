@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from specs import SPECS
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
 from traces.foreign.chainmodule import Line, Search, run_search
@@ -36,7 +37,7 @@ from traces.foreign.provenance import Senders, not_asked, provenanced
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
 from traces.jobs.judge import step_frame
-from traces.jobs.protocols import SPECS, NodeKind
+from traces.jobs.protocols import NodeKind
 
 CHECK = CheckOptions(heap_mb=2048, timeout_s=300.0)
 # Lines for one run of TLC: its start costs as much as judging some thousands.

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from traces.foreign.forms import json_schema
+from traces.foreign.forms import constants_name, json_schema, line_name
+from traces.jobs.protocols import KINDS, PROTOCOLS
 
 # The types that docs/foreign-traces.md tells of in its own words.
 _TOLD: Final = frozenset(
     {
-        *("Header", "QuorumConstants", "PartitionConstants"),
-        *("VoterStep", "BrokerStep", "ControllerStep"),
+        "Header",
+        *(constants_name(protocol.name) for protocol in PROTOCOLS),
+        *(line_name(kind) for kind in KINDS),
     }
 )
-_ROWS: Final = ("Row", "BrokerRow", "ControllerRow")
+_ROWS: Final = tuple(kind.row.__name__ for kind in KINDS)
 _REF: Final = "#/$defs/"
 
 

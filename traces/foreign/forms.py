@@ -1,7 +1,7 @@
 """What a line of a foreign trace may hold: types made from those of the reference.
 
 Law of this file: no field is written down here. Every type is made from its twin in the core, under
-the names of the specification (traces/jobs/abstraction.py), so a field that is added there is asked
+the names of the specification (reference/core/fields.py), so a field that is added there is asked
 for here. In form a foreign trace is nearer to the specification than a recording of our own:
 
     the core                         a foreign trace
@@ -20,23 +20,14 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Union, get_args, get_origin
+from functools import cache
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 
-from reference.core import messages as quorum_messages
-from reference.core import partition_messages
-from reference.core import partition_types as partition
-from reference.core import types as quorum
-from traces.jobs.abstraction import (
-    BY_BROKER,
-    BY_VOTER,
-    FIELDS,
-    PARTITION_FIELDS,
-    PARTITION_SETS,
-    SETS,
-)
+from reference.core.fields import Kind, spec_name, union
+from traces.jobs.protocols import PROTOCOLS, NodeKind
 
 FORMAT: Final = "kraftcheck steps 1"
 """What the first line of every foreign trace says; the number changes when the format does."""
@@ -46,22 +37,103 @@ INT_MAX: Final = 2**31 - 1
 Whole = Annotated[int, Meta(ge=-INT_MAX, le=INT_MAX)]
 NodeId = Annotated[int, Meta(ge=0, le=INT_MAX)]
 
-_SET: Final = Meta(
-    description="A set: in any order, nothing twice.", extra_json_schema={"uniqueItems": True}
-)
-_BY_NODE: Final = Meta(description="From a node's number to its entry; one for each node.")
+_METAS: Final = {
+    Kind.SET: Meta(
+        description="A set: in any order, nothing twice.", extra_json_schema={"uniqueItems": True}
+    ),
+    Kind.BY_NODE: Meta(description="From a node's number to its entry; one for each node."),
+}
 
 
-class Vocabulary(NamedTuple):
-    """How a protocol writes its fields: traces/jobs/abstraction.py."""
+class Lines(NamedTuple):
+    """The types of the steps of one kind of node.
 
-    fields: dict[str, str]
-    sets: frozenset[str]
-    by_node: frozenset[str]
+    full, partial: a line in either form.
+    """
+
+    full: type[msgspec.Struct]
+    partial: type[msgspec.Struct]
 
 
-QUORUM: Final = Vocabulary(dict(FIELDS), SETS, BY_VOTER)
-PARTITION: Final = Vocabulary(dict(PARTITION_FIELDS), PARTITION_SETS, BY_BROKER)
+def _meaning(struct: type) -> str:
+    """What the type of the core says of itself, without what concerns Python only."""
+    words = " ".join((struct.__doc__ or "").split("\n\n")[0].split())
+    return " ".join(part for part in re.split(r"(?<=\.) ", words) if "hash is kept" not in part)
+
+
+@cache
+def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
+    """The type of the foreign form of this type of the core. Types of several protocols have one
+    twin."""
+    config = struct.__struct_config__
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(struct):
+        form = _form(field.type)
+        form = (form | UnsetType, UNSET) if partial else (form,)
+        fields.append((spec_name(field.name), *form))
+    return msgspec.defstruct(
+        f"{'Partial' if partial else ''}{struct.__name__}",
+        fields,
+        tag=config.tag,
+        tag_field=config.tag_field,
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+        namespace={"__doc__": _meaning(struct)},
+    )
+
+
+def _union(structs: Iterable[type[msgspec.Struct]], partial: bool = False) -> Any:
+    return union(twin(struct, partial) for struct in structs)
+
+
+def _form(annotation: Any) -> Any:
+    """The foreign form of a field of this type: what the core says of its kind is kept."""
+    if get_origin(annotation) is Annotated:
+        plain, *said = get_args(annotation)
+        form = _form(plain)
+        if Kind.BY_NODE in said:
+            form = dict[NodeId, _form(get_args(plain)[0])]  # type: ignore[misc]
+        metas = [_METAS[each] for each in said if each in _METAS]
+        return Annotated[tuple([form, *said, *metas])]
+    if get_origin(annotation) is tuple:
+        return tuple[_form(get_args(annotation)[0]), ...]  # type: ignore[misc]
+    if get_origin(annotation) in (Union, types.UnionType):
+        return _union(get_args(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return twin(annotation, False)
+    return Whole if annotation is int else annotation
+
+
+def constants_name(protocol: str) -> str:
+    """What the type of a protocol's constants is called."""
+    return f"{protocol.capitalize()}Constants"
+
+
+def _constants(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The form of a protocol's constants, whose nodes are listed."""
+    config = struct.__struct_config__
+    fields = []
+    for field in msgspec.structs.fields(struct):
+        form = tuple[NodeId, ...] if get_origin(_plain(field.type)) is tuple else field.type
+        default = () if field.default is NODEFAULT else (field.default,)
+        fields.append((spec_name(field.name), form, *default))
+    return msgspec.defstruct(
+        constants_name(str(config.tag)),
+        fields,
+        tag=config.tag,
+        tag_field=config.tag_field,
+        frozen=True,
+        forbid_unknown_fields=True,
+        namespace={"__doc__": f"The constants of a {config.tag}."},
+    )
+
+
+def _plain(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+_CONSTANTS: Final = union(_constants(p.constants) for p in PROTOCOLS)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,7 +141,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     format: Literal["kraftcheck steps 1"]
     constants: Annotated[
-        QuorumConstants | PartitionConstants,
+        _CONSTANTS,  # type: ignore[valid-type]
         Meta(description="Who takes part, and the settings of the protocol."),
     ]
     rows: Annotated[
@@ -90,180 +162,47 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     producer: Annotated[str, Meta(description="Who wrote the trace; for people.")] = ""
 
 
-class QuorumConstants(
-    msgspec.Struct,
-    frozen=True,
-    tag="quorum",
-    tag_field="protocol",
-    rename="camel",
-    forbid_unknown_fields=True,
-):
-    """The constants of a quorum."""
-
-    voters: tuple[NodeId, ...]
-    fetch_max_records: Annotated[int, Meta(ge=1, le=INT_MAX)]
+def line_name(kind: NodeKind) -> str:
+    """What the type of a line about a node of this kind is called."""
+    return f"{kind.name.capitalize()}Step"
 
 
-class PartitionConstants(
-    msgspec.Struct,
-    frozen=True,
-    tag="partition",
-    tag_field="protocol",
-    rename="camel",
-    forbid_unknown_fields=True,
-):
-    """The constants of a partition."""
-
-    replicas: Annotated[tuple[NodeId, ...], Meta(description="In assignment order.")]
-    min_insync_replicas: Annotated[int, Meta(ge=1, le=INT_MAX)]
-    fetch_max_records: Annotated[int, Meta(ge=1, le=INT_MAX)]
-    elr_enabled: bool = True
-    unclean_election: bool = False
-
-
-class Lines(NamedTuple):
-    """The types of the steps of one kind of node.
-
-    full, partial: a line in either form. inputs: the core's types of what such a node receives.
-    """
-
-    full: type[msgspec.Struct]
-    partial: type[msgspec.Struct]
-    inputs: tuple[type[msgspec.Struct], ...]
-
-
-def is_set(words: Vocabulary, spec_name: str) -> bool:
-    """Whether arrays of that name stand for sets."""
-    return spec_name in {words.fields[name] for name in words.sets}
-
-
-def _meaning(struct: type) -> str:
-    """What the type of the core says of itself, without what concerns Python only."""
-    words = " ".join((struct.__doc__ or "").split("\n\n")[0].split())
-    return " ".join(part for part in re.split(r"(?<=\.) ", words) if "hash is kept" not in part)
-
-
-class _Maker:
-    """Makes twins, each once; types that both protocols use have one twin."""
-
-    _made: ClassVar[dict[tuple[type, bool], type[msgspec.Struct]]] = {}
-
-    def __init__(self, words: Vocabulary) -> None:
-        self.words = words
-
-    def twin(self, struct: type[msgspec.Struct], *, partial: bool = False) -> type[msgspec.Struct]:
-        """The type of the foreign form of this type of the core."""
-        known = self._made.get((struct, partial))
-        if known is None:
-            known = self._made[struct, partial] = self._make(struct, partial)
-        return known
-
-    def _make(self, struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
-        config = struct.__struct_config__
-        fields: list[Any] = []
-        for field in msgspec.structs.fields(struct):
-            form = self._field(field.name, field.type)
-            name = self.words.fields[field.name]
-            fields.append((name, form | UnsetType, UNSET) if partial else (name, form))
-        return msgspec.defstruct(
-            f"{'Partial' if partial else ''}{struct.__name__}",
-            fields,
-            tag=config.tag,
-            tag_field=config.tag_field,
-            frozen=True,
-            kw_only=True,
-            forbid_unknown_fields=True,
-            namespace={"__doc__": _meaning(struct)},
-        )
-
-    def union(self, structs: Iterable[type[msgspec.Struct]], *, partial: bool = False) -> Any:
-        twins = tuple(self.twin(struct, partial=partial) for struct in structs)
-        return Union[twins]  # noqa: UP007 - made at run time
-
-    def _field(self, name: str, kind: Any) -> Any:
-        if get_origin(kind) is not tuple:
-            return self._form(kind)
-        item = self._form(get_args(kind)[0])
-        if name in self.words.by_node:
-            return Annotated[dict[NodeId, item], _BY_NODE]  # type: ignore[valid-type]
-        if name in self.words.sets:
-            return Annotated[tuple[item, ...], _SET]  # type: ignore[valid-type]
-        return tuple[item, ...]  # type: ignore[valid-type]
-
-    def _form(self, kind: Any) -> Any:
-        if get_origin(kind) is tuple:
-            return tuple[self._form(get_args(kind)[0]), ...]  # type: ignore[misc]
-        if get_origin(kind) in (Union, types.UnionType):
-            return self.union(get_args(kind))
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            return self.twin(kind)
-        return Whole if kind is int else kind
-
-
-def _lines(
-    maker: _Maker,
-    name: str,
-    row: type[msgspec.Struct],
-    inputs: Iterable[type[msgspec.Struct]],
-    messages: Iterable[type[msgspec.Struct]],
-) -> Lines:
-    """The types of lines about nodes with such rows."""
-    inputs, messages = tuple(inputs), tuple(messages)
+def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:
+    """The types of lines about nodes of this kind."""
+    messages = tuple(messages)
     made = []
     said = {False: "every field is required", True: "absent fields are hidden"}
     for partial in (False, True):
         form: dict[str, Any] = {
-            "before": maker.twin(row, partial=partial),
-            "input": maker.union(inputs, partial=partial),
-            "after": maker.twin(row, partial=partial),
-            "sent": tuple[maker.union(messages, partial=partial), ...],  # type: ignore[misc]
+            "before": twin(kind.row, partial),
+            "input": _union(kind.inputs, partial),
+            "after": twin(kind.row, partial),
+            "sent": tuple[_union(messages, partial), ...],  # type: ignore[misc]
             "ignored": str,
         }
-        hidden = [(field, kind | UnsetType, UNSET) for field, kind in form.items()]
+        hidden = [(field, of | UnsetType, UNSET) for field, of in form.items()]
         fields: list[Any] = [("node", Whole), *(hidden if partial else form.items())]
         line = msgspec.defstruct(
-            f"Partial{name}Step" if partial else f"{name}Step",
+            f"Partial{line_name(kind)}" if partial else line_name(kind),
             [*fields, ("run", NodeId, 0)],
             frozen=True,
             kw_only=True,
             forbid_unknown_fields=True,
-            namespace={"__doc__": f"One step of a {name.lower()}; {said[partial]}."},
+            namespace={"__doc__": f"One step of a {kind.name}; {said[partial]}."},
         )
         made.append(line)
-    return Lines(made[0], made[1], inputs)
+    return Lines(*made)
 
-
-_QUORUM: Final = _Maker(QUORUM)
-_PARTITION: Final = _Maker(PARTITION)
 
 LINES: Final[dict[str, Lines]] = {
-    "voter": _lines(_QUORUM, "Voter", quorum.Row, quorum_messages.INPUTS, quorum_messages.MESSAGES),
-    "broker": _lines(
-        _PARTITION,
-        "Broker",
-        partition.BrokerRow,
-        get_args(partition_messages.BrokerInput),
-        partition_messages.MESSAGES,
-    ),
-    "controller": _lines(
-        _PARTITION,
-        "Controller",
-        partition.ControllerRow,
-        get_args(partition_messages.ControllerInput),
-        partition_messages.MESSAGES,
-    ),
+    kind.name: _lines(kind, protocol.messages) for protocol in PROTOCOLS for kind in protocol.kinds
 }
 """The types of lines by the kind of node (traces/jobs/protocols.py)."""
 
 
-def vocabulary(kind: str) -> Vocabulary:
-    """The words of the protocol to which this kind of node belongs."""
-    return QUORUM if kind == "voter" else PARTITION
-
-
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of one line of a foreign trace, draft 2020-12."""
-    kinds = [Header, *[line for lines in LINES.values() for line in lines[:2]]]
+    kinds = [Header, *[line for lines in LINES.values() for line in lines]]
     refs, components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from reference.core.fields import spec_name
 from tla_utils import Record, Value
-from traces.foreign.forms import LINES, vocabulary
 from traces.foreign.provenance import Senders
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from traces.jobs.protocols import NodeKind
@@ -38,16 +38,15 @@ _AS_LOGGED: Final = (
 def inputs_of(step: ForeignStep, kind: NodeKind, senders: Senders) -> list[Record]:
     """What the step may have received: records of action, input and open fields."""
     if step.input is None:
-        return [_choice(kind, step.node, {"type": t.__name__}) for t in LINES[kind.name].inputs]
+        return [_choice(kind, step.node, {"type": t.__name__}) for t in kind.inputs]
     known = senders.candidates(step) if senders.knows(step) else [step.input]
     return [_choice(kind, step.node, fields) for fields in known]
 
 
 def _choice(kind: NodeKind, node: int, known: Fields) -> Record:
     """An input as far as it is known, some value in each of its open fields."""
-    words = vocabulary(kind.name)
-    types = {t.__name__: t for t in LINES[kind.name].inputs}
-    fields = {words.fields[name] for name in types[str(known["type"])].__struct_fields__}
+    types = {t.__name__: t for t in kind.inputs}
+    fields = {spec_name(name) for name in types[str(known["type"])].__struct_fields__}
     known = {"destination": node, **known} if "destination" in fields else known
     names = sorted(fields - set(known), key=lambda name: (_place(name), name))
     placeholders: dict[str, Value] = dict.fromkeys(names, 0)

@@ -2,7 +2,8 @@
 allows after the lines before it.
 
 TLC is asked once more, for the rows in which the node may have been there, and for the outcomes
-that the spec has from each. They are compared as far as something was logged (tla_utils/diagnosis).
+that the spec has from each. They are compared as far as something was logged
+(tla_utils/diagnosis.py).
 
 Law of this file: it explains verdicts and never changes one.
 """

@@ -18,26 +18,38 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
 
+from reference.core.fields import NODES, Field, Kind, fields_of
 from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
-from reference.core.partition_types import PartitionConstants
-from reference.core.types import NOBODY, Constants
+from reference.core.types import NOBODY
+from system.files import lines as lines_of
+from system.files import open_file
 from tla_utils import Record, Value, function
-from traces.foreign.forms import LINES, Header, QuorumConstants, is_set, vocabulary
-from traces.jobs.protocols import AnyConstants, NodeKind, kind_of, nodes_of
+from traces.foreign.forms import LINES, Header
+from traces.jobs.protocols import (
+    PROTOCOLS,
+    AnyConstants,
+    NodeKind,
+    Protocol,
+    kind_of,
+    nodes_of,
+    peers_of,
+)
 from traces.schema import TraceError
 
 Fields: TypeAlias = Mapping[str, Value]
 """A row, an input or a message by the names of the spec, as far as it is known."""
 
-# Fields that name nodes, with the sentinels that may stand there.
-_NODES: Final[Mapping[str, frozenset[int]]] = {
-    **dict.fromkeys(("leader", "voted", "lastKnownLeader"), frozenset({NOBODY})),
-    **dict.fromkeys(("source", "destination"), frozenset({CONTROLLER, CLIENTS, METADATA_LOG})),
-    **dict.fromkeys(("granted", "rejected", "fetchedVoters", "unacked"), frozenset[int]()),
-    **dict.fromkeys(("successors", "elr", "isr", "peer", "broker", "replica"), frozenset[int]()),
+_PROTOCOLS: Final[Mapping[str, Protocol]] = {
+    str(each.constants.__struct_config__.tag): each for each in PROTOCOLS
 }
+_NO_NODES: Final = {
+    Kind.NODE_OR_NOBODY: (NOBODY,),
+    Kind.ADDRESS: (CONTROLLER, CLIENTS, METADATA_LOG),
+}
+"""What may stand in place of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +96,11 @@ def read_foreign(path: Path) -> ForeignTrace:
     """Reads the file.
 
     Raises TraceError, with line and field, for whatever the format does not allow; for a file
-    without steps as well, since an empty trace is no evidence. OSError: it cannot be read.
+    without steps as well, since an empty trace is no evidence. OSError: it cannot be read, or has a
+    line that is too long.
     """
-    with path.open("rb") as file:
-        lines = enumerate(file, start=1)
+    with open_file(path) as file:
+        lines = enumerate(lines_of(file, path), start=1)
         first = next(lines, None)
         if first is None:
             raise TraceError(f"{path}: the file is empty: an empty trace is no evidence")
@@ -122,12 +135,10 @@ class _Reader:
 
     def header(self, text: bytes) -> tuple[Header, AnyConstants]:
         header: Header = self._decoded(1, text, msgspec.json.Decoder(Header))
-        said = header.constants
-        fields = msgspec.structs.asdict(said)
+        said: Any = header.constants
+        protocol = _PROTOCOLS[said.__struct_config__.tag]
         try:
-            if isinstance(said, QuorumConstants):
-                return header, Constants(**fields)
-            return header, PartitionConstants(**fields)
+            return header, protocol.constants(*astuple(said))
         except AssertionError as error:
             raise self._refusal(1, "constants", str(error)) from None
 
@@ -142,7 +153,7 @@ class _Reader:
             kind = kind_of(constants, node).name
             line = self._decoded(number, text, self._decoder(kind, full))
             try:
-                yield _Valuer(kind, constants).step(number, line)
+                yield _Valuer(constants).step(number, line)
             except _Refused as error:
                 raise self._refusal(number, error.field, error.what) from None
 
@@ -208,11 +219,10 @@ def _explained(message: str) -> tuple[str, str]:
 
 
 class _Valuer:
-    """From decoded lines to values of the spec, for one kind of node under some constants."""
+    """From decoded lines to values of the spec, under some constants."""
 
-    def __init__(self, kind: str, constants: AnyConstants) -> None:
-        self._words = vocabulary(kind)
-        self._nodes = constants.voters if isinstance(constants, Constants) else constants.brokers
+    def __init__(self, constants: AnyConstants) -> None:
+        self._nodes = peers_of(constants)
 
     def step(self, number: int, line: Any) -> ForeignStep:
         sent = _known(line.sent)
@@ -227,40 +237,43 @@ class _Valuer:
             ignored=_known(line.ignored),
         )
 
-    def _fields(self, path: str, struct: Any) -> Fields:
+    def _fields(self, path: str, struct: msgspec.Struct | UnsetType) -> Fields:
         """The known fields of a struct, with its tag."""
-        if struct is UNSET:
+        if isinstance(struct, UnsetType):
             return {}
         config = struct.__struct_config__
         fields: dict[str, Value] = {}
         if config.tag is not None:
             fields[str(config.tag_field)] = str(config.tag)
-        for name in struct.__struct_fields__:
-            value = getattr(struct, name)
+        for field in fields_of(type(struct)):
+            value = getattr(struct, field.name)
             if value is not UNSET:
-                fields[name] = self._value(f"{path}.{name}", name, value)
+                fields[field.name] = self._value(f"{path}.{field.name}", field, value)
         return fields
 
-    def _value(self, path: str, name: str, value: Any) -> Value:
-        """`name`: of the field in which the value stands, or of which it is a member."""
-        if isinstance(value, msgspec.Struct):
-            return Record(self._fields(path, value))
+    def _value(self, path: str, field: Field, value: Any) -> Value:
+        """The value of a field."""
         if isinstance(value, dict):
             if sorted(value) != list(self._nodes):
                 raise _Refused(path, f"needs an entry for each of {_listed(self._nodes)}, no other")
             return function(
-                (node, self._value(f"{path}[{node}]", "", value[node])) for node in self._nodes
+                (node, self._member(f"{path}[{node}]", field, value[node])) for node in self._nodes
             )
         if isinstance(value, tuple):
-            items = [self._value(f"{path}[...]", name, item) for item in value]
-            if not is_set(self._words, name):
+            items = [self._member(f"{path}[...]", field, item) for item in value]
+            if field.many is not Kind.SET:
                 return tuple(items)
             members = frozenset(items)
             if len(members) < len(items):
                 raise _Refused(path, "a member stands twice in the set")
             return members
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        if is_number and name in _NODES and value not in (*self._nodes, *_NODES[name]):
+        return self._member(path, field, value)
+
+    def _member(self, path: str, field: Field, value: Any) -> Value:
+        """A value of a field, or one that it has several of."""
+        if isinstance(value, msgspec.Struct):
+            return Record(self._fields(path, value))
+        if field.of in NODES and value not in (*self._nodes, *_NO_NODES.get(field.of, ())):
             raise _Refused(path, f"{value} is none of the nodes {_listed(self._nodes)}")
         assert isinstance(value, bool | int | str), "the types of lines have no others"
         return value

@@ -5,12 +5,12 @@ the whole document at once, and takes `1.5e` for 1.5; the others are older still
 notation: the EDN specification (edn-format/edn), and what Clojure's printer adds to it: ratios,
 octal escapes, namespaced maps and `##Inf`.
 
-    nil true false 1 1N 2.5 2.5M   None, bool, int, float
-    1/2                            Symbol: exact, and no history needs its value
-    "text"  \\c                     str
-    :word  word                    Keyword, Symbol: str with the colon, str
+    nil true false 1 1N 2.5 2.5M   None, Truth, int, Real
+    1/2  \\c                        Symbol: exact, and no history needs its value
+    "text"                         str
+    :word  word                    Keyword, Symbol
     [a b] (a b)                    tuple
-    {k v}  #{a}                    dict, frozenset (inside a key or a set: Tagged("map", pairs))
+    {k v}  #{a}                    dict, frozenset (inside a key or a set: Map)
     #tag value                     Tagged
     #_ value  ; to the end         nothing
 """
@@ -21,18 +21,28 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from system.files import LINE_MAX
 from traces.formats.text import DEPTH_MAX, DIGITS_MAX, TOKEN_MAX, shown, too_long
 from traces.history import HistoryError
+from traces.values import FALSE, TRUE, Map, Real, Word
 
 
-class Keyword(str):
-    """A keyword with its colon; equal to the string of the same characters."""
+class Keyword(Word):
+    """A keyword with its colon."""
 
     __slots__ = ()
 
 
-class Symbol(str):
-    """A bare word that is neither nil, true, false nor a number we compute with."""
+_SHARED: Final[dict[str, Keyword]] = {}
+
+
+def keyword(text: str) -> Keyword:
+    """The keyword that every reader has for `text`: it is found without comparing characters."""
+    return _SHARED.setdefault(text, Keyword(text))
+
+
+class Symbol(Word):
+    """A bare word that is neither nil, true, false nor a number we compute with; a character."""
 
     __slots__ = ()
 
@@ -68,8 +78,9 @@ _CHARACTERS: Final = {"newline": "\n", "space": " ", "tab": "\t", "return": "\r"
     "backspace": "\b",
     "formfeed": "\f",
 }
-_WORDS: Final[dict[str, Any]] = {"nil": None, "true": True, "false": False}
-_SYMBOLIC: Final = {"##Inf": float("inf"), "##-Inf": float("-inf"), "##NaN": float("nan")}
+_NAMES: Final = {character: name for name, character in _CHARACTERS.items()}
+_WORDS: Final[dict[str, Any]] = {"nil": None, "true": TRUE, "false": FALSE}
+_SYMBOLIC: Final = {"##Inf": Real("inf"), "##-Inf": Real("-inf"), "##NaN": Real("nan")}
 _CLOSED_BY: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 
 
@@ -112,7 +123,7 @@ class _Reader:
         # Whether the innermost frame is a tag or discard, which takes one value and closes.
         self._prefixed = False
         self._cut = 0
-        self._keywords: dict[str, Keyword] = {}
+        self._keywords = dict(_SHARED)
         # Whether a vector stands around everything, where it began, and whether it is still open.
         self._fresh = True
         self._streamed = False
@@ -120,7 +131,7 @@ class _Reader:
     def forms(self) -> Iterator[tuple[int, Any]]:
         text = self._text
         line, counted = 1, 0
-        begin = -1
+        begin, most = -1, 0
         complete = self._items
         for match in _TOKENS.finditer(text):
             group = match.lastindex
@@ -128,6 +139,7 @@ class _Reader:
                 continue
             if begin < 0:
                 begin = match.start()
+                most = begin + LINE_MAX
             if group == 1:
                 token = match.group(1)
                 if len(token) > DIGITS_MAX:
@@ -142,11 +154,15 @@ class _Reader:
                 if self._prefixed:
                     self._apply()
             elif group == 3:
+                if match.start() > most:
+                    raise _Bad(begin, f"operation of more than {LINE_MAX:,} characters")
                 if self._fresh and self._streams(match):
                     begin = -1
                     continue
                 self._open(match.group(3), match.start())
             elif group == 4:
+                if match.start() > most:
+                    raise _Bad(begin, f"operation of more than {LINE_MAX:,} characters")
                 if self._ends(match):
                     begin = -1
                     continue
@@ -206,7 +222,8 @@ class _Reader:
         if group == 5:
             value = _unescaped(token, at) if "\\" in token else token
         elif group == 6:
-            value = _character(token, at)
+            character = _character(token, at)
+            value = Symbol("\\" + _NAMES.get(character, character))
         elif group == 7:
             if token not in _SYMBOLIC:
                 raise _Bad(at, f"{shown(token)} is no number")
@@ -281,7 +298,7 @@ def _map(items: list[Any], at: int) -> dict[Any, Any]:
 def _frozen(value: Any) -> Any:
     """The value as something that can be looked up."""
     if isinstance(value, dict):
-        return Tagged("map", tuple((_frozen(k), _frozen(v)) for k, v in value.items()))
+        return Map(frozenset((_frozen(k), _frozen(v)) for k, v in value.items()))
     if isinstance(value, Tagged):
         return Tagged(value.tag, _frozen(value.value))
     if isinstance(value, tuple):
@@ -303,7 +320,7 @@ def _word(token: str, at: int) -> Any:
         raise _Bad(at, f"{shown(token)} is no number")
     if number.group(1):
         return int(token[:-1])
-    return Symbol(token) if "/" in token else float(token.removesuffix("M"))
+    return Symbol(token) if "/" in token else Real(token.removesuffix("M"))
 
 
 def _digits(token: str) -> str:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from traces.formats.edn import Tagged
+from traces.formats.edn import Tagged, keyword
+from traces.formats.keys import key_of
 from traces.formats.text import INT64, shown
 from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
 
@@ -82,9 +83,9 @@ class Fields:
 
     def __init__(self, path: str, *, colon: bool) -> None:
         self._path = path
-        self._keys = tuple(f":{name}" if colon else name for name in FIELDS)
+        self._keys = tuple(keyword(f":{name}") if colon else name for name in FIELDS)
         self._words: dict[str, str] = {}
-        self._extra = {f":{name}" if colon else name: name for name in EXTRA}
+        self._extra = {keyword(f":{name}") if colon else name: name for name in EXTRA}
 
     def event(self, line: int, form: Any) -> Event:
         """Raises HistoryError: the form is no operation, or a field is of the wrong type."""
@@ -129,7 +130,7 @@ class Fields:
 
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-_KINDS: Final = {colon + kind: kind for kind in TYPES for colon in ("", ":")}
+_KINDS: Final = {spelt: kind for kind in TYPES for spelt in (kind, f":{kind}", keyword(f":{kind}"))}
 _LISTED: Final = ", ".join(TYPES)
 
 
@@ -257,7 +258,7 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
         if event.process is not None:
             continue
         if event.f in (LEADER_EPOCH, FAULT):
-            key = None if event.key is None else str(event.key)
+            key = key_of(event.key)
             kind = "leader epoch" if event.f == LEADER_EPOCH else "fault"
             found.append(Annotation(at=time, kind=kind, label=_label(event), key=key))
             continue

@@ -17,14 +17,22 @@ from typing import Any, Final
 
 from traces.formats.edn import Keyword
 from traces.formats.events import FAULT, LEADER_EPOCH
+from traces.formats.keys import key_named
 from traces.history import CLIENT_OPERATIONS, FAIL, INDETERMINATE, OK, History, Operation
 
-_TYPES: Final = {OK: Keyword(":ok"), FAIL: Keyword(":fail"), INDETERMINATE: Keyword(":info")}
-_INVOKE: Final = Keyword(":invoke")
-_INFO: Final = Keyword(":info")
-_NEMESIS: Final = Keyword(":nemesis")
-_SEND, _POLL = Keyword(":send"), Keyword(":poll")
-_TXN: Final = {"read": Keyword(":r"), "write": Keyword(":w"), "append": Keyword(":append")}
+
+class Verb(Keyword):
+    """A keyword of Jepsen's own, which JSON writes without its colon."""
+
+    __slots__ = ()
+
+
+_TYPES: Final = {OK: Verb(":ok"), FAIL: Verb(":fail"), INDETERMINATE: Verb(":info")}
+_INVOKE: Final = Verb(":invoke")
+_INFO: Final = Verb(":info")
+_NEMESIS: Final = Verb(":nemesis")
+_SEND, _POLL = Verb(":send"), Verb(":poll")
+_TXN: Final = {"read": Verb(":r"), "write": Verb(":w"), "append": Verb(":append")}
 _NANOSECONDS: Final = {"ns": 1, "us": 1000, "event": None}
 
 # A moment, a rank among what happens in it, and the operation's own fields.
@@ -48,7 +56,7 @@ def _clients(history: History) -> Iterator[_Told]:
         first = operations[0]
         mine = by_process.setdefault(first.process, [])
         f, asked, told, extra = _values(history, operations, transactional)
-        head = {"process": first.process, "type": _INVOKE, "f": Keyword(f":{f}")}
+        head = {"process": first.process, "type": _INVOKE, "f": Verb(f":{f}")}
         mine.append((first.invoked, {**head, "value": asked, **extra}))
         if first.completed is not None:
             said = {} if first.error is None else {"error": first.error}
@@ -75,12 +83,12 @@ def _nemesis(history: History) -> Iterator[_Told]:
         name = f"start-fault{number}" if lasting else FAULT
         if annotation.kind != "fault":
             name = LEADER_EPOCH
-        head = {"process": _NEMESIS, "type": _INFO, "f": Keyword(f":{name}")}
-        key = {} if annotation.key is None else {"key": annotation.key}
+        head = {"process": _NEMESIS, "type": _INFO, "f": Verb(f":{name}")}
+        key = {} if annotation.key is None else {"key": key_named(annotation.key)}
         event = {**head, "value": annotation.label, **key}
         yield from ((annotation.at, -1, event) for _ in range(1 + lasting))
         if lasting and annotation.until is not None:
-            stop = {**head, "f": Keyword(f":stop-fault{number}"), "value": None}
+            stop = {**head, "f": Verb(f":stop-fault{number}"), "value": None}
             yield from ((annotation.until, -1, stop) for _ in range(2))
 
 
@@ -102,32 +110,34 @@ def _values(
     first = operations[0]
     answered = first.outcome == OK
     if first.f in CLIENT_OPERATIONS:
-        keys = tuple(map(_name, first.argument or ()))
+        keys = tuple(map(key_named, first.argument or ()))
         return first.f, keys, keys, {"seek-to-beginning?": True} if first.result else {}
     if history.model == "partition-log":
         return _log_values(operations)
     if transactional:
-        micro = [(_TXN[each.f], _name(each.key), each.argument) for each in operations]
+        micro = [(_TXN[each.f], key_named(each.key), each.argument) for each in operations]
         told = [
             (f, key, each.result if each.f == "read" and answered else value)
             for (f, key, value), each in zip(micro, operations, strict=True)
         ]
         return "txn", tuple(micro), tuple(told), {}
-    key = {} if first.key is None else {"key": first.key}
+    named = key_named(first.key)
+    key = {} if named is None else {"key": named}
     if len(operations) > 1:
         assert first.f == "dequeue", "only queues drain"
         return "drain", None, tuple(each.result for each in operations), key
     asked = first.argument
     told = first.result if first.result is not None and answered else asked
-    if first.key is not None and first.f in ("read", "write", "cas"):
-        return first.f, (first.key, asked), (first.key, told), key
+    registers = history.model in ("register", "cas-register")
+    if named is not None and registers and first.f in ("read", "write", "cas"):
+        return first.f, (named, asked), (named, told), key
     return first.f, asked, told, key
 
 
 def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, Any]]:
     first = operations[0]
     if first.f in ("latest", "earliest"):
-        key = _name(first.key)
+        key = key_named(first.key)
         return first.f, (key, None), (key, first.result), {}
     asked: list[Any] = []
     told: list[Any] = []
@@ -136,14 +146,14 @@ def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, A
     for members in _micro_operations(operations):
         if members[0].f == "append":
             key, value, offset = members[0].key, members[0].argument, members[0].result
-            asked.append((_SEND, _name(key), value))
-            told.append((_SEND, _name(key), value if offset is None else (offset, value)))
+            asked.append((_SEND, key_named(key), value))
+            told.append((_SEND, key_named(key), value if offset is None else (offset, value)))
             continue
         asked.append((_POLL,))
-        read = {_name(each.key): each.result for each in members if each.result is not None}
+        read = {key_named(each.key): each.result for each in members if each.result is not None}
         told.append((_POLL, read) if read or first.outcome == OK else (_POLL,))
-        froms.append({_name(each.key): each.argument for each in members})
-        ends.append({_name(each.key): each.end for each in members if each.end is not None})
+        froms.append({key_named(each.key): each.argument for each in members})
+        ends.append({key_named(each.key): each.end for each in members if each.end is not None})
     verbs = {each.f for each in operations}
     name = "txn" if len(verbs) > 1 else ("send" if "append" in verbs else "poll")
     fetches = [each for each in operations if each.f == "fetch"]
@@ -169,14 +179,3 @@ def _micro_operations(operations: list[Operation]) -> Iterator[list[Operation]]:
             polled.append(operation)
     if polled:
         yield polled
-
-
-def _name(key: str | None) -> Any:
-    """A key as Jepsen has it: a number if it is one."""
-    return (
-        int(key) if key is not None and key.isascii() and key.isdigit() and _canonical(key) else key
-    )
-
-
-def _canonical(digits: str) -> bool:
-    return len(digits) < 19 and (digits == "0" or digits[0] != "0")

@@ -13,9 +13,10 @@ from pathlib import Path
 from traces.formats.edn import read_forms
 from traces.formats.events import Fields, record
 from traces.formats.export import operations_of
-from traces.formats.text import edn_text, read_text
+from traces.formats.text import read_text
 from traces.formats.workloads import history_of
 from traces.history import History
+from traces.values import edn_text
 
 NAME = "jepsen"
 

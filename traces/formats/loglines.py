@@ -45,7 +45,7 @@ def _events(path: str, text: str) -> Iterator[Event]:
     fields = Fields(path, colon=False)
     whole = text.endswith("\n")
     last = text.count("\n") + 1
-    for line, content in lines_of(text):
+    for line, content in lines_of(text, path):
         match = OPERATION.search(content)
         if match is None:
             cut = line == last and not whole and PREFIX.startswith(content)

@@ -19,8 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from traces.formats import trace
-from traces.formats.text import edn_text
 from traces.history import History, Operation
+from traces.values import edn_text
 
 NAME: Final = "shiviz"
 PARSER: Final = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"

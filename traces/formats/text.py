@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from system.files import LINE_MAX, open_file, read_bytes
 from traces.history import HistoryError
+from traces.values import edn_text
 
 TOKEN_MAX: Final = 1 << 18
 """Characters of one string, number, keyword or symbol."""
@@ -19,6 +21,12 @@ DIGITS_MAX: Final = 64
 """Digits of an integer. Python would take 4,300, and needs the square of that in time."""
 DEPTH_MAX: Final = 64
 """Collections, tags and discards inside each other."""
+_DENSEST: Final = (("maps and sets", (b"{",), 16), ("vectors", (b"[", b"("), 5))
+"""What takes most memory for its length: a set of one number 500 bytes for 5. A client's operation
+has 30 characters for its map, and a record that it read 6 for its vector."""
+_FEW: Final = 10_000
+"""So many are read however short the file is."""
+_PIECE: Final = 1 << 20
 HEAD: Final = 1 << 16
 """Bytes from the beginning by which a format is told."""
 
@@ -28,14 +36,20 @@ INT64: Final = range(-(2**63), 2**63)
 def read_text(path: Path) -> str:
     """The file as text.
 
-    Raises HistoryError: it cannot be read, is empty, or is not UTF-8.
+    Raises HistoryError: it cannot be read, is empty, is not UTF-8, or is made of brackets.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise HistoryError(str(path), 0, error.strerror or str(error)) from None
     if not data.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
+    for what, opening, share in _DENSEST:
+        count = sum(map(data.count, opening))
+        if count > _FEW + len(data) // share:
+            most = f"at most one for {share} is read"
+            what = f"{count:,} {what} in {len(data):,} bytes, {most}"
+            raise HistoryError(str(path), 0, what)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -46,7 +60,7 @@ def read_text(path: Path) -> str:
 def read_head(path: Path) -> bytes:
     """The first bytes of a file. Raises HistoryError: it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(HEAD)
     except OSError as error:
         raise HistoryError(str(path), 0, error.strerror or str(error)) from None
@@ -61,14 +75,24 @@ def head_lines(head: bytes) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
+def lines_of(text: str, path: str) -> Iterator[tuple[int, str]]:
     """(number from 1, line without its end) of every line that is not blank.
 
-    Not str.splitlines, which also breaks at characters that may stand inside a value.
+    Not str.splitlines, which also breaks at characters that may stand inside a value. Raises
+    HistoryError: a line is longer than LINE_MAX.
     """
-    for number, line in enumerate(text.split("\n"), 1):
-        if stripped := line.strip(" \t\r\f\x0b"):
-            yield number, stripped
+    at, number = 0, 0
+    while at <= len(text):
+        # A piece at a time: the lines of a whole file take many times its length.
+        end = text.find("\n", at + _PIECE)
+        end = len(text) if end < 0 else end
+        for line in text[at:end].split("\n"):
+            number += 1
+            if stripped := line.strip(" \t\r\f\x0b"):
+                if len(stripped) > LINE_MAX:
+                    raise HistoryError(path, number, too_long(len(stripped), "line", LINE_MAX))
+                yield number, stripped
+        at = end + 1
 
 
 def shown(value: Any, length: int = 60) -> str:
@@ -79,7 +103,9 @@ def shown(value: Any, length: int = 60) -> str:
 
 
 _MANY_DIGITS = re.compile(rf"[0-9]{{{DIGITS_MAX + 1}}}")
-_LONG = re.compile(r'"((?:[^"\\]|\\.)*)"|[^\s",:\[\]{}]+', re.S)
+# Possessive, since a mark for each character to return to takes 140 bytes; and a string that never
+# ends is one token, or each quote in it would be looked at to the end of the text.
+_LONG = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[^\s",:\[\]{}]++', re.S)
 
 
 def long_token(text: str) -> str | None:
@@ -95,33 +121,5 @@ def long_token(text: str) -> str | None:
     return None
 
 
-def too_long(length: int) -> str:
-    return f"token of {length:,} characters, at most {TOKEN_MAX:,} are read"
-
-
-_ESCAPES = str.maketrans(
-    {chr(code): f"\\u{code:04x}" for code in range(32)}
-    | {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-)
-
-
-def edn_text(value: Any) -> str:
-    """A value in EDN. Keywords and symbols (kinds of str) are written as they are."""
-    if value is None:
-        return "nil"
-    if value is True or value is False:
-        return "true" if value else "false"
-    if isinstance(value, str) and type(value) is not str:
-        return str(value)
-    if isinstance(value, str):
-        return '"' + value.translate(_ESCAPES) + '"'
-    if isinstance(value, tuple | list):
-        return "[" + " ".join(map(edn_text, value)) + "]"
-    if isinstance(value, frozenset):
-        return "#{" + " ".join(sorted(map(edn_text, value))) + "}"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{edn_text(k)} {edn_text(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, float):
-        special = {"inf": "##Inf", "-inf": "##-Inf", "nan": "##NaN"}
-        return special.get(repr(value), repr(value))
-    return str(value)
+def too_long(length: int, what: str = "token", most: int = TOKEN_MAX) -> str:
+    return f"{what} of {length:,} characters, at most {most:,} are read"

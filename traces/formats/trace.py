@@ -19,6 +19,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from system.files import open_file
 from traces import schema
 from traces.formats.text import shown
 from traces.history import (
@@ -52,7 +53,7 @@ CONTROL: Final = 0
 def is_trace(path: Path) -> bool:
     """Whether the folder is a trace of ours, judged by its manifest's name and first bytes."""
     try:
-        with (path / schema.MANIFEST).open("rb") as file:
+        with open_file(path / schema.MANIFEST) as file:
             return b'"schema_version"' in file.read(4096)
     except OSError:
         return False

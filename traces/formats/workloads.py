@@ -17,21 +17,25 @@ model of the user's own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from traces.formats.edn import Keyword, Symbol, Tagged
 from traces.formats.events import Call, Recording, word
-from traces.formats.text import INT64, TOKEN_MAX, shown, too_long
+from traces.formats.keys import MapKey, decided, key_of, plain
+from traces.formats.text import INT64, shown
 from traces.history import (
     CLIENT_OPERATIONS,
+    INDETERMINATE,
     OK,
     History,
     HistoryError,
     Operation,
 )
+from traces.values import Real
 
 IGNORED: Final = ("debug-topic-partitions",)
 """Verbs of a log workload that ask nothing of the log."""
@@ -84,6 +88,7 @@ def history_of(path: str, format: str, recording: Recording) -> History:
     if not operations:
         raise HistoryError(path, 0, "no operation that could be judged")
     if model == "partition-log":
+        _decide_keys(path, operations)
         _check_acks(path, operations)
     elif model == "set":
         operations = [_as_set(operation) for operation in operations]
@@ -95,6 +100,22 @@ def history_of(path: str, format: str, recording: Recording) -> History:
         annotations=recording.annotations,
         model=model,
     )
+
+
+def _decide_keys(path: str, operations: list[Operation]) -> None:
+    """Gives operations with a key of a JSON map the key that it is; nobody has seen them yet."""
+    undecided = [each for each in operations if type(each.key) is MapKey]
+    if not undecided:
+        return
+    known = {each.key for each in operations if type(each.key) is not MapKey}
+    known |= {key for each in operations if each.f in CLIENT_OPERATIONS for key in each.argument}
+    found: dict[str, str | None] = {}
+    for each in undecided:
+        key = each.key
+        assert type(key) is MapKey
+        if key not in found:
+            found[key] = decided(path, each.line, key, known)
+        msgspec.structs.force_setattr(each, "key", found[key])
 
 
 def _as_set(operation: Operation) -> Operation:
@@ -120,9 +141,9 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
         return "kv" if verbs <= {"get", "put", "append"} else None, _keyed_parts
     if verbs & {"enqueue", "dequeue", "drain"}:
         known = verbs <= {"enqueue", "dequeue", "drain"}
-        return "queue" if known else None, _queue_parts
+        return "queue" if known else None, partial(_queue_parts, _enqueued(calls))
     if verbs & {"acquire", "release"}:
-        return "mutex" if verbs <= {"acquire", "release"} else None, _plain_parts
+        return "mutex" if verbs <= {"acquire", "release"} else None, _keyed_parts
     if "append" in verbs:
         return "list-append" if verbs <= {"append", "read"} else None, _keyed_parts
     independent = _independent(calls)
@@ -140,7 +161,7 @@ def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
         if call.invocation.f == "read" and call.completion and call.outcome == OK:
             value = call.completion.value
             value = value[1] if independent and type(value) is tuple and len(value) == 2 else value
-            numeric = type(value) in (int, float)
+            numeric = type(value) in (int, Real)
             counter = verbs <= {"add", "inc", "increment", "dec", "decrement", "read"}
             if numeric:
                 return "counter" if counter else None
@@ -161,9 +182,10 @@ def _independent(calls: list[Call]) -> bool:
     """Whether values are [key value], as jepsen.independent makes them.
 
     Told by the reads: a register's is asked with nothing, one of many with its key and nothing. Our
-    own export says so in each operation as well.
+    own export of registers says so in each operation as well.
     """
-    if all(_names_its_key(call.invocation.key, call.invocation.value) for call in calls):
+    ours = all(call.invocation.f in ("read", "write", "cas") for call in calls)
+    if ours and all(_names_its_key(c.invocation.key, c.invocation.value) for c in calls):
         return True
     reads = [call.invocation.value for call in calls if call.invocation.f == "read"]
     return bool(reads) and all(type(v) is tuple and len(v) == 2 and v[1] is None for v in reads)
@@ -174,38 +196,6 @@ def _names_its_key(key: Any, value: Any) -> bool:
 
 
 # -- Values
-
-
-def plain(value: Any) -> Any:
-    """A value of EDN or JSON as the contract has it: None, bool, int, float, str, tuple, frozenset.
-
-    Keywords keep their colon, symbols are words, a map is a frozenset of its pairs, and a tag is
-    dropped. Raises ValueError for a string that is too long.
-    """
-    kind = type(value)
-    if kind is int or value is None or kind is bool or kind is float:
-        return value
-    if kind is str:
-        if len(value) > TOKEN_MAX:
-            raise ValueError(too_long(len(value)))
-        return value
-    if kind is tuple or kind is list:
-        return tuple([plain(each) for each in value])
-    if kind is Keyword or kind is Symbol:
-        return str(value)
-    if kind is Tagged:
-        return plain(value.value)
-    if kind is frozenset:
-        return frozenset(plain(each) for each in value)
-    assert kind is dict, kind
-    return frozenset((plain(k), plain(v)) for k, v in value.items())
-
-
-def key_of(value: Any) -> str | None:
-    """A key as the contract has it: its text."""
-    if value is None or type(value) is str:
-        return value
-    return word(value) if isinstance(value, str) else shown(plain(value), 200)
 
 
 def _asked_and_told(path: str, call: Call) -> tuple[Any, Any]:
@@ -226,13 +216,9 @@ def _refuse(path: str, call: Call, what: str, *, told: bool = False) -> HistoryE
 # -- Objects
 
 
-def _plain_parts(path: str, call: Call, key: str | None = None) -> Iterator[Part]:
-    asked, told = _asked_and_told(path, call)
-    yield _part(path, call, key, asked, told)
-
-
 def _keyed_parts(path: str, call: Call) -> Iterator[Part]:
-    yield from _plain_parts(path, call, key_of(call.invocation.key))
+    asked, told = _asked_and_told(path, call)
+    yield _part(path, call, key_of(call.invocation.key), asked, told)
 
 
 def _independent_parts(path: str, call: Call) -> Iterator[Part]:
@@ -262,17 +248,26 @@ def _part(path: str, call: Call, key: str | None, asked: Any, told: Any) -> Part
     return Part(f, key, asked, told if answered and told != asked else None)
 
 
-def _queue_parts(path: str, call: Call) -> Iterator[Part]:
+def _enqueued(calls: list[Call]) -> Counter[str | None]:
+    """How many were to be enqueued, by key."""
+    return Counter(key_of(c.invocation.key) for c in calls if c.invocation.f == "enqueue")
+
+
+def _queue_parts(enqueued: Counter[str | None], path: str, call: Call) -> Iterator[Part]:
     asked, told = _asked_and_told(path, call)
     if call.invocation.f != "drain":
         yield _part(path, call, key_of(call.invocation.key), asked, told)
         return
-    # A drain is all the dequeues that it did; one that was not answered did an unknown number.
-    values = told if call.outcome == OK and type(told) is tuple else None
-    if values is None and call.outcome == OK:
+    key = key_of(call.invocation.key)
+    # A drain is all the dequeues that it did. One that was not answered did as many as there may
+    # have been elements, each or none of them.
+    values = told if call.outcome == OK else ()
+    if type(values) is not tuple:
         raise _refuse(path, call, f"drain answered with {shown(told)}, not a list", told=True)
-    for value in values or ():
-        yield Part("dequeue", key_of(call.invocation.key), None, value)
+    if call.outcome == INDETERMINATE:
+        values = (None,) * enqueued[key]
+    for value in values:
+        yield Part("dequeue", key, None, value)
 
 
 # -- Transactions of lists and registers

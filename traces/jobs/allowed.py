@@ -16,18 +16,15 @@ from typing import Final
 
 import pyarrow as pa
 
-from reference.core.types import Constants
-from tla_utils import CheckOptions, ToolError, check_steps
+from specs import SPECS
+from tla_utils import CheckOptions, ToolError
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.distinct import CLASSES
-from traces.jobs.judge import Bench, step_frame, step_table
-from traces.jobs.partition_canonical import PartitionCanonicaliser
+from traces.jobs.judge import Bench, report_on
 from traces.jobs.protocols import (
     FRAMES,
-    SPECS,
     AnyConstants,
     constants_text,
-    decode_step_constants,
     kind_of,
 )
 from traces.jobs.relevance import Relevance
@@ -49,7 +46,7 @@ class Allowed:
         self._verdicts: dict[bytes, str] = {}
         self._waiting: dict[Bench, dict[bytes, CanonicalStep]] = {}
         self._relevance: dict[AnyConstants, Relevance] = {}
-        self._forms: dict[AnyConstants, Canonicaliser | PartitionCanonicaliser] = {}
+        self._forms: dict[AnyConstants, Canonicaliser] = {}
         self.asked = 0
         """Steps that TLC has been asked about."""
         self.starts = 0
@@ -93,10 +90,8 @@ class Allowed:
                 self._judge(bench, fresh)
 
     def _judge(self, bench: Bench, classes: dict[bytes, CanonicalStep]) -> None:
-        constants = decode_step_constants(bench.text)
         table = _table(bench, classes)
-        steps = step_table(table, constants, bench.frame)
-        report = check_steps(step_frame(constants, SPECS, bench.frame), steps, self._check)
+        report = report_on(bench, table, self._check)
         self.asked += len(classes)
         self.starts += report.runs
         if unknown := report.numbers("unknown"):
@@ -108,14 +103,10 @@ class Allowed:
         reasons = [each.reason for each in report.verdicts]
         self._store.add(bench, judged.append_column("reason", pa.array(reasons, pa.string())))
 
-    def _canonicaliser(self, constants: AnyConstants) -> Canonicaliser | PartitionCanonicaliser:
+    def _canonicaliser(self, constants: AnyConstants) -> Canonicaliser:
         found = self._forms.get(constants)
         if found is None:
-            if isinstance(constants, Constants):
-                found = Canonicaliser(constants)
-            else:
-                found = PartitionCanonicaliser(constants)
-            self._forms[constants] = found
+            found = self._forms[constants] = Canonicaliser(constants)
         return found
 
 

@@ -25,6 +25,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from system.children import end_with_parent
 from tla_utils.errors import ToolError
 from traces.schema import TraceError
 
@@ -90,7 +91,7 @@ class Pool:
         # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
         # deadlock.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with ProcessPoolExecutor(processes, context, end_with_parent) as pool:
             running = {pool.submit(task, item): item for item in range(items)}
             try:
                 for future in as_completed(running):

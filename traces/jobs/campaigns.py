@@ -27,6 +27,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from specs import SPECS
+from system.files import read_bytes
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 from traces.jobs import ranges
@@ -48,7 +50,7 @@ from traces.jobs.judge import (
     judge,
 )
 from traces.jobs.plan import Configuration, Plan, write_plan
-from traces.jobs.protocols import FRAMES, SPECS
+from traces.jobs.protocols import FRAMES
 from traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
 from traces.jobs.relevance import action_of
 from traces.jobs.simulate import Range
@@ -60,10 +62,10 @@ from traces.schema import (
     PartEntry,
     TraceError,
     begin_trace,
+    damage_of,
     drop_parts,
     extend_trace,
     read_manifest,
-    read_table,
 )
 
 FINDINGS: Final = "findings.json"
@@ -196,12 +198,12 @@ class _Run:
 
     def _without_damage(self, trace: Path, manifest: Manifest) -> Manifest:
         """The manifest without parts that have to be simulated again, where that is asked for."""
-        if not self.options.redo:
-            for path in ranges.missing_files(trace, manifest):
-                raise TraceError(f"{path}: no such file; --redo simulates its runs again")
+        found = {part.stem: why for part in manifest.parts if (why := damage_of(trace, part))}
+        if not found:
             return manifest
-        damaged = [entry.stem for entry in manifest.parts if not _is_whole(trace, entry)]
-        drop_parts(trace, damaged)
+        if not self.options.redo:
+            raise TraceError(f"{next(iter(found.values()))}; --redo simulates its runs again")
+        drop_parts(trace, list(found))
         return read_manifest(trace)
 
     def _announce(self) -> None:
@@ -232,7 +234,7 @@ class _Run:
             explained = self._explain(trace, manifest, merged, judgement)
         with self._stage("join"):
             joined = self._join(trace, manifest, merged, judgement)
-            facts = [msgspec.json.decode(each.facts.read_bytes(), type=Facts) for each in files]
+            facts = [msgspec.json.decode(read_bytes(each.facts), type=Facts) for each in files]
             evidence = Evidence(
                 directory=trace,
                 manifest=manifest,
@@ -252,7 +254,8 @@ class _Run:
         return Outcome(configuration, manifest, tuple(receipts), merged, stored, summary)
 
     def _receipt(self, trace: Path, entry: PartEntry) -> Receipt:
-        receipt = ranges.read_receipt(trace, entry, self.code)
+        # What it names was looked at before, or has just been made.
+        receipt = ranges.read_receipt(trace, entry, self.code, files=False)
         if receipt is None:
             raise ToolError(
                 f"{trace}: runs from {entry.first_run} on were not judged; run it again"
@@ -371,15 +374,6 @@ def _work_on_one(
 ) -> pa.Table:
     work, own = tasks[number]
     return work_on(works[work], own)
-
-
-def _is_whole(trace: Path, entry: PartEntry) -> bool:
-    try:
-        for name in entry.tables:
-            read_table(trace, entry, name)
-    except TraceError:
-        return False
-    return True
 
 
 def _together(merged: pa.Table, stored: pa.Table, fresh: Mask, asked: Judgement) -> Judgement:

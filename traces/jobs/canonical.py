@@ -1,22 +1,28 @@
-"""Which steps are the same step: the canonical form of law L9.
+"""One form for all steps that differ only in how nodes and values are called (L9).
 
-Two steps that differ only in what the voters are called, or in which values clients wrote, are
-judged alike; so each class is judged once, by a representative that every member leads to:
+Runs number their nodes and values as it happens; the specification tells neither apart. So a step
+is renamed into a representative of its class before it is judged, and one verdict serves the class.
+What is renamed is what the fields' declarations say (reference/core/fields.py):
 
-* nodes: one bijection of the voters onto themselves, applied to the whole step (node, row, input,
-  after, sent). The acting node becomes the first voter. The others are told apart by a signature
-  that no renaming changes; what signatures leave open is settled by trying every order and taking
-  the step with the least encoding.
-* values: numbered from 1 in the order of their first appearance in the log before, the input, the
-  log after, the messages sent. LeaderChange, 0, stays.
+* nodes: one bijection of the nodes onto themselves, applied to the whole step (node, row, input,
+  after, sent). The acting node becomes the first one. The others are told apart by a signature that
+  no renaming changes; what signatures leave open is settled by trying every order and taking the
+  step with the least encoding. A node that stands alone in its kind (a partition's controller)
+  keeps its name, and so do those that it knows: its elections know the order of assignment (C9).
+* values: numbered from 1 in the order of their first appearance in the row before, the input, the
+  row after, the messages sent. The log's own values, below 1, stay.
+* ranks: numbered in their order from 0 on. -1, and 0 of the beginning, stay.
+* positions, in the steps of the actions that only compare them, pass them on and count from them
+  (`NodeKind.shifted`): moved so that the least is the first there is.
 
 Why that is sound. A bijection p of the nodes maps outcomes to outcomes, p(Step_A(n, row, input)) =
 Step_A(p(n), p(row), p(input)), if Step_A compares node ids for equality only and mentions none by
-name; p leaves `Voters` as it is, since it maps that set onto itself, and leaves Nobody alone.
-Likewise for values. QuorumHandlers and QuorumRules keep to that: the one CHOOSE in them is over
-offsets, no order is taken over nodes, and no value is inspected (tests/traces/jobs reads the
-modules and says so, and lets TLC judge renamed steps). Offsets and epochs are not shifted. The
-constants belong to the key and are not renamed: the voters as a set are what they were.
+name; p leaves the set of nodes as it is, since it maps that set onto itself, and leaves those who
+are no nodes alone. Likewise for values, of which no handler inspects one, and for ranks under maps
+that keep their order. The handlers of voters and of brokers keep to that (tests/traces/jobs reads
+the modules and says so, and lets TLC judge renamed steps). Epochs of leaders, offsets of logs,
+clients and producers are not renamed. The constants belong to the key and are not renamed: the
+nodes as a set are what they were.
 
 Chaining and provenance are checked on recorded data, never on this form.
 
@@ -28,43 +34,30 @@ take have equal forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import permutations, product
 from math import factorial, prod
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from reference.core.messages import Append, FetchResponse, Input
-from reference.core.types import LEADER_CHANGE, NOBODY, Constants, Entry, Log, Row
+from reference.core.fields import NODES, Field, Kind, fields_of, holds
 from tla_utils.errors import ToolError
+from traces.jobs.protocols import AnyConstants, kind_of, nodes_of, peers_of
 
-# What each field of a row, a message or another input holds; tests hold these to be a partition of
-# all fields, so that a new field cannot stay unrenamed by oversight.
-NODE: Final = frozenset({"leader", "voted", "source", "destination", "peer"})
-NODE_SET: Final = frozenset({"granted", "rejected", "fetched_voters", "unacked"})
-NODE_SEQUENCE: Final = frozenset({"successors"})
-BY_NODE: Final = frozenset({"end_offsets", "connections"})
-NESTED: Final = frozenset({"quorum_state", "request"})
-MESSAGE_SET: Final = frozenset({"parked"})
-RECORDS: Final = frozenset({"log", "records"})
-VALUE: Final = frozenset({"value"})
-PLAIN: Final = frozenset(
-    {
-        *("role", "epoch", "flushed", "high_watermark", "has_fetched", "epoch_start", "announced"),
-        *("error", "last_epoch", "last_offset", "pre_vote", "fetch_offset", "last_fetched_epoch"),
-        *("epoch_cache", "diverging", "keep"),
-    }
-)
-
-# In place of a value that has no number yet, where messages are put in an order.
 UNNUMBERED: Final = -1
-# How many renamed rows and messages are kept at most, each a few hundred bytes.
+"""In place of a value that has no number yet, where messages are put in an order."""
+FIRST_VALUE: Final = 1
+"""Of a client; values below it are the log's own."""
+NO_RANK: Final = -1
 MEMO_LIMIT: Final = 200_000
-# With more orders than this to try, signatures alone decide: sound, but it may tell two renamings
-# of one step apart. Five voters have at most 24 orders.
+"""How many renamed rows and messages are kept at most, each a few hundred bytes."""
 MOST_ORDERS: Final = 120
+"""With more orders than this to try, signatures alone decide: sound, but it may tell two renamings
+of one step apart. Five nodes have at most 24 orders."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -104,259 +97,471 @@ class CanonicalStep(NamedTuple):
         return blake2b(_encode(parts), digest_size=16).digest()
 
 
-Nodes: TypeAlias = Mapping[int, int]
-Values: TypeAlias = Mapping[int, int]
+Names: TypeAlias = tuple[int, ...]
+"""Per node, in their order, the name that it gets."""
 
 
-def node_map(voters: Sequence[int], images: Sequence[int]) -> dict[int, int]:
-    """The map voter -> image. Nobody stays, and so does whoever is no voter."""
-    return {NOBODY: NOBODY, **dict(zip(voters, images, strict=True))}
+class Renumbering(NamedTuple):
+    """How a step's numbers that are neither nodes nor values are renamed.
+
+    ranks: those of the step in ascending order, from 0 on; each becomes its place there. shift: by
+    how much positions are lowered.
+    """
+
+    ranks: tuple[int, ...] = ()
+    shift: int = 0
 
 
-def value_map(values: Iterable[int], numbers: Iterable[int]) -> dict[int, int]:
-    """The map value -> number. LeaderChange stays."""
-    return {LEADER_CHANGE: LEADER_CHANGE, **dict(zip(values, numbers, strict=True))}
+UNCHANGED: Final = Renumbering()
 
 
-def rename(item: Any, nodes: Nodes, values: Values) -> Any:
-    """A row, an input or a message (or what they contain) under a bijection of nodes and one of
-    values."""
-    return replace(
-        item,
-        **{
-            name: renaming(getattr(item, name), nodes, values)
-            for name, renaming in _renamings_of(type(item))
-        },
-    )
+class Renaming:
+    """One bijection of the nodes, one of the values, and a renumbering.
+
+    nodes: all that there are, sorted. number: the number of a client's value; it may be another one
+    for each item, since what is remembered holds no values.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[int, ...],
+        names: Names,
+        number: Callable[[int], int],
+        renumbering: Renumbering = UNCHANGED,
+    ) -> None:
+        self.number = number
+        self._name = dict(zip(nodes, names, strict=True))
+        self._order = sorted(range(len(nodes)), key=lambda at: names[at])
+        self._ranks = {rank: at for at, rank in enumerate(renumbering.ranks)}
+        self._shift = renumbering.shift
+        self._known: dict[Any, Any] = {}
+
+    def node(self, node: int) -> int:
+        return self._name.get(node, node)
+
+    def value(self, value: int) -> int:
+        return value if value < FIRST_VALUE else self.number(value)
+
+    def rank(self, rank: int) -> int:
+        return self._ranks.get(rank, rank)
+
+    def position(self, position: int) -> int:
+        return position - self._shift
+
+    def item(self, item: msgspec.Struct) -> Any:
+        """A struct with all that it has. What becomes of one that has no values does not depend on
+        the step's, so it is remembered."""
+        plan = _plan(type(item))
+        if plan.has_values:
+            return self._renamed(item, plan)
+        known = self._known.get(item)
+        if known is None:
+            known = self._known[item] = self._renamed(item, plan)
+        return known
+
+    def _renamed(self, item: Any, plan: _Plan) -> Any:
+        changed = {}
+        for name, renaming in plan.fields:
+            old = getattr(item, name)
+            new = renaming(self, old)
+            if new is not old:
+                changed[name] = new
+        return replace(item, **changed) if changed else item
+
+    def by_node(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([entries[at] for at in self._order])
+
+    def step(self, step: Step) -> Step:
+        """The whole step."""
+        return Step(
+            action=step.action,
+            node=self.node(step.node),
+            before=self.item(step.before),
+            input=None if step.input is None else self.item(step.input),
+            after=self.item(step.after),
+            sent=tuple(sorted([self.item(m) for m in step.sent], key=_encode)),
+            ignored=step.ignored,
+        )
 
 
-def _node(node: int, nodes: Nodes, _: Values) -> int:
-    return nodes.get(node, node)
+_Part: TypeAlias = Callable[[Renaming, Any], Any]
 
-
-def _node_set(members: bool | tuple[int, ...], nodes: Nodes, _: Values) -> bool | tuple[int, ...]:
-    # A vote's `granted` is a Boolean: the same name for what the set is made of.
-    if isinstance(members, bool):
-        return members
-    return tuple(sorted([nodes.get(node, node) for node in members]))
-
-
-def _node_sequence(members: tuple[int, ...], nodes: Nodes, _: Values) -> tuple[int, ...]:
-    return tuple([nodes.get(node, node) for node in members])
-
-
-def _by_node(entries: tuple[Any, ...], nodes: Nodes, _: Values) -> tuple[Any, ...]:
-    # The keys of the map are Nobody and then the voters, in the order that rows are aligned to.
-    # Images differ, so entries are never compared.
-    images = list(nodes.values())[1:]
-    return tuple([entry for _, entry in sorted(zip(images, entries, strict=True))])
-
-
-def _message_set(messages: tuple[Any, ...], nodes: Nodes, values: Values) -> tuple[Any, ...]:
-    return tuple(sorted([rename(m, nodes, values) for m in messages], key=_encode))
-
-
-def _records(records: Log, _: Nodes, values: Values) -> Log:
-    return tuple([Entry(e.epoch, values.get(e.value, UNNUMBERED)) for e in records])
-
-
-def _value(value: int, _: Nodes, values: Values) -> int:
-    return values.get(value, UNNUMBERED)
-
-
-Renaming: TypeAlias = Callable[[Any, Nodes, Values], Any]
-
-_RENAMINGS: dict[str, Renaming] = {
-    **dict.fromkeys(NODE, _node),
-    **dict.fromkeys(NODE_SET, _node_set),
-    **dict.fromkeys(NODE_SEQUENCE, _node_sequence),
-    **dict.fromkeys(BY_NODE, _by_node),
-    **dict.fromkeys(NESTED, rename),
-    **dict.fromkeys(MESSAGE_SET, _message_set),
-    **dict.fromkeys(RECORDS, _records),
-    **dict.fromkeys(VALUE, _value),
+_OF_KIND: Final[Mapping[Kind, _Part]] = {
+    **dict.fromkeys(NODES, Renaming.node),
+    Kind.VALUE: Renaming.value,
+    Kind.RANK: Renaming.rank,
+    Kind.POSITION: Renaming.position,
 }
 
 
-def _renamings_of(struct: Any) -> tuple[tuple[str, Renaming], ...]:
-    """The fields of a type that are renamed, and how."""
-    known = _of_type.get(struct)
-    if known is None:
-        fields = struct.__struct_fields__
-        known = tuple([(name, _RENAMINGS[name]) for name in fields if name in _RENAMINGS])
-        _of_type[struct] = known
-    return known
+class _Plan(NamedTuple):
+    """Of a type: whether it has values, and the fields that are renamed, and how."""
+
+    has_values: bool
+    fields: tuple[tuple[str, _Part], ...]
 
 
-_of_type: dict[Any, tuple[tuple[str, Renaming], ...]] = {}
-
-
-def unrenamed(struct: Any) -> tuple[str, ...]:
-    """The fields of a type that every renaming leaves as they are."""
-    renamed = {name for name, _ in _renamings_of(struct)}
-    return tuple([name for name in struct.__struct_fields__ if name not in renamed])
-
-
-def rename_step(step: Step, nodes: Nodes, values: Values) -> Step:
-    """The whole step under one bijection of nodes and one of values."""
-    return Step(
-        action=step.action,
-        node=nodes.get(step.node, step.node),
-        before=rename(step.before, nodes, values),
-        input=None if step.input is None else rename(step.input, nodes, values),
-        after=rename(step.after, nodes, values),
-        sent=tuple(sorted([rename(m, nodes, values) for m in step.sent], key=_encode)),
-        ignored=step.ignored,
+@cache
+def _plan(struct: type[msgspec.Struct]) -> _Plan:
+    plans = [(field.name, _renaming(field)) for field in fields_of(struct)]
+    return _Plan(
+        holds(struct, Kind.VALUE),
+        tuple([(name, renaming) for name, renaming in plans if renaming is not None]),
     )
 
 
-def values_of(item: Row | Input | None) -> tuple[int, ...]:
-    """The client values in an item, each once, in the order of first appearance."""
-    if isinstance(item, Append):
-        found: Iterable[int] = (item.value,)
-    elif isinstance(item, Row):
-        found = [entry.value for entry in item.log]
-    elif isinstance(item, FetchResponse):
-        found = [entry.value for entry in item.records]
-    else:
-        return ()
-    return tuple(dict.fromkeys([value for value in found if value != LEADER_CHANGE]))
+def _renaming(field: Field) -> _Part | None:
+    part: _Part | None = None
+    if field.of is not None:
+        part = _OF_KIND[field.of]
+    elif any(_plan(struct).fields for struct in field.structs):
+        part = _one_field(field.structs) or Renaming.item
+    if not field.is_tuple:
+        return part
+    if field.many is Kind.BY_NODE:
+        return Renaming.by_node if part is None else _reordered(part)
+    if part is None:
+        return None
+    if field.many is Kind.SET:
+        return _sorted_members(part, None if field.of in NODES else _encode)
+    return _members(part)
 
 
-def signature(item: Any, voter: int, position: int) -> tuple[object, ...]:
-    """What an item says of one voter (whose place among the voters is `position`), in terms that no
-    renaming changes. Parked fetches are left out: a signature need not tell everything."""
-    told: list[object] = []
-    for name, _ in _renamings_of(type(item)):
-        value = getattr(item, name)
-        if name in NODE:
-            told.append(value == voter)
-        elif name in BY_NODE:
-            told.append(value[position])
-        elif name in NESTED:
-            told.append(signature(value, voter, position))
-        elif name in NODE_SEQUENCE:
-            told.append(value.index(voter) if voter in value else -1)
-        elif name in NODE_SET and not isinstance(value, bool):
-            told.append(voter in value)
-    return tuple(told)
+def _one_field(structs: tuple[type[msgspec.Struct], ...]) -> _Part | None:
+    """Of a type in which one field is renamed: records are, and there are many of them."""
+    if len(structs) > 1 or len(_plan(structs[0]).fields) > 1:
+        return None
+    ((name, part),) = _plan(structs[0]).fields
+
+    def renamed(self: Renaming, item: Any) -> Any:
+        old = getattr(item, name)
+        new = part(self, old)
+        return item if new == old else replace(item, **{name: new})
+
+    return renamed
+
+
+def _members(part: _Part) -> _Part:
+    def sequence(self: Renaming, members: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([part(self, each) for each in members]) if members else members
+
+    return sequence
+
+
+def _reordered(part: _Part) -> _Part:
+    def by_node(self: Renaming, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.by_node(tuple([part(self, each) for each in entries]))
+
+    return by_node
+
+
+def _sorted_members(part: _Part, key: Callable[[Any], bytes] | None) -> _Part:
+    def members(self: Renaming, members: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(sorted([part(self, each) for each in members], key=key)) if members else ()
+
+    return members
+
+
+def unrenamed(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields of a type that every renaming leaves as they are."""
+    renamed = {name for name, _ in _plan(struct).fields}
+    return tuple([name for name in struct.__struct_fields__ if name not in renamed])
+
+
+# --- What of an item is to be renamed ---
+
+
+class Facts(NamedTuple):
+    """Client values, each once, in the order of first appearance; ranks; positions."""
+
+    values: tuple[int, ...]
+    ranks: frozenset[int]
+    positions: tuple[int, ...]
+
+
+_PLACES: Final = {Kind.VALUE: 0, Kind.RANK: 1, Kind.POSITION: 2}
+_Found: TypeAlias = tuple[list[int], list[int], list[int]]
+"""Numbers of each kind, by its place."""
+_Collector: TypeAlias = Callable[[Any, _Found], None]
+
+
+def facts_of(item: Any) -> Facts:
+    """Of a row, an input or a message, with all that it has."""
+    found: _Found = ([], [], [])
+    _collect(item, found)
+    values, ranks, positions = found
+    own = tuple(dict.fromkeys([value for value in values if value >= FIRST_VALUE]))
+    return Facts(own, frozenset(ranks), tuple(positions))
+
+
+@lru_cache(maxsize=MEMO_LIMIT)
+def _facts_of_part(item: Any) -> Facts:
+    """Of what many rows have in common."""
+    return facts_of(item)
+
+
+def _collect(item: msgspec.Struct, found: _Found) -> None:
+    for collector in _collectors(type(item)):
+        collector(item, found)
+
+
+@cache
+def _collectors(struct: type[msgspec.Struct]) -> tuple[_Collector, ...]:
+    return tuple([c for c in map(_collector, fields_of(struct)) if c is not None])
+
+
+def _collector(field: Field) -> _Collector | None:
+    content, place = attrgetter(field.name), _PLACES.get(field.of) if field.of else None
+    if place is not None:
+        if field.is_tuple:
+            return lambda item, found: found[place].extend(content(item))
+        return lambda item, found: found[place].append(content(item))
+    if not any(_collectors(struct) for struct in field.structs):
+        return None
+    if field.is_tuple:
+        return _collector_of_members(content)
+    if any(holds(struct, Kind.VALUE) for struct in field.structs):
+        return lambda item, found: _collect(content(item), found)
+
+    def part(item: Any, found: _Found) -> None:
+        facts = _facts_of_part(content(item))
+        found[1].extend(facts.ranks)
+        found[2].extend(facts.positions)
+
+    return part
+
+
+def _collector_of_members(content: Callable[[Any], Any]) -> _Collector:
+    def members(item: Any, found: _Found) -> None:
+        for each in content(item):
+            _collect(each, found)
+
+    return members
+
+
+# --- What an item says of each node ---
+
+_Told: TypeAlias = tuple[tuple[object, ...], ...]
+"""By node, in their order."""
+_Column: TypeAlias = Callable[["Signatures", Any], Sequence[object]]
+"""What one field says of each node."""
+
+
+class Signatures:
+    """What items say of nodes, in terms that no renaming of nodes and values changes.
+
+    Sequences of records are left out: a signature need not tell everything.
+    """
+
+    def __init__(self, nodes: tuple[int, ...]) -> None:
+        self.nodes = nodes
+        self._known: dict[Any, _Told] = {}
+
+    def of(self, item: msgspec.Struct) -> _Told:
+        known = self._known.get(item)
+        if known is None:
+            columns = [column(self, item) for column in _columns(type(item))]
+            told = zip(*columns, strict=True) if columns else ((),) * len(self.nodes)
+            known = self._known[item] = tuple(told)
+        return known
+
+    def clear(self) -> None:
+        self._known.clear()
+
+
+@cache
+def _columns(struct: type[msgspec.Struct]) -> tuple[_Column, ...]:
+    return tuple([c for c in map(_column, fields_of(struct)) if c is not None])
+
+
+def _column(field: Field) -> _Column | None:
+    content = attrgetter(field.name)
+    if field.many is Kind.BY_NODE:
+        if field.structs:
+            return lambda _, item: [astuple(entry) for entry in content(item)]
+        return lambda _, item: content(item)
+    if field.of in NODES:
+        return _column_of_nodes(content, field)
+    if field.many is Kind.SET:
+        names = [f.name for each in field.structs for f in fields_of(each) if f.of in NODES]
+        return _column_of_members(content, names) if names else None
+    if not field.is_tuple and any(_columns(struct) for struct in field.structs):
+        return lambda signatures, item: signatures.of(content(item))
+    return None
+
+
+def _column_of_nodes(content: Callable[[Any], Any], field: Field) -> _Column:
+    if not field.is_tuple:
+
+        def is_it(signatures: Signatures, item: Any) -> Sequence[object]:
+            named = content(item)
+            return [node == named for node in signatures.nodes]
+
+        return is_it
+
+    def places(signatures: Signatures, item: Any) -> Sequence[object]:
+        """In a sequence; in a set, whether it is there."""
+        listed = content(item)
+        if not listed or field.many is Kind.SET:
+            return [node in listed for node in signatures.nodes]
+        return [listed.index(node) if node in listed else -1 for node in signatures.nodes]
+
+    return places
+
+
+def _column_of_members(content: Callable[[Any], Any], names: Sequence[str]) -> _Column:
+    """Whether any member names the node."""
+
+    def named(signatures: Signatures, item: Any) -> Sequence[object]:
+        found = {getattr(each, name) for each in content(item) for name in names}
+        return [node in found for node in signatures.nodes]
+
+    return named
 
 
 _Form: TypeAlias = tuple[bytes, bytes, bytes, tuple[bytes, ...]]
-_Key: TypeAlias = tuple["Row | Input", tuple[int, ...], tuple[int, ...]]
-_Signature: TypeAlias = tuple[tuple[object, ...], ...]
 
 
 class Canonicaliser:
-    """Finds canonical forms under one set of constants, and remembers renamed rows and messages.
+    """Finds canonical forms under one set of constants, and remembers what it has renamed.
 
     What it remembers changes no result; it is forgotten when there is much of it.
     """
 
-    def __init__(self, constants: Constants) -> None:
+    def __init__(self, constants: AnyConstants) -> None:
         self.constants = constants
-        self._voters = constants.voters
-        self._encoded: dict[_Key, bytes] = {}
-        self._signatures: dict[Row | Input, _Signature] = {}
-        self._values: dict[Row | Input, tuple[int, ...]] = {}
+        self._encoded: dict[tuple[Any, Names, tuple[int, ...], Renumbering], bytes] = {}
+        self._facts: dict[Any, Facts] = {}
+        self._renamings: dict[tuple[Names, Renumbering], Renaming] = {}
+        self._peers = peers_of(constants)
+        self._signatures = Signatures(self._peers)
 
     def canonical(self, step: Step) -> CanonicalStep:
         """The representative of the step's class.
 
-        Raises ToolError for a node that is no voter, and for rows of another quorum.
+        Raises ToolError for a node that there is none of, and for rows of others.
         """
-        if step.node not in self._voters:
-            raise ToolError(f"{step.action} was recorded for {step.node}, which is no voter")
+        if step.node not in nodes_of(self.constants):
+            raise ToolError(f"{step.action} was recorded for {step.node}, which is no node")
         if len(self._encoded) > MEMO_LIMIT:
             self._encoded.clear()
+            self._facts.clear()
             self._signatures.clear()
-            self._values.clear()
-        numbers = self._numbered(step)
+            self._renamings.clear()
+        numbers = self._numbers(step)
         try:
-            forms = [self._form(step, images, numbers) for images in self._bijections(step)]
+            renumbering = self.renumbering(step)
+            forms = [
+                self._form(step, names, numbers, renumbering) for names in self._bijections(step)
+            ]
         except (ValueError, IndexError) as error:
             raise ToolError(
-                f"{step.action} was recorded with a row that is not one of the voters "
-                f"{self._voters}: {error}"
+                f"{step.action} was recorded with a row that is not one of the nodes "
+                f"{self._peers}: {error}"
             ) from error
         before, taken, after, sent = min(forms)
-        return CanonicalStep(step.action, self._voters[0], before, taken, after, sent, step.ignored)
+        node = self._peers[0] if self._is_renamed(step) else step.node
+        return CanonicalStep(step.action, node, before, taken, after, sent, step.ignored)
 
-    def _bijections(self, step: Step) -> Iterator[tuple[int, ...]]:
-        """Images of the voters, in their order: the acting node first, the rest as signed."""
+    def _is_renamed(self, step: Step) -> bool:
+        return step.node in self._peers
+
+    def _bijections(self, step: Step) -> Iterator[Names]:
+        """Names for the nodes, in their order: the acting one is the first, the rest as signed."""
+        if not self._is_renamed(step):
+            yield self._peers
+            return
         for order in self._orders(step):
-            place = dict(zip((step.node, *order), self._voters, strict=True))
-            yield tuple([place[voter] for voter in self._voters])
+            name = dict(zip((step.node, *order), self._peers, strict=True))
+            yield tuple([name[node] for node in self._peers])
 
-    def _orders(self, step: Step) -> Iterator[tuple[int, ...]]:
-        """The orders of the other voters among which the least form is looked for."""
-        items = (
-            (step.before, step.after)
-            if step.input is None
-            else (step.before, step.input, step.after)
-        )
-        signed = list(zip(self._voters, *[self._signed(item) for item in items], strict=True))
-        classes: dict[tuple[object, ...], list[int]] = {}
-        for voter, *signatures in signed:
-            if voter != step.node:
-                classes.setdefault(tuple(signatures), []).append(voter)
-        groups = [classes[each] for each in sorted(classes)]
+    def _orders(self, step: Step) -> Iterator[Names]:
+        """The orders of the other nodes among which the least form is looked for."""
+        others = [at for at, node in enumerate(self._peers) if node != step.node]
+        groups = self._told_apart([others], step.before)
+        for item in (step.input, step.after):
+            if item is not None and len(groups) < len(others):
+                groups = self._told_apart(groups, item)
         if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
-            yield tuple([voter for group in groups for voter in group])
+            yield tuple([self._peers[at] for group in groups for at in group])
             return
         for parts in product(*[permutations(group) for group in groups]):
-            yield tuple([voter for part in parts for voter in part])
+            yield tuple([self._peers[at] for part in parts for at in part])
 
-    def _signed(self, item: Row | Input) -> _Signature:
-        """The signature of every voter, in their order."""
-        known = self._signatures.get(item)
-        if known is None:
-            known = self._signatures[item] = tuple(
-                [signature(item, voter, place) for place, voter in enumerate(self._voters)]
-            )
-        return known
+    def _told_apart(self, groups: list[list[int]], item: Any) -> list[list[int]]:
+        """Places of nodes in finer groups: those of one group of which the item says the same."""
+        told = self._signatures.of(item)
+        finer: list[list[int]] = []
+        for group in groups:
+            classes: dict[tuple[object, ...], list[int]] = {}
+            for at in group:
+                classes.setdefault(told[at], []).append(at)
+            finer += [classes[each] for each in sorted(classes)] if len(classes) > 1 else [group]
+        return finer
 
-    def _form(self, step: Step, images: tuple[int, ...], numbers: Values) -> _Form:
-        encode = self._encode
-        sent = sorted([encode(m, images, numbers) for m in step.sent])
-        if any(value not in numbers for m in step.sent for value in self._values_of(m)):
-            # Never so in a step of the reference, which sends what its log holds.
-            order = sorted(step.sent, key=lambda m: encode(m, images, numbers))
-            numbers = _extend(numbers, [value for m in order for value in values_of(m)])
-            sent = sorted([encode(m, images, numbers) for m in step.sent])
+    def _form(
+        self, step: Step, names: Names, numbers: Mapping[int, int], renumbering: Renumbering
+    ) -> _Form:
+        def encoded(item: Any, numbers: Mapping[int, int]) -> bytes:
+            return self._encode(item, names, numbers, renumbering)
+
+        sent = sorted([encoded(m, numbers) for m in step.sent])
+        if any(value not in numbers for m in step.sent for value in self._facts_of(m).values):
+            # Never so in a step of the reference, which sends what it has.
+            order = sorted(step.sent, key=lambda m: encoded(m, numbers))
+            numbers = _extend(numbers, [v for m in order for v in self._facts_of(m).values])
+            sent = sorted([encoded(m, numbers) for m in step.sent])
         return (
-            encode(step.before, images, numbers),
-            b"" if step.input is None else encode(step.input, images, numbers),
-            encode(step.after, images, numbers),
+            encoded(step.before, numbers),
+            b"" if step.input is None else encoded(step.input, numbers),
+            encoded(step.after, numbers),
             tuple(sent),
         )
 
-    def _encode(self, item: Row | Input, images: tuple[int, ...], numbers: Values) -> bytes:
-        values = self._values_of(item)
-        numbered = tuple([numbers.get(value, UNNUMBERED) for value in values])
-        key = (item, images, numbered)
+    def _encode(
+        self, item: Any, names: Names, numbers: Mapping[int, int], renumbering: Renumbering
+    ) -> bytes:
+        own = tuple([numbers.get(value, UNNUMBERED) for value in self._facts_of(item).values])
+        key = (item, names, own, renumbering)
         known = self._encoded.get(key)
         if known is None:
-            nodes, named = node_map(self._voters, images), value_map(values, numbered)
-            known = self._encoded[key] = _encode(rename(item, nodes, named))
+            renaming = self._renamings.get((names, renumbering))
+            if renaming is None:
+                renaming = Renaming(self._peers, names, int, renumbering)
+                self._renamings[names, renumbering] = renaming
+            renaming.number = lambda value: numbers.get(value, UNNUMBERED)
+            known = self._encoded[key] = _encode(renaming.item(item))
         return known
 
-    def _values_of(self, item: Row | Input) -> tuple[int, ...]:
-        known = self._values.get(item)
+    def _facts_of(self, item: Any) -> Facts:
+        known = self._facts.get(item)
         if known is None:
-            known = self._values[item] = values_of(item)
+            known = self._facts[item] = facts_of(item)
         return known
 
-    def _numbered(self, step: Step) -> dict[int, int]:
+    def _numbers(self, step: Step) -> dict[int, int]:
         """Value -> number for the values outside `sent`, in the order of first appearance."""
-        found = list(self._values_of(step.before))
-        if step.input is not None:
-            found += self._values_of(step.input)
-        found += self._values_of(step.after)
-        return _extend({}, found)
+        items = [item for item in (step.before, step.input, step.after) if item is not None]
+        return _extend({}, [value for item in items for value in self._facts_of(item).values])
+
+    def renumbering(self, step: Step) -> Renumbering:
+        """What becomes of the step's ranks and positions."""
+        if not self._is_renamed(step):
+            return UNCHANGED
+        ranks: set[int] = {0}
+        positions: list[int] = []
+        for item in (step.before, step.input, step.after, *step.sent):
+            if item is not None:
+                facts = self._facts_of(item)
+                ranks |= facts.ranks
+                positions += facts.positions
+        ranks.discard(NO_RANK)
+        kind = kind_of(self.constants, step.node)
+        shift = min(positions) - kind.first_position if step.action in kind.shifted else 0
+        return Renumbering(tuple(sorted(ranks)), shift)
 
 
-def _extend(numbers: Values, values: Iterable[int]) -> dict[int, int]:
+def _extend(numbers: Mapping[int, int], values: Iterable[int]) -> dict[int, int]:
     extended = dict(numbers)
     for value in values:
         extended.setdefault(value, len(extended) + 1)

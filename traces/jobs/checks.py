@@ -45,12 +45,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from reference.core.cluster_types import ClusterConstants
-from reference.core.partition_messages import (
-    METADATA_LOG,
-    MetadataRecord,
-    MetadataRecords,
-    MetadataUpdate,
-)
+from reference.core.partition_messages import MetadataRecord, MetadataUpdate
 from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
 from traces.jobs import cluster_checks
 from traces.jobs.cluster_checks import Wrong
@@ -260,7 +255,7 @@ def provenanced(part: Part) -> Iterator[Finding]:
 
 def metadata_read(part: Part) -> Iterator[Finding]:
     """what a broker reads of the metadata log was written there before, as it is"""
-    writes = [isinstance(m, MetadataRecords) and m.destination == METADATA_LOG for m in part.inputs]
+    writes = [cluster_checks.is_written(message) for message in part.inputs]
     reads = np.array([isinstance(m, MetadataUpdate) for m in part.inputs], dtype=np.bool_)
     if not reads.any():
         return

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from reference.core.cluster_types import QUORUM, ClusterConstants
 from reference.core.log import LEADER_CHANGE
-from reference.core.partition_messages import CONTROLLER, METADATA_LOG, MetadataRecords, NoRequest
-from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, BrokerRow
+from reference.core.partition_messages import CONTROLLER, METADATA_LOG, MetadataRecords
+from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from traces.jobs.columns import Part
 from traces.schema import STOPPED
 
@@ -64,6 +64,11 @@ def one_process(part: Part) -> Iterator[Wrong]:
             yield wrong
 
 
+def is_written(message: Any) -> bool:
+    """Whether a message of a partition's controller is a record of the metadata log."""
+    return isinstance(message, MetadataRecords) and message.destination == METADATA_LOG
+
+
 def _cluster_runs(part: Part) -> list[int]:
     return [
         run
@@ -90,8 +95,6 @@ class _Commits:
             records = entry["records"]
             written = None if records is None else _Entry(entry["value"], entry["input"], records)
             of.append((entry["component"], written))
-        self._log: list[int] = []
-        """Values that are committed, those of leader changes left out."""
         self._known = 0
         """How far the quorum's log is known to be committed."""
         self._due: dict[int, deque[_Entry]] = {}
@@ -144,7 +147,8 @@ class _Commits:
 
     def _take(self, component: int, step: int) -> str:
         part = self._part
-        written = [number for number in part.sent[step].tolist() if self._is_written(number)]
+        sent = part.sent[step].tolist()
+        written = [number for number in sent if is_written(part.inputs[number])]
         if not written:
             return ""
         due = self._due.get(component, deque())
@@ -159,10 +163,6 @@ class _Commits:
                     return f"{part.action[step]} takes value {entry.value} before it is committed"
         return f"{part.action[step]} writes what no controller of the quorum decided"
 
-    def _is_written(self, number: int) -> bool:
-        message = self._part.inputs[number]
-        return isinstance(message, MetadataRecords) and message.destination == METADATA_LOG
-
 
 class _Processes:
     """One run: every broker's rows, partition by partition, and the metadata log."""
@@ -176,7 +176,11 @@ class _Processes:
             broker: [1 + p for p, c in enumerate(constants.partitions) if broker in c.replicas]
             for broker in constants.brokers
         }
-        self._rows: dict[tuple[int, int], BrokerRow] = {}
+        self._rows = {
+            (1 + p, broker): initial_row(each)
+            for p, each in enumerate(constants.partitions)
+            for broker in each.replicas
+        }
         self._decided = _Commits(part, run)
         self._known = 0
         self._lengths: list[Mapping[int, int]] = [{}]
@@ -213,9 +217,7 @@ class _Processes:
             self._lengths.append(lengths)
 
     def _difference(self, node: int) -> str:
-        rows = [(c, self._rows[c, node]) for c in self._holds[node] if (c, node) in self._rows]
-        if len(rows) < len(self._holds[node]):
-            return ""  # It has not taken a step everywhere yet.
+        rows = [(component, self._rows[component, node]) for component in self._holds[node]]
         first = _common(rows[0][1])
         for component, row in rows[1:]:
             for name, mine in _common(row).items():
@@ -236,10 +238,9 @@ class _Processes:
 
 def _common(row: BrokerRow) -> dict[str, object]:
     """What of a broker's row belongs to its process."""
-    waits = not isinstance(row.controller_request, NoRequest)
     return {
         "status": row.status,
         "incarnation": row.incarnation,
         "an epoch": row.broker_epoch != UNDEFINED,
-        "a request to the controller": type(row.controller_request).__name__ if waits else "none",
+        "a request to the controller": type(row.controller_request).__name__,
     }

@@ -28,6 +28,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from specs import SPECS
+from system.files import read_bytes
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 from traces.jobs.backends import Backend, Pool, Progress, Spark
@@ -42,9 +44,9 @@ from traces.jobs.judge import (
     explain,
     judge,
 )
-from traces.jobs.protocols import SPECS
 from traces.jobs.summary import Evidence, summarise
 from traces.schema import Manifest, PartEntry, TraceError, read_manifest
+from traces.sealed import Unsealed, digest, sealed, unsealed
 
 SUMMARY = "summary.json"
 FOLDER = "conform"
@@ -144,7 +146,8 @@ class _Conform:
             backend=self.options.backend.name,
             specs=self.options.specs,
         )
-        summary = summarise(evidence)
+        tables = {name: digest(read_bytes(self.out / name)) for name in (JUDGED_STEPS, JOINED_RUNS)}
+        summary = {**summarise(evidence), "tables": tables}
         write_json(self.directory / SUMMARY, summary)
         return Conformance(summary["verdict"], summary["reasons"], summary)
 
@@ -206,16 +209,48 @@ class _Conform:
         self.seconds[name] = round(time.monotonic() - begin, 3)
 
 
+def read_judged(directory: Path, name: str) -> pa.Table | None:
+    """A table that `conform` left beside a trace: JUDGED_STEPS or JOINED_RUNS.
+
+    None where the trace was not judged. Raises TraceError: it is not as `summary.json` says, or
+    that is damaged.
+    """
+    summary, path = directory / SUMMARY, directory / FOLDER / name
+    try:
+        said = msgspec.json.decode(unsealed(read_bytes(summary)), type=_Judged).tables.get(name)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TraceError(f"{summary}: {error.strerror}") from None
+    except (Unsealed, msgspec.MsgspecError) as error:
+        raise TraceError(f"{summary}: {error}") from None
+    if said is None:
+        return None
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    if digest(data) != said:
+        raise TraceError(f"{path}: damaged: it is not as {SUMMARY} says: judge the trace again")
+    return pq.read_table(pa.BufferReader(data))
+
+
+class _Judged(msgspec.Struct):
+    """Of a summary, the digests of the tables in the folder `conform`, by name."""
+
+    tables: dict[str, str] = {}
+
+
 def _read_facts(part: PartFiles) -> Facts:
     try:
-        return msgspec.json.decode(part.facts.read_bytes(), type=Facts)
+        return msgspec.json.decode(read_bytes(part.facts), type=Facts)
     except (OSError, msgspec.MsgspecError) as error:
         raise TraceError(f"{part.facts}: {error}") from None
 
 
 def write_json(path: Path, value: object) -> None:
-    """Whole or not at all, the same bytes for equal values."""
-    encoded = msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+    """Sealed, whole or not at all, the same bytes for equal values."""
+    encoded = sealed(msgspec.json.format(msgspec.json.encode(value), indent=1))
     temporary = path.with_name(f".{path.name}.new")
     try:
         temporary.write_bytes(encoded)

@@ -30,12 +30,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.core.types import Constants
+from specs import SPECS
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
-from traces.jobs.partition_canonical import PartitionCanonicaliser
-from traces.jobs.protocols import SPECS, AnyConstants, constants_text, decode_step_constants
+from traces.jobs.protocols import AnyConstants, constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
@@ -99,6 +98,7 @@ class BrokenInvariant(msgspec.Struct, frozen=True, order=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a part without judging its steps.
 
+    judged: how many of the steps and first rows are in a class, which those without a form are not.
     statistics: sum over the runs; runs_with: in how many runs it is not zero. longest, slowest: the
     runs with most steps and with most virtual time, at most NAMED_RUNS of each.
     """
@@ -107,6 +107,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     steps: int
     first_rows: int
+    judged: int
     handler_calls: int
     actions: dict[str, int]
     ignored: dict[str, int]
@@ -192,11 +193,7 @@ class _Judge:
     def __init__(self, constants: AnyConstants) -> None:
         self.text = constants_text(constants)
         self._encoded_text = self.text.encode()
-        self._canonicaliser: Canonicaliser | PartitionCanonicaliser
-        if isinstance(constants, Constants):
-            self._canonicaliser = Canonicaliser(constants)
-        else:
-            self._canonicaliser = PartitionCanonicaliser(constants)
+        self._canonicaliser = Canonicaliser(constants)
         self._named: dict[Step, _Named] = {}
 
     def name(self, step: Step) -> _Named:
@@ -275,6 +272,7 @@ class Classes:
         self.first_rows = 0
         ill = ill_formed(part)
         counts = np.bincount(part.taken, minlength=len(part.node))
+        self.steps = int(counts[~ill].sum())
         for step in np.flatnonzero((counts > 0) & ~ill).tolist():
             of_step = self._enter(int(part.step_constants[step]), step)
             of_step.enter(int(counts[step]), int(part.witness[step]))
@@ -376,6 +374,7 @@ def facts_of(part: Part, classes: Classes, findings: list[Finding]) -> Facts:
         runs=len(part.run),
         steps=len(part.taken),
         first_rows=classes.first_rows,
+        judged=classes.steps + classes.first_rows,
         handler_calls=int(part.handler_calls.sum()),
         actions=dict(sorted(actions.items())),
         ignored=dict(sorted(ignored.items())),

@@ -14,7 +14,7 @@ else it holds. A campaign is the worst of its configurations.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -32,11 +32,12 @@ from traces.jobs.distributions import distribution
 from traces.jobs.histories import ANOMALIES, VERDICTS
 from traces.jobs.measures import MEASURES
 from traces.jobs.plan import Configuration, Plan
+from traces.jobs.protocols import actions_of
 from traces.jobs.ranges import Receipt
 from traces.jobs.rules_met import RULE, WATCHED_RUNS, rules_of
 from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
-from traces.schema import ACTIONS, PARTITION_ACTIONS, Manifest, TraceError
+from traces.schema import Manifest, TraceError
 
 FINDINGS_VERSION: Final = 1
 LISTED: Final = 20
@@ -367,7 +368,9 @@ class _Findings:
         }
         return {
             "met": {kind: [row for row in rows if row["kind"] == kind] for kind in coverage.KINDS},
-            "never": [each for each in self._actions() if each not in known],
+            "never": [
+                each for each in actions_of(self.outcome.summary["constants"]) if each not in known
+            ],
             "growth": _growth(first, self.outcome.summary["runs"]),
             "unseen": {
                 kind: coverage.unseen(
@@ -398,14 +401,6 @@ class _Findings:
                 for only in given & {"yes", "no"}
             ],
         }
-
-    def _actions(self) -> Sequence[str]:
-        of: dict[str, Callable[[], Sequence[str]]] = {
-            "quorum": lambda: ACTIONS,
-            "partition": lambda: PARTITION_ACTIONS,
-            "cluster": lambda: (*ACTIONS, *PARTITION_ACTIONS),
-        }
-        return of[self.outcome.configuration.scenario]()
 
 
 def _growth(first: Mapping[str, Ints], runs: int) -> list[dict[str, Any]]:

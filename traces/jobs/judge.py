@@ -31,15 +31,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from specs import SPECS
+from system.files import read_text
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.overrides import find_module, read_module
 from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
+from traces.jobs.canaries import canaries_of, planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, INIT, PartFiles
 from traces.jobs.protocols import (
-    SPECS,
     AnyConstants,
     decode_input,
     decode_step_constants,
@@ -96,7 +98,7 @@ def frame_digest(specs: Path = SPECS, frames: Sequence[str] = ("StepQuorum",)) -
         name = waiting.pop()
         path = find_module(name, [specs, specs / "steps"])
         if name not in texts and path is not None:  # others are TLC's own
-            texts[name] = path.read_text(encoding="utf-8")
+            texts[name] = read_text(path)
             module = read_module(texts[name])
             waiting += [*module.extends, *module.instances]
     return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
@@ -195,12 +197,13 @@ def _reports(
     """The report on each block, in their order; as many JVMs at a time as the options allow, and
     few blocks ahead of them."""
     parallel = options.parallel or os.cpu_count() or 1
-    alone = replace(options, parallel=1)
+    whole = options.chunk + canaries_of(options.chunk)
+    alone = replace(options, parallel=1, chunk=whole)
     waiting: deque[tuple[Bench, pa.Table, Future[StepReport]]] = deque()
     with ThreadPoolExecutor(parallel) as pool:
         try:
             for bench, block in blocks:
-                waiting.append((bench, block, pool.submit(_report, bench, block, alone, specs)))
+                waiting.append((bench, block, pool.submit(report_on, bench, block, alone, specs)))
                 if len(waiting) > parallel:
                     bench, block, future = waiting.popleft()
                     yield bench, block, future.result()
@@ -212,13 +215,21 @@ def _reports(
                 future.cancel()
 
 
-def _report(bench: Bench, block: pa.Table, options: CheckOptions, specs: Path) -> StepReport:
+def report_on(
+    bench: Bench, steps: pa.Table, options: CheckOptions, specs: Path = SPECS
+) -> StepReport:
+    """TLC's report on steps with the columns CLASSES.
+
+    There were canaries among them; they are left out but for what they cost. Raises ToolError as
+    `check_steps` does, where a canary was accepted, and where TLC warns.
+    """
     constants = decode_step_constants(bench.text)
+    asked, canary = planted(steps, kind_of_frame(bench.frame))
     frame = step_frame(constants, specs, bench.frame)
-    report = check_steps(frame, step_table(block, constants, bench.frame), options)
+    report = check_steps(frame, step_table(asked, constants, bench.frame), options)
     if report.warnings:
         raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
-    return report
+    return without_canaries(report, canary)
 
 
 def _enter(judgement: Judgement, bench: Bench, block: pa.Table, report: StepReport) -> pa.Table:

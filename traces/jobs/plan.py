@@ -8,19 +8,20 @@ so that a campaign that is extended is cut as one that was longer from the begin
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from reference.sim.run import simulate_run
+from system.files import read_toml
 from tla_utils.errors import ToolError
 from traces.jobs.ranges import reference_digest, replace_file
 from traces.schema import Campaign, TraceError, read_versioned, version
+from traces.sealed import sealed
 
 PLAN: Final = "campaign.json"
-PLAN_VERSION: Final = 1
+PLAN_VERSION: Final = 2
 NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
 """A configuration's name is a folder's."""
 
@@ -106,7 +107,7 @@ def read_plan(directory: Path) -> Plan:
 
 def write_plan(directory: Path, plan: Plan) -> None:
     """Raises TraceError: it cannot be written."""
-    data = msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n"
+    data = sealed(msgspec.json.format(msgspec.json.encode(plan), indent=1))
     try:
         directory.mkdir(parents=True, exist_ok=True)
         replace_file(directory / PLAN, data)
@@ -196,10 +197,11 @@ def read_file(path: Path) -> Asked:
     Raises TraceError: no such file, no TOML, an unknown key, a name that is no folder's.
     """
     try:
-        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
+        found = msgspec.convert(read_toml(path), _File)
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except ValueError as error:
+        # No UTF-8, no TOML, a number of too many digits; or tables that are not a plan's.
         raise TraceError(f"{path}: {error}") from None
     for name in found.configuration:
         if not NAME.fullmatch(name):

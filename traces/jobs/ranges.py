@@ -2,8 +2,8 @@
 
 A range is done when its *receipt* is written, which happens last and in one rename. The receipt
 names what it was made from (`basis`: the part's own digests, the code and the specs that judge) and
-what was made, with lengths. A receipt of another basis, or one whose files are not all there, is
-none: the range is judged again, and simulated again only if its part is missing.
+what was made, with digests. A receipt of another basis, or that is damaged, or whose files are not
+all as it says, is none: the range is judged again, and simulated again only if its part is missing.
 
     <stem>.classes, .keys, .facts    the steps of the range (distinct.py)
     <stem>.slim                      its distinct steps: key, count, first witness
@@ -21,7 +21,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +32,7 @@ import pyarrow as pa
 
 from reference.sim.choices import run_seed
 from reference.sim.run import simulate_part
+from system.files import read_bytes
 from tla_utils.errors import ToolError
 from traces.jobs.checks import Finding
 from traces.jobs.coverage import features
@@ -47,17 +48,17 @@ from traces.schema import (
     PartTables,
     TraceError,
     parquet_bytes,
-    part_path,
     read_part,
     write_part,
 )
+from traces.sealed import Unsealed, digest, sealed, unsealed
 
 JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
 SIMULATES: Final = ("reference/core", "reference/bugs", "reference/sim")
-JUDGES: Final = ("tla_utils", "traces/checkers", "traces/jobs")
+JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 NOTED: Final = 20
 """So many violations are told in a receipt; all are counted."""
@@ -92,7 +93,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """files: the length of each in bytes, by its ending. bad_runs: with any violation; violations:
+    """files: the digest of each, by its ending. bad_runs: with any violation; violations:
     the first of them."""
 
     basis: str
@@ -103,7 +104,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     operations: int
     bad_runs: int
     violations: tuple[Violation, ...]
-    files: dict[str, int]
+    files: dict[str, str]
 
 
 class Work(NamedTuple):
@@ -147,10 +148,10 @@ def code_digest(specs: Path) -> str:
 
 
 def _digest_of(paths: Iterable[Path]) -> str:
-    digest = sha256()
+    found = sha256()
     for path in sorted(paths):
-        digest.update(f"{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+        found.update(f"{path.name}\0".encode() + read_bytes(path))
+    return found.hexdigest()
 
 
 def answer_path(trace: Path, entry: PartEntry, name: str) -> Path:
@@ -161,40 +162,46 @@ def receipt_path(trace: Path, entry: PartEntry) -> Path:
     return trace / JUDGED / f"{entry.stem}.range.json"
 
 
-def read_receipt(trace: Path, entry: PartEntry, code: str) -> Receipt | None:
-    """The receipt of a range; None where it has to be worked on (again)."""
+def read_receipt(trace: Path, entry: PartEntry, code: str, *, files: bool = True) -> Receipt | None:
+    """The receipt of a range; None where it has to be worked on (again).
+
+    files: whether what it names is held against its digests, which is needed once in a process.
+    """
+    receipt = _receipt(trace, entry)
+    if receipt is None or receipt.basis != _basis(entry, code):
+        return None
+    if not files:
+        return receipt
     try:
-        receipt = msgspec.json.decode(receipt_path(trace, entry).read_bytes(), type=Receipt)
-    except (OSError, msgspec.MsgspecError):
+        whole = all(
+            digest(read_bytes(trace / JUDGED / f"{entry.stem}.{ending}")) == of
+            for ending, of in receipt.files.items()
+        )
+    except OSError:
         return None
-    if receipt.basis != _basis(entry, code):
+    return receipt if whole else None
+
+
+def _receipt(trace: Path, entry: PartEntry) -> Receipt | None:
+    """What stands in the file, whatever it was made from."""
+    try:
+        data = unsealed(read_bytes(receipt_path(trace, entry)))
+        return msgspec.json.decode(data, type=Receipt)
+    except (OSError, Unsealed, msgspec.MsgspecError):
         return None
-    out = trace / JUDGED
-    for ending, length in receipt.files.items():
-        try:
-            if (out / f"{entry.stem}.{ending}").stat().st_size != length:
-                return None
-        except OSError:
-            return None
-    return receipt
 
 
 def read_alarm(path: Path, code: str) -> Alarm | None:
-    """The alarm, unless there is none or it was given by other code."""
+    """The alarm, unless there is none or it was given by other code. Raises TraceError: damaged."""
     try:
-        alarm = msgspec.json.decode(path.read_bytes(), type=Alarm)
-    except (OSError, msgspec.MsgspecError):
+        alarm = msgspec.json.decode(unsealed(read_bytes(path)), type=Alarm)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    except (Unsealed, msgspec.MsgspecError) as error:
+        raise TraceError(f"{path}: {error}: remove it") from None
     return alarm if alarm.code == code else None
-
-
-def missing_files(trace: Path, manifest: Manifest) -> Iterator[Path]:
-    """Files that the manifest names and that are not there."""
-    for entry in manifest.parts:
-        for name in entry.tables:
-            path = part_path(trace, entry, name)
-            if not path.exists():
-                yield path
 
 
 def to_do(
@@ -298,7 +305,7 @@ def _judged(
 ) -> Receipt:
     files = PartFiles.of(work.out, entry)
     slim = examine(tables, files, work.specs)
-    facts = msgspec.json.decode(files.facts.read_bytes(), type=Facts)
+    facts = msgspec.json.decode(read_bytes(files.facts), type=Facts)
     lap("steps")
     histories = judge_histories(work.campaign.scenario, tables.tables["runs"])
     lap("histories")
@@ -309,14 +316,14 @@ def _judged(
         "measures": measure(tables.tables),
         "features": pa.concat_tables([features(tables.tables), _rules(work, entry)]),
     }
-    lengths = {
-        path.name.removeprefix(f"{entry.stem}."): path.stat().st_size
+    digests = {
+        path.name.removeprefix(f"{entry.stem}."): digest(read_bytes(path))
         for path in (files.classes, files.keys, files.facts)
     }
     for name, table in answers.items():
         data = parquet_bytes(table)
         replace_file(answer_path(work.trace, entry, name), data)
-        lengths[f"{name}.parquet"] = len(data)
+        digests[f"{name}.parquet"] = digest(data)
     violations = violations_of(facts, histories.verdicts)
     receipt = Receipt(
         basis=_basis(entry, work.code),
@@ -327,12 +334,12 @@ def _judged(
         operations=sum(histories.verdicts["operations"].to_pylist()),
         bad_runs=len({each.run for each in violations}),
         violations=tuple(violations[:NOTED]),
-        files=lengths,
+        files=digests,
     )
-    replace_file(receipt_path(work.trace, entry), msgspec.json.encode(receipt))
+    replace_file(receipt_path(work.trace, entry), sealed(msgspec.json.encode(receipt)))
     if violations and not read_alarm(work.alarm, work.code):
         alarm = Alarm(code=work.code, configuration=work.trace.name, violation=violations[0])
-        replace_file(work.alarm, msgspec.json.encode(alarm))
+        replace_file(work.alarm, sealed(msgspec.json.encode(alarm)))
     lap("measures")
     return receipt
 

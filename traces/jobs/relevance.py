@@ -36,6 +36,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from reference.core.fields import spec_name
 from reference.core.partition_messages import (
     HeartbeatResponse,
     MetadataUpdate,
@@ -44,7 +45,6 @@ from reference.core.partition_messages import (
 )
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
-from traces.jobs.abstraction import spec_names
 from traces.jobs.canonical import Step
 from traces.jobs.protocols import AnyConstants, kind_of
 
@@ -134,7 +134,6 @@ class Relevance:
     def __init__(self, constants: AnyConstants, specs: Path) -> None:
         self._constants = constants
         self._specs = specs
-        self._names = spec_names(constants)
         self._plans: dict[tuple[str, str], tuple[_Plan | None, AnyConstants]] = {}
 
     def of(self, step: Step) -> Step:
@@ -192,7 +191,7 @@ class Relevance:
     def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
         unmentioned, within = [], []
         for name in initial.__struct_fields__:
-            first, field = getattr(initial, name), self._names[name]
+            first, field = getattr(initial, name), spec_name(name)
             if field not in mentioned.fields:
                 unmentioned.append((name, first))
             elif field not in mentioned.whole and isinstance(first, msgspec.Struct):
@@ -202,7 +201,7 @@ class Relevance:
     def _plan_within(self, field: str, initial: Any, mentioned: Mentions) -> _Plan:
         """Of a record that is only a way to fields within: those to which no way leads."""
         ends = {end for way, end in mentioned.paths if way == field}
-        names = [name for name in initial.__struct_fields__ if self._names[name] not in ends]
+        names = [name for name in initial.__struct_fields__ if spec_name(name) not in ends]
         return _Plan(tuple([(name, getattr(initial, name)) for name in names]), ())
 
 

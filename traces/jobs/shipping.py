@@ -15,10 +15,12 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from system.files import read_bytes
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PACKAGES: Final = ("reference", "tla_utils", "traces")
+PACKAGES: Final = ("reference", "specs", "system", "tla_utils", "traces")
 """All that a worker imports."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -40,5 +42,5 @@ def pack(path: Path) -> Path:
             for source in sorted((_ROOT / package).rglob("*.py")):
                 entry = zipfile.ZipInfo(source.relative_to(_ROOT).as_posix(), _EPOCH)
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, source.read_bytes())
+                archive.writestr(entry, read_bytes(source))
     return path

@@ -18,7 +18,7 @@ import pyarrow as pa
 from reference.sim.run import simulate_part
 from tla_utils.errors import ToolError
 from traces.jobs.backends import Backend, Pool, Progress
-from traces.schema import Campaign, Manifest, begin_trace, read_manifest, write_part
+from traces.schema import Campaign, Manifest, begin_trace, damage_of, read_manifest, write_part
 
 PART_RUNS = 250
 """At most so many runs in a part unless told otherwise: a part takes seconds, so a killed campaign
@@ -47,13 +47,16 @@ def simulate(
     """Simulates what is missing of the campaign; returns the manifest of the whole.
 
     progress is called with ("simulate", runs done, runs of the campaign).
-    Raises TraceError: the folder holds another campaign, or cannot be written. ToolError: no runs
-    were asked for; the scenario, the bug or an option is unknown; a worker died.
+    Raises TraceError: the folder holds another campaign or damaged runs, or cannot be written.
+    ToolError: no runs were asked for; the scenario, the bug or an option is unknown; a worker died.
     """
     part_runs = default_part_runs(campaign.runs) if part_runs is None else part_runs
     if campaign.runs < 1 or part_runs < 1:
         raise ToolError(f"a campaign of {campaign.runs} runs in parts of {part_runs} is none")
-    missing = missing_ranges(begin_trace(directory, campaign), part_runs)
+    there = begin_trace(directory, campaign)
+    for damage in filter(None, (damage_of(directory, entry) for entry in there.parts)):
+        raise damage
+    missing = missing_ranges(there, part_runs)
     done_before = campaign.runs - sum(r.runs for r in missing)
 
     def report(parts: int) -> None:

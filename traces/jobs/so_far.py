@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 
+from system.files import read_bytes
 from traces.jobs.arrays import Ints
 from traces.jobs.ranges import Receipt, Work, receipt_path
 
@@ -69,7 +70,7 @@ class SoFar:
         """The keys of a range; none if it cannot be read, which others will say better."""
         slim = path.with_name(path.name.replace(_RECEIPT, ".slim.parquet"))
         try:
-            receipt = msgspec.json.decode(path.read_bytes(), type=Receipt)
+            receipt = msgspec.json.decode(read_bytes(path), type=Receipt)
             keys = pq.read_table(slim, columns=["key"])["key"].to_pylist()
         except (OSError, msgspec.MsgspecError, ValueError):
             return []

@@ -27,8 +27,16 @@ from traces.jobs.checks import CHECKS, Finding
 from traces.jobs.columns import Ints
 from traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
 from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement, frame_digest
-from traces.jobs.protocols import FRAMES, components_of, decode_constants, kind_of, nodes_of
-from traces.schema import ACTIONS, PROGRESSED, STOPPED, Manifest, version
+from traces.jobs.protocols import (
+    FRAMES,
+    actions_of,
+    components_of,
+    decode_constants,
+    kind_of,
+    nodes_of,
+)
+from traces.jobs.sums import demand_all_classed, demand_all_joined
+from traces.schema import PROGRESSED, STOPPED, Manifest, version
 
 SUMMARY_VERSION: Final = 1
 LISTED: Final = 100
@@ -54,7 +62,11 @@ class Evidence:
 
 
 def summarise(evidence: Evidence) -> dict[str, Any]:
+    """Raises ToolError: what the stages found does not add up."""
     facts = evidence.facts
+    demand_all_classed(facts, evidence.merged)
+    not_accepted = evidence.judgement.numbers(REJECTED) + evidence.judgement.numbers(UNKNOWN)
+    demand_all_joined(evidence.merged, not_accepted, evidence.joined)
     summary: dict[str, Any] = {
         "summary_version": SUMMARY_VERSION,
         "verdict": "",
@@ -73,7 +85,10 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "findings": _findings(evidence),
         "invariant_violations": _invariants(evidence),
         "progress": _progress(evidence),
-        "actions": _counted(ACTIONS, (f.actions for f in facts)),
+        "actions": _counted(
+            actions_of(sorted({text for f in facts for text in f.constants})),
+            (f.actions for f in facts),
+        ),
         "ignored": _counted((), (f.ignored for f in facts)),
         "constants": sorted({text for f in facts for text in f.constants}),
         "faults": _faults(facts),

@@ -16,6 +16,7 @@ names it, and never a verdict.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -27,8 +28,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import tla_utils
+from reference.core import fields
+from reference.core.fields import within
+from system.files import read_bytes
 from tla_utils import find_jar
 from traces.jobs.judge import Bench, frame_digest
+from traces.jobs.protocols import KINDS
 from traces.schema import TraceError, parquet_bytes
 
 ACCEPTED, REJECTED = "accepted", "rejected"
@@ -45,8 +50,9 @@ STORED: Final = pa.schema(
 )
 """A judged step: TLC's verdict and why it was rejected; where it was judged, and its action."""
 
-TRANSLATION: Final = ("abstraction.py", "canonical.py", "partition_canonical.py", "protocols.py")
-"""Our modules that say what value of the spec a recorded value is."""
+TRANSLATION: Final = ("abstraction.py", "canonical.py", "protocols.py")
+"""Our modules that say what value of the spec a recorded value is, beside those in which rows and
+inputs are declared."""
 
 
 def stamp(specs: Path, frames: Sequence[str]) -> str:
@@ -54,10 +60,18 @@ def stamp(specs: Path, frames: Sequence[str]) -> str:
     digest = sha256(frame_digest(specs, frames).encode())
     digest.update(find_jar().version.encode())
     sources = [Path(__file__).with_name(name) for name in TRANSLATION]
+    sources += _declarations()
     sources += sorted(Path(tla_utils.__file__).parent.glob("*.py"))
     for path in sources:
-        digest.update(path.name.encode() + path.read_bytes())
+        digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()[:32]
+
+
+def _declarations() -> list[Path]:
+    """Where the types of rows and inputs are declared, and what their annotations mean."""
+    declared = within(struct for kind in KINDS for struct in (kind.row, *kind.inputs))
+    modules = {fields.__name__, *(struct.__module__ for struct in declared)}
+    return [Path(str(sys.modules[name].__file__)) for name in sorted(modules)]
 
 
 class VerdictStore:
@@ -108,7 +122,7 @@ class VerdictStore:
 
 def _read(path: Path) -> pa.Table:
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         if path.stem != sha256(data).hexdigest()[:32]:
             raise TraceError(f"{path}: damaged: remove it, and its steps are judged again")
         return pq.read_table(pa.BufferReader(data), schema=STORED)

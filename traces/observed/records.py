@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from system.files import lines, open_file
+
 NAME = "metadata.jsonl"
 
 T = TypeVar("T")
@@ -38,17 +40,16 @@ def decoded(path: Path, of: type[T], what: str) -> list[T]:
     """The lines of a file of JSON lines. Raises ObservedError: no such file, a line that is none;
     what: that it should have been.
     """
+    decode = msgspec.json.Decoder(of).decode
+    found: list[T] = []
     try:
-        lines = path.read_bytes().splitlines()
+        with open_file(path) as file:
+            for line in lines(file, path):
+                found.append(decode(line))
     except OSError as error:
         raise ObservedError(f"{path}: {error.strerror or error}") from None
-    decode = msgspec.json.Decoder(of).decode
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ObservedError(f"{path}:{number}: no {what}: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ObservedError(f"{path}:{len(found) + 1}: no {what}: {error}") from None
     return found
 
 

@@ -16,9 +16,10 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
+from system.files import read_bytes
 from traces.history import History
 from traces.report import figures
-from traces.report.evidence import ReportError
+from traces.report.evidence import ReportError, read_sealed
 from traces.report.graphs import GRAPHS, growth_curve, read_graphs
 from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
 
@@ -46,24 +47,16 @@ MEANING: Final = {
 def read_findings(path: Path) -> dict[str, Any]:
     """Raises ReportError: there are none, or they are damaged or of another version."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict)
+        return read_sealed(path, "findings", FINDINGS_VERSION)
     except FileNotFoundError:
         raise ReportError(f"{path}: no such file: the campaign is not finished") from None
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path}: damaged: {error}") from None
-    version = found.get("findings_version")
-    if version != FINDINGS_VERSION:
-        raise ReportError(f"{path}: findings version {version}, this reads {FINDINGS_VERSION}")
-    return found
 
 
 def write_campaign_report(directory: Path) -> Path:
     """Makes the page beside the findings; returns its path. Raises ReportError."""
     path = directory / REPORT
     found = read_findings(directory / FINDINGS)
-    seen = read_graphs(directory / GRAPHS, (directory / FINDINGS).read_bytes())
+    seen = read_graphs(directory / GRAPHS, read_bytes(directory / FINDINGS))
     text = render_campaign(found, seen)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,8 +1,8 @@
 """What the artifacts in a folder say, arranged for a reader.
 
     summary.json    a judged trace (traces/jobs/summary.py)
-    specs.json      checked models, if there were any: a list of {name, module, tier, expect,
-                    verdict, property, distinct, depth, seconds, matches}
+    specs.json      checked models, if there were any: `models`, a list of {name, module, tier,
+                    expect, verdict, property, distinct, depth, seconds, matches}
 
 Laws of this file: nothing is judged anew, and nothing is left out that an artifact counts against
 the trace. The page's verdict is the worst of what they say, where violated is worse than unknown.
@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from traces.sealed import DocumentError, read_document
 
 SUMMARY: Final = "summary.json"
 SPECS: Final = "specs.json"
 SUMMARY_VERSION: Final = 1
+SPECS_VERSION: Final = 1
 WITNESSES: Final = 3
 """How many witnesses are shown of each kind of rejected step."""
 
@@ -75,15 +76,13 @@ def read_evidence(directory: Path) -> Evidence:
     Raises ReportError: there is no summary, or an artifact is damaged or of another version.
     """
     path = directory / SUMMARY
-    summary = _read_json(path, dict)
+    summary = _read(path, "summary", SUMMARY_VERSION)
     if summary is None:
         raise ReportError(f"{path}: no such file: judge the trace first (kraftcheck conform)")
-    found = summary.get("summary_version")
-    if found != SUMMARY_VERSION:
-        raise ReportError(f"{path}: summary version {found}, this report reads {SUMMARY_VERSION}")
-    models = [
-        _model(directory / SPECS, entry) for entry in _read_json(directory / SPECS, list) or []
-    ]
+    checked = _read(directory / SPECS, "specs", SPECS_VERSION) or {"models": []}
+    if not isinstance(checked.get("models"), list):
+        raise ReportError(f"{directory / SPECS}: damaged: it has no list of models")
+    models = [_model(directory / SPECS, entry) for entry in checked["models"]]
     try:
         verdict, reasons = _verdict(summary, models)
         patterns = patterns_of(summary["rejections"])
@@ -93,16 +92,20 @@ def read_evidence(directory: Path) -> Evidence:
     return Evidence(summary, models, patterns, unexplained, verdict, reasons)
 
 
-def _read_json(path: Path, kind: type) -> Any:
+def _read(path: Path, what: str, version: int) -> dict[str, Any] | None:
     """The content, or None where there is no such file."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return read_sealed(path, what, version)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-    except msgspec.MsgspecError as error:
-        raise ReportError(f"{path}: damaged: {error}") from None
+
+
+def read_sealed(path: Path, what: str, version: int) -> dict[str, Any]:
+    """A sealed document. Raises FileNotFoundError; ReportError: damaged, or of another version."""
+    try:
+        return read_document(path, dict[str, Any], what, version)
+    except DocumentError as error:
+        raise ReportError(str(error)) from None
 
 
 def _model(path: Path, entry: Any) -> Model:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from traces.report import figures
-from traces.report.evidence import ReportError
+from traces.report.evidence import ReportError, read_sealed
 
 GRAPHS: Final = "graphs.json"
 GRAPHS_VERSION: Final = 1
@@ -36,18 +36,13 @@ def read_graphs(path: Path, findings: bytes) -> dict[str, Any]:
     Raises ReportError: the file is damaged or of another version.
     """
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict)
-        version = found.get("graphs_version")
-        if version != GRAPHS_VERSION:
-            raise ReportError(f"{path}: graphs version {version}, this reads {GRAPHS_VERSION}")
+        found = read_sealed(path, "graphs", GRAPHS_VERSION)
         if found["findings"] != sha256(findings).hexdigest():
             return {}
         return msgspec.convert(found["configurations"], dict[str, Any])
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, RecursionError) as error:
+    except (msgspec.MsgspecError, KeyError) as error:
         raise ReportError(f"{path}: damaged: {error}") from None
 
 

@@ -70,7 +70,8 @@ def render(history: History, judged: Judged) -> str:
         finalize=lambda value: words.printable(value) if type(value) is str else value,
     )
     environment.filters["count"] = lambda number: f"{number:,}"
-    environment.filters["cut"] = words.text
+    environment.filters["cut"] = words.cut
+    environment.filters["ends"] = words.ends
     script = _asset(SCRIPT)
     certificate = judged.certificate
     key = certificate.key if certificate is not None else _key_of(judged)
@@ -128,7 +129,7 @@ def _card(history: History, number: int, operation: Operation) -> Card:
         number=number,
         operation=operation.index,
         process=operation.process,
-        key=None if operation.key is None else words.text(operation.key),
+        key=None if operation.key is None else words.ends(operation.key),
         asked=words.asked(operation),
         told=words.told(operation),
         outcome=operation.outcome,

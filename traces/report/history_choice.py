@@ -102,7 +102,7 @@ def _notes(
         )
     if dropped:
         notes.append(f"{dropped:,} more processes were active here (at most {PROCESSES_MAX} rows)")
-    if len(related) < len(history.operations):
+    if key is not None and len(related) < len(history.operations):
         others = len(history.operations) - len(related)
-        notes.append(f"{others:,} operations on other objects than {words.text(key)} are left out")
+        notes.append(f"{others:,} operations on other objects than {words.ends(key)} are left out")
     return notes

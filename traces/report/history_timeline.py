@@ -365,9 +365,9 @@ class _Scene(NamedTuple):
                     width=round(width, 1),
                     y=4.0 + LANE * lane,
                     kind="epoch" if annotation.kind == "leader epoch" else "fault",
-                    label=_label(words.text(annotation.label, 28), x, anchor, taken[lane]),
+                    label=_label(words.cut(annotation.label, 28), x, anchor, taken[lane]),
                     anchor=anchor,
-                    hint=f"{annotation.kind}: {words.text(annotation.label)}, {at}{to}",
+                    hint=f"{annotation.kind}: {words.cut(annotation.label)}, {at}{to}",
                 )
             )
         return tuple(bands), max((lane + 1 for _, lane in placed), default=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from traces.history import INDETERMINATE, OK, History, Operation
+from traces.values import Word, edn_text, name
 
 VALUE_MAX: Final = 120
 """Characters of a value on a card or in a hint."""
@@ -23,9 +24,19 @@ _UNITS["us"] = tuple((size // 1000, name) for size, name in _UNITS["ns"][:3])
 
 def text(value: Any, length: int = VALUE_MAX) -> str:
     """A value on one line, its end left out if it is long."""
-    said = _notation(value, length + 1)
-    said = printable(said)
+    return cut(_notation(value, length + 1), length)
+
+
+def cut(said: str, length: int = VALUE_MAX) -> str:
+    """What is said already (a sentence, a name), on one line, its end left out if it is long."""
+    said = printable(said[: length + 1])
     return said if len(said) <= length else said[: length - 1] + "…"
+
+
+def ends(said: str, length: int = VALUE_MAX) -> str:
+    """A key on one line, its middle left out if it is long: keys that differ often begin alike."""
+    half = length // 2
+    return printable(said if len(said) <= length else f"{said[:half]}…{said[1 - half :]}")
 
 
 def printable(said: str) -> str:
@@ -37,20 +48,13 @@ def printable(said: str) -> str:
 
 def _notation(value: Any, length: int) -> str:
     """As EDN, but no further than needed: values may be as long as the file."""
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
-        return value[:length] if value else '""'
+        return name(value if isinstance(value, Word) else value[:length])[:length]
     if isinstance(value, tuple | list):
         return f"[{_joined(value, length)}]"
-    if isinstance(value, frozenset | set):
-        return f"#{{{_joined(sorted(value, key=repr), length)}}}"
-    if isinstance(value, dict):
-        pairs = (f"{_notation(k, length)} {_notation(v, length)}" for k, v in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    return str(value)[:length]
+    if isinstance(value, frozenset):
+        return f"#{{{_joined(sorted(value, key=edn_text), length)}}}"
+    return edn_text(value)[:length]
 
 
 def _joined(values: Any, length: int) -> str:
@@ -66,7 +70,7 @@ def _joined(values: Any, length: int) -> str:
 
 def asked(operation: Operation) -> str:
     """What was asked: `append 5`, `fetch from 40`, `cas [1 2]`."""
-    f = text(operation.f, 40)
+    f = cut(operation.f, 40)
     if operation.argument is None:
         return f
     if operation.f == "fetch":
@@ -77,9 +81,9 @@ def asked(operation: Operation) -> str:
 def told(operation: Operation) -> str:
     """What the client was told."""
     if operation.outcome == INDETERMINATE:
-        return text(operation.error) if operation.error else "no answer"
+        return cut(operation.error) if operation.error else "no answer"
     if operation.outcome != OK:
-        return text(operation.error) if operation.error else "failed"
+        return cut(operation.error) if operation.error else "failed"
     if operation.f == "append" and operation.result is not None:
         return f"at offset {text(operation.result)}"
     end = f", end {operation.end}" if operation.end is not None else ""
@@ -95,10 +99,10 @@ def short(operation: Operation) -> str:
     """An operation in its bar."""
     answered = operation.outcome == OK and operation.result is not None
     if operation.f == "fetch":
-        return text(f"fetch{_fetched(operation) if answered else ''}", BAR_MAX)
+        return cut(f"fetch{_fetched(operation) if answered else ''}", BAR_MAX)
     argument = "" if operation.argument is None else f" {text(operation.argument, BAR_MAX)}"
     result = f"→{text(operation.result, BAR_MAX)}" if answered else ""
-    return text(f"{operation.f}{argument}{result}", BAR_MAX)
+    return cut(f"{operation.f}{argument}{result}", BAR_MAX)
 
 
 def _fetched(operation: Operation) -> str:
@@ -122,16 +126,16 @@ def duration(length: int, unit: str) -> str:
     """A length of time: 1.5 ms, 20 s; so many events without a clock."""
     if unit not in _UNITS:
         return f"{length:,} events"
-    for size, name in _UNITS[unit]:
+    for size, unit_name in _UNITS[unit]:
         if abs(length) >= size:
-            return f"{length / size:,.6g} {name}"
+            return f"{length / size:,.6g} {unit_name}"
     return f"0 {_UNITS[unit][-1][1]}"
 
 
 def sentence(operation: Operation, history: History) -> str:
     """An operation in full, for hints and for those who listen to the page."""
     place = f"line {operation.line}" if operation.line else f"operation {operation.index}"
-    key = f" of {text(operation.key)}" if operation.key is not None else ""
+    key = f" of {ends(operation.key)}" if operation.key is not None else ""
     end = when(operation.completed, history)
     return (
         f"process {operation.process}: {asked(operation)}{key}; {told(operation)}. "

@@ -33,7 +33,7 @@ from reference.core.partitioner import partition_for_key
 from reference.core.producer import Completion, Producer, ProducerConfig
 from reference.sim.choices import Stream, chance, pick
 from reference.sim.operations import Operation
-from reference.sim.partition.options import PartitionOptions
+from reference.sim.partition.options import ACKS, PartitionOptions
 from reference.sim.partition.scenario import PartitionLoad
 
 PROBE = 90
@@ -227,7 +227,7 @@ class _Producing:
         self._producer = Producer(
             ProducerConfig(
                 client=client,
-                acks={"all": -1, "1": 1, "0": 0}[options.acks],
+                acks=ACKS[options.acks],
                 idempotent=options.idempotence,
                 batch_records=options.batch_records,
                 linger=load.linger_ms if options.batch_records > 1 else 0,

@@ -7,7 +7,7 @@ an episode begins, lasts and ends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,9 @@ from reference.core.promises import Configuration, Envelope, Promise, promised
 from reference.sim.choices import Stream, pick
 from reference.sim.faults import Partition
 from reference.sim.options import OptionSet
+
+ACKS: Final = {"all": -1, "1": 1, "0": 0}
+"""As a request says it."""
 
 
 class PartitionOptions(msgspec.Struct, frozen=True, kw_only=True):

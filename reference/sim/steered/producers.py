@@ -8,7 +8,8 @@ Requests keep the order of their connection, which breaks for all of them (T3): 
 takes none of them to be answered and may send each again, over the next connection. What was on its
 way is lost with the connection, or still arrives: after the retry as well, so a broker may see a
 request twice. An answer to such a request is heard if the same request is in flight again: it says
-of the batch what the answer to the retry would say.
+of the batch what the answer to the retry would say. What is sent again may be grouped anew: then
+the broker sees numbers that it knows in a batch that it does not know.
 """
 
 from __future__ import annotations
@@ -85,6 +86,14 @@ class SteeredProducer:
             connection = self._connection(node)
             self._flying[each.request] = connection
             self.posted[connection, each.request] = None
+
+    def regroup(self) -> None:
+        """What waits for a retry is one batch from now on."""
+        self._producer.regroup(0)
+
+    def regroupable(self) -> list[int]:
+        """The values that this is about; none, if they are one batch already."""
+        return self._producer.regroupable(0)
 
     def give_up(self, now: int) -> None:
         """The delivery timeout of its oldest value has passed."""

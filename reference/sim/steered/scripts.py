@@ -70,7 +70,7 @@ def read(text: str) -> tuple[Script, list[int]]:
         raise ValueError(f"line 2: there is no machine {said['machine']!r:.40}; there are {known}")
     try:
         options = msgspec.json.decode(said["options"], type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"line 5: options: {error}") from None
     moves = [
         (number, line.strip())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from reference.core.partition_invariants import PARTITION_INVARIANTS
 from reference.core.partition_log import ends_batch
@@ -34,6 +34,7 @@ from reference.core.partition_messages import (
     ProduceResponse,
     ReplicaFetchRequest,
     ReplicaFetchResponse,
+    Timestamp,
 )
 from reference.core.partition_types import UNDEFINED, is_up
 from reference.core.promises import spared
@@ -41,7 +42,7 @@ from reference.sim.interning import KnownInput
 from reference.sim.narrate import render_input
 from reference.sim.operations import Operation
 from reference.sim.partition.machine import State
-from reference.sim.partition.options import PartitionOptions, configuration_of
+from reference.sim.partition.options import ACKS, PartitionOptions, configuration_of
 from reference.sim.partition.pace import Pace
 from reference.sim.partition.scenario import PARTITION
 from reference.sim.partition.world import PartitionWorld
@@ -231,7 +232,9 @@ class Steering(PartitionWorld):
         self.producer.send(node, self.now)
 
     def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
-        """What may happen to the producer: a connection that breaks, a value that it gives up."""
+        """What may happen to the producer: a connection that breaks, values that it groups anew
+        before it sends them again, a value that it gives up.
+        """
         found: list[tuple[str, Callable[[], None]]] = []
         for node, connection in self.producer.open_connections():
             words = breaking_words(node, connection)
@@ -239,6 +242,9 @@ class Steering(PartitionWorld):
             if self.producer.is_on_its_way(connection):
                 words += ", with what is on its way"
                 found.append((words, partial(self.breaks, node, False)))
+        if values := self.producer.regroupable():
+            words = f"the producer makes one batch of {', '.join(map(str, values))}"
+            found.append((words, self.producer.regroup))
         if self.producer.oldest is not None:
             words = f"the producer gives up on {self.producer.oldest}"
             found.append((words, self._give_up))
@@ -255,12 +261,13 @@ class Steering(PartitionWorld):
         client = self.values + 1
         return ConsumerFetchRequest(CLIENTS, node, client, UNDEFINED, offset, False)
 
-    def list_offsets(self, node: int) -> None:
-        """Somebody asks where the log ends."""
-        self._ask("latest", node, self.list_request(node))
+    def list_offsets(self, node: int, timestamp: Timestamp) -> None:
+        """Somebody asks where the log ends, or begins."""
+        op = "latest" if timestamp == "Latest" else "earliest"
+        self._ask(op, node, self.list_request(node, timestamp))
 
-    def list_request(self, node: int) -> ListOffsetsRequest:
-        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, "Latest")
+    def list_request(self, node: int, timestamp: Timestamp) -> ListOffsetsRequest:
+        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, timestamp)
 
     def delete_records(self, node: int, offset: int) -> None:
         """Somebody deletes all records before an offset. No history speaks of it."""
@@ -353,13 +360,15 @@ class Steering(PartitionWorld):
 
     def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
         """What clients may ask of leaders, and how they do."""
-        acks = [-1] if self.options.acks == "all" else [-1, 1]
+        acks = sorted({-1, ACKS[self.options.acks]})
         for node in self.leaders():
             for each in () if self.options.idempotence else acks:
                 yield self.produce_request(node, each), partial(self.produce, node, each)
             for offset in range(self.seen + 1):
                 yield self.consume_request(node, offset), partial(self.consume, node, offset)
-            yield self.list_request(node), partial(self.list_offsets, node)
+            for timestamp in get_args(Timestamp):
+                asked = partial(self.list_offsets, node, timestamp)
+                yield self.list_request(node, timestamp), asked
             for offset in range(self.row(node).high_watermark + 1):
                 asked = partial(self.delete_records, node, offset)
                 yield self.delete_request(node, offset), asked

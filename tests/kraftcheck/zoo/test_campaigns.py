@@ -75,7 +75,7 @@ def test_a_damaged_file_is_bad_input(tmp_path: Path) -> None:
     path = campaigns.path_of(piece, asked(tmp_path, 1))
     path.parent.mkdir(parents=True)
     path.write_text("[")
-    with pytest.raises(BadInput, match="is damaged"):
+    with pytest.raises(BadInput, match=r"json: damaged, .*: remove it"):
         measure(Z06, asked(tmp_path, 1), nobody)
 
 
@@ -126,7 +126,9 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     assert written["figures"]["Z06"]["invariants"]["runs"][0] == 5
 
 
-def test_tlc_searches_what_is_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tlc_searches_what_is_not_stored_of_these_specs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = """[[model]]
 name = "{}"
 module = "M"
@@ -141,12 +143,23 @@ bug = "Z06"
     path = tmp_path / "models.toml"
     path.write_text("\n".join(table.format(name) for name in ("one", "two", "three")))
     manifest = read_manifest(path)
-    known = counterexamples.Counterexample(
-        model="two", property="P", length=3, distinct=9, seconds=1.0, told=[], at=1, prefix={}
-    )
-    stored = counterexamples.path_of(manifest, manifest.models["two"])
-    stored.parent.mkdir(parents=True)
-    stored.write_bytes(msgspec.json.encode(known))
+    (tmp_path / "bugs" / "found").mkdir(parents=True)
+    (tmp_path / "bugs" / "Z06.cfg").write_text("SPECIFICATION Spec\n")
+    of = counterexamples.digest_of(manifest, manifest.models["two"])
+    for name, found_in in (("two", of), ("three", "an older spec")):
+        known = counterexamples.Counterexample(
+            model=name,
+            property="P",
+            length=3,
+            distinct=9,
+            seconds=1,
+            told=[],
+            at=1,
+            prefix={},
+            of=found_in,
+        )
+        stored = counterexamples.path_of(manifest, manifest.models[name])
+        stored.write_bytes(msgspec.json.encode(known))
 
     def no_time(_: Manifest, model: object, *rest: object) -> None:
         raise ToolError("no time")

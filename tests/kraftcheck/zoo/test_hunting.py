@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import counterexamples, hunting, oracles
 from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.hunting import hunt_down, is_the_bugs
 from kraftcheck.zoo.oracles import FOUND, Opinion
 from kraftcheck.zoo.runs import Hunt, consult, differs
 from kraftcheck.zoo.witnesses import Witness, hunt_of, stored
+from specs import SPECS
 from tla_utils import read_manifest
 
 

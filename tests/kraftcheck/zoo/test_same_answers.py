@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.specs import SPECS
 from kraftcheck.zoo import mutants, same_answers
 from kraftcheck.zoo.mutants import Mutant
+from specs import SPECS
 from tla_utils import RunOptions, read_manifest
 
 MANIFEST = read_manifest(SPECS / "models.toml")

@@ -11,15 +11,16 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
-from kraftcheck.specs import SPECS
 from kraftcheck.trying import snake
 from kraftcheck.zoo import trying
 from kraftcheck.zoo.entries import ALL
 from kraftcheck.zoo.own_overlay import read_overlay
 from kraftcheck.zoo.own_rules import known, read_rules
-from kraftcheck.zoo.runs import UNWATCHED, Hunt, record_numbers
-from kraftcheck.zoo.trying import OfModel, concluded, lost_levels, try_runs
+from kraftcheck.zoo.own_runs import OfRuns
+from kraftcheck.zoo.runs import Hunt
+from kraftcheck.zoo.trying import OfModel, concluded
 from reference.bugs.catalog import UnknownBug, bug
+from specs import SPECS
 from tla_utils import read_manifest
 from tla_utils.manifest import Manifest
 
@@ -100,29 +101,6 @@ def written(folder: Path, head: str, body: str) -> Path:
     return path
 
 
-def test_what_never_answers_otherwise_is_unknown(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, "check_quorum_applies(self)", "return len(self.constants.voters) > 1.5"
-    )
-    found = concluded([], try_runs(read_rules(path), 3, 1, tmp_path))
-    assert found.verdict == trying.UNKNOWN
-    assert found.reasons == ["the change was never there: nothing explored depends on it"]
-
-
-def test_rules_that_fail_are_blamed_with_their_line(tmp_path: Path) -> None:
-    path = written(tmp_path, "log_ok(self, row, m)", "return row.no_such_field")
-    with pytest.raises(BadInput, match=r"mine.py, line 8: a run with it cannot be taken: Attrib"):
-        try_runs(read_rules(path), 2, 1, tmp_path / "out")
-
-
-def test_lost_levels_are_told(tmp_path: Path) -> None:
-    # Z06's own hunt: run 10 is where its clients see it.
-    hunt = Hunt(scenario="quorum", bug="Z06")
-    (found,), _ = lost_levels(record_numbers(tmp_path, hunt, UNWATCHED, [10]))
-    assert found.what.startswith("promised durable-prefix, kept ")
-    assert (found.oracle, found.runs, found.run) == ("histories", 1, 10)
-
-
 @pytest.mark.parametrize(
     ("models", "verdict"),
     [
@@ -134,6 +112,40 @@ def test_lost_levels_are_told(tmp_path: Path) -> None:
 )
 def test_the_verdict_of_models_alone(models: list[OfModel], verdict: str) -> None:
     assert concluded(models, None).verdict == verdict
+
+
+def of_runs(never: str) -> OfRuns:
+    return OfRuns(
+        scenario="quorum",
+        seed=1,
+        runs=1,
+        schedules=1,
+        asked={},
+        differed={},
+        broken=[],
+        forbidden=[],
+        shared=[],
+        undecided=[],
+        never=never,
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "never", "verdict", "who"),
+    [
+        (6, "", trying.OTHER_STEPS, []),
+        (6, "nobody asked", trying.UNKNOWN, ["runs"]),
+        (5, "", trying.UNKNOWN, ["models"]),
+        (5, "nobody asked", trying.UNKNOWN, ["models", "runs"]),
+    ],
+)
+def test_who_never_met_the_change_says_nothing_of_it(
+    states: int, never: str, verdict: str, who: list[str]
+) -> None:
+    model = OfModel(model="m", verdict="holds", distinct=states, correct=5)
+    found = concluded([model], of_runs(never))
+    assert found.verdict == verdict
+    assert [each.partition(f": {trying.NEVER_THERE}: ")[0] for each in found.reasons] == who
 
 
 def test_it_is_known_for_as_long_as_it_is_tried() -> None:

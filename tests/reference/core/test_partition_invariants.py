@@ -24,14 +24,17 @@ from reference.core.partition_invariants import (
     agreement,
     partition_invariant,
 )
-from reference.core.partition_messages import CONTROLLER
+from reference.core.partition_messages import CONTROLLER, ProduceResponse
 from reference.core.partition_properties import (
     PartitionHistory,
     PartitionState,
+    acked_in,
     history_next,
     initial_state,
+    merged,
 )
 from reference.core.partition_types import GONE, CacheEntry, PartitionConstants, Record
+from tests.reference.core.partition_plants import PLANTS, TWINS, Plant, acked
 from tests.reference.core.partition_walks import Moves, PartitionWalk, Step, World
 
 THREE = PartitionConstants((2, 1, 3), min_insync_replicas=2)
@@ -137,6 +140,53 @@ def planted(step: Step, n: int) -> Iterator[tuple[str, Step]]:
     yield "visible", changed(step, n, log=(*row.log, strange), high_watermark=end + 1)
 
 
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.name}: {plant.said}")
+def test_a_planted_violation_is_found_both_ways(plant: Plant) -> None:
+    ground = plant.ground()
+    before, handlers = ground.state, ground.handlers
+    after = plant.change(before)
+    history = history_next(ground.history, after, plant.sent)
+    checks = (
+        (each.name, each.check(before, after, history, handlers)) for each in PARTITION_INVARIANTS
+    )
+    first = next(name for name, told in checks if told is not None)
+    assert first == (plant.first or plant.name)
+    told = partition_invariant(plant.name).check(before, after, history, handlers)
+    assert plant.said in (told or "")
+    assert ground.judged(plant.node, before, after, plant.sent) == first
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
+def test_what_is_close_to_a_violation_is_none(twin: Plant) -> None:
+    ground = twin.ground()
+    after = twin.change(ground.state)
+    assert after != ground.state or twin.sent
+    history = history_next(ground.history, after, twin.sent)
+    check = partition_invariant(twin.name).check
+    assert check(ground.state, after, history, ground.handlers) is None
+
+
+def test_what_is_deleted_counts_as_what_was_there() -> None:
+    first, second = (Record(1, value, -1, -1, -1, -1, -1) for value in range(2))
+    assert merged((GONE, GONE), (first,), 2) == (first, GONE)
+    assert merged((GONE, second), (first,), 1) == (first,)
+    assert merged((first, second), (second,), 2) == (first, second)
+
+
+def test_acked_is_what_all_were_asked_for_and_had_no_error() -> None:
+    (answer,) = acked(1, 2)
+    assert isinstance(answer, ProduceResponse)
+    one = replace(answer, request=replace(answer.request, acks=1))
+    failed = replace(answer, error="NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+    assert acked_in([answer, answer.request]) == {1, 2}
+    assert acked_in([one, failed]) == frozenset()
+
+
+def test_each_invariant_has_plants_and_twins() -> None:
+    assert {plant.name for plant in PLANTS} == set(PARTITION_INVARIANT_NAMES)
+    assert {twin.name for twin in TWINS} == set(PARTITION_INVARIANT_NAMES)
+
+
 def test_both_ways_agree_on_planted_violations() -> None:
     seen: Counter[str | None] = Counter()
     for seed in range(8):
@@ -163,6 +213,30 @@ def replayed(handlers: BrokerHandlers, seed: int, until: int) -> PartitionChecke
         if at < until:
             assert fast(checker, step) is None
     return checker
+
+
+def test_few_steps_of_the_correct_protocol_raise_a_suspicion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A suspicion costs the plain check of everything; the cheap way must seldom need it."""
+    looked: Counter[str] = Counter()
+
+    def suspicious(self: PartitionChecker, after: PartitionState) -> bool:
+        looked["several"] += 1
+        return whole(self, after)
+
+    def first(self: PartitionChecker, before: PartitionState, after: PartitionState) -> None:
+        looked["all"] += 1
+
+    whole = PartitionChecker._suspicious
+    monkeypatch.setattr(PartitionChecker, "_suspicious", suspicious)
+    monkeypatch.setattr(PartitionChecker, "first_violated", first)
+    for seed in range(10):
+        walk = walk_of(THREE, seed, LOSSLESS)
+        checker = PartitionChecker(walk.handlers)
+        for step in walk.steps(200):
+            assert fast(checker, step) is None
+    assert looked["all"] <= 5 and looked["several"] <= 800, looked
 
 
 def test_properties_may_be_left_out() -> None:

@@ -28,10 +28,10 @@ from reference.core import (
 )
 from reference.core.broker import BROKER_HANDLERS
 from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.core.dispatch import handler_name
 from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
 from reference.core.partition_properties import PARTITION_INVARIANTS
 from reference.core.partition_rules import PARTITION_RULES, PartitionRules
-from reference.core.quorum import handler_name
 from tests.reference.core.test_vocabulary import (
     COMMENT,
     differences,
@@ -45,7 +45,7 @@ from traces.jobs.relevance import CASES
 
 BROKER_MODULES = ("IsrMembership", "HighWatermark", "BrokerLifecycle")
 MODULES = ("PartitionRow", *BROKER_MODULES, "PartitionController")
-# Who is addressed, and what no bug may replace: in reference/core/partition_types.
+# Who is addressed, and what no bug may replace: in reference/core/partition_types.py.
 CONSTANTS = ("Brokers", "Nobody", "Controller", "Clients", "MetadataLog", "EffectiveMinIsr")
 
 
@@ -91,7 +91,7 @@ def steps(specs_dir: Path, *modules: str) -> list[str]:
 
 
 def broker_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return steps(specs_dir, *BROKER_MODULES), list(BROKER_HANDLERS.values())
+    return sorted(steps(specs_dir, *BROKER_MODULES)), sorted(BROKER_HANDLERS.values())
 
 
 def controller_actions(specs_dir: Path) -> tuple[list[str], list[str]]:

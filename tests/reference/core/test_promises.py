@@ -34,6 +34,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "consumers": ("assign", "subscribe"),
     "one_client": (True, False),
     "asks_latest": (True, False),
+    "compaction": ("none", "keys-unknown"),
 }
 CONFIGURATIONS = [
     Configuration(**dict(zip(CHOICES, chosen, strict=True)))
@@ -137,6 +138,17 @@ def test_without_trouble_the_defaults_promise_everything() -> None:
             Level.DURABLE_PREFIX,
         ),
         (Configuration(one_client=False, asks_latest=True), NOTHING, Level.LINEARIZABLE),
+        (
+            Configuration(one_client=False, goes_back=True),
+            Envelope(leader_moves=1),
+            Level.DURABLE_PREFIX,
+        ),
+        (Configuration(one_client=False, goes_back=True), NOTHING, Level.LINEARIZABLE),
+        (
+            Configuration(reads_from="follower", one_client=False, asks_latest=True),
+            NOTHING,
+            Level.DURABLE_PREFIX,
+        ),
         (LEADER, ANYTHING_CLEAN, Level.DURABLE_PREFIX),
         (Configuration(acks="1", one_client=False), NOTHING, Level.ORDERED_SEQUENTIAL),
         (Configuration(acks="1"), NOTHING, Level.DURABLE_PREFIX),
@@ -184,9 +196,44 @@ def test_acks_of_one_is_lost_by_a_planned_move() -> None:
 
 def test_what_was_read_stays_read_with_acks_of_one() -> None:
     """Readers see nothing above the high watermark, and every clean leader has what is below."""
-    found = promised(Configuration(acks="1"), Envelope(leader_moves=1))
+    found = promised(Configuration(acks="1", retries=False), Envelope(leader_moves=1))
     for anomaly in ("phantom", "duplicate", "nonmonotonic-poll", "int-nonmonotonic-poll", "G1a"):
         assert not found.allows(anomaly), anomaly
+
+
+def test_a_new_leader_may_not_have_deleted_as_much_whatever_the_acks() -> None:
+    """S9: a follower learns the log's start by fetching. One in 1,300 runs with acks=0 saw it."""
+    for acks in ("0", "1", "all"):
+        configuration = Configuration(acks=acks)
+        assert promised(configuration, Envelope(leader_moves=1)).allows("start-regress"), acks
+        assert not promised(configuration).allows("start-regress"), acks
+
+
+def test_acks_of_none_takes_away_what_an_answer_would_promise_and_no_more() -> None:
+    found = promised(Configuration(acks="0"), ANYTHING_CLEAN)
+    # A record may come at any time after it was sent, over any connection, or never.
+    for anomaly in ("append-order", "nonmonotonic-send", "unplaced-append", "lost-write"):
+        assert found.allows(anomaly), anomaly
+    # What is read is committed all the same, and nobody sends again what asks for no answer.
+    for anomaly in (
+        *("phantom", "G1a", "inconsistent-offsets", "duplicate", "future-read", "hole"),
+        *("poll-skip", "int-poll-skip", "nonmonotonic-poll", "poll-before-position"),
+    ):
+        assert not found.allows(anomaly), anomaly
+    assert not found.nothing and found.level == Level.CONSISTENT_PREFIX
+
+
+def test_compaction_by_unknown_keys_takes_away_that_what_was_written_can_be_read() -> None:
+    """With keys that are told it takes nothing: the checker knows what was replaced."""
+    for envelope in (NOTHING, ANYTHING_CLEAN):
+        usual = promised(Configuration(), envelope)
+        keyed = promised(Configuration(compaction="keyed"), envelope)
+        found = promised(Configuration(compaction="keys-unknown"), envelope)
+        assert told(keyed) == told(usual)
+        assert set(found.allowed) - set(usual.allowed) == {
+            *("lost-write", "unseen", "poll-skip", "int-poll-skip"),
+        }
+        assert told(found)[:5] == told(usual)[:5]
 
 
 def test_an_unclean_election_promises_nothing() -> None:
@@ -233,7 +280,10 @@ def test_retries_without_idempotence_append_twice() -> None:
     assert "T1" in found.allowed["duplicate"]
     # A copy is all that this costs: of each, one stands where it was acknowledged.
     assert found.level == Level.LINEARIZABLE and not found.allows("append-order")
-    assert not promised(Configuration(), Envelope(expired=True)).exactly_once
+    forgotten = promised(Configuration(), Envelope(expired=True))
+    assert not forgotten.exactly_once and forgotten.allows("nonmonotonic-send")
+    # Kafka's client refuses idempotence with acks=1, and turns off what was not asked for.
+    assert not promised(Configuration(acks="1")).exactly_once
 
 
 def test_groups_may_jump() -> None:

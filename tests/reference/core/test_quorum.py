@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from reference.core.dispatch import handler_name
 from reference.core.messages import (
     INPUTS,
     MESSAGES,
@@ -31,7 +32,7 @@ from reference.core.messages import (
     VoteResponse,
     canonical,
 )
-from reference.core.quorum import HANDLERS, QuorumHandlers, action_of, handler_name
+from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Role, Row, is_running
 from tests.reference.core.builders import (

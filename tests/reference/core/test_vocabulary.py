@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from reference.core import log, messages, quorum, rules, types
+from reference.core.dispatch import handler_name
 from reference.core.invariants import INVARIANT_NAMES
 from reference.core.properties import INVARIANTS
-from reference.core.quorum import HANDLERS, QuorumHandlers, handler_name
+from reference.core.quorum import HANDLERS, QuorumHandlers
 from reference.core.rules import RULES, QuorumRules
 
 OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
@@ -97,9 +98,8 @@ def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 def actions(specs_dir: Path) -> tuple[list[str], list[str]]:
     names = operators(spec(specs_dir, "QuorumHandlers"))
-    return [n.removeprefix("Step_") for n in names if n.startswith("Step_")], list(
-        HANDLERS.values()
-    )
+    theirs = [n.removeprefix("Step_") for n in names if n.startswith("Step_")]
+    return sorted(theirs), sorted(HANDLERS.values())
 
 
 def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:

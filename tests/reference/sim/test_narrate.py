@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from reference.core.log import Entry, EpochEnd
 from reference.core.messages import FetchMaxWait, FetchRequest, FetchResponse, Flush, VoteRequest
+from reference.core.partition_messages import CONTROLLER
+from reference.core.partition_types import BrokerRow, ControllerRow
+from reference.core.types import Row
 from reference.sim.faults import Options
 from reference.sim.narrate import LEGEND, narrate, render_input, render_options
 from reference.sim.run import simulate_part, simulate_run
@@ -19,6 +26,98 @@ def test_each_step_has_its_line_under_its_column() -> None:
     for line, step in zip(steps, run.steps, strict=True):
         assert line[role : role + 3].strip().split(">")[-1] == step.after.role[0]
         assert line[input_:].startswith(type(step.input).__name__)
+
+
+def who(node: int) -> str:
+    return "-" if node == -1 else str(node)
+
+
+def end_of(row: Any, epoch: int | None) -> str:
+    end = str(len(row.log)) + (f"~{row.flushed}" if row.flushed < len(row.log) else "")
+    return end if epoch is None else f"{end}@{epoch}"
+
+
+def of_broker(row: BrokerRow) -> dict[str, str]:
+    role = {"Starting": "S", "ShuttingDown": "X", "Down": "D"}.get(row.status, row.role[0])
+    proposed = "".join(str(member.broker) for member in row.pending.isr)
+    refused = "!" if row.pending.refused else ""
+    return {
+        "role": role,
+        "epoch": f"{who(row.leader_epoch)}.{who(row.partition_epoch)}",
+        "ldr": who(row.leader),
+        "log": end_of(row, row.epoch_cache[-1].epoch if row.epoch_cache else None),
+        "hw": str(row.high_watermark),
+        "isr": "".join(map(str, row.isr))
+        + ("" if row.pending.kind == "None" else f">{proposed}{refused}"),
+    }
+
+
+def of_controller(row: ControllerRow) -> dict[str, str]:
+    partition = row.partition
+    eligible = "".join(map(str, partition.elr))
+    return {
+        "role": "C",
+        "epoch": f"{partition.leader_epoch}.{partition.partition_epoch}",
+        "ldr": who(partition.leader),
+        "log": "".join("f" if r.fenced else "s" if r.stopping else "." for r in row.registrations),
+        "hw": "",
+        "isr": "".join(map(str, partition.isr)) + (f"+{eligible}" if eligible else ""),
+    }
+
+
+def of_voter(row: Row) -> dict[str, str]:
+    return {
+        "role": row.role[0],
+        "epoch": str(row.epoch),
+        "ldr": who(row.leader),
+        "vote": who(row.voted),
+        "log": end_of(row, row.log[-1].epoch if row.log else None),
+        "hw": who(row.high_watermark),
+    }
+
+
+def columns_of(row: Any) -> dict[str, str]:
+    """What the columns say of a row, worked out once more."""
+    if isinstance(row, Row):
+        return of_voter(row)
+    return of_broker(row) if isinstance(row, BrokerRow) else of_controller(row)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "number"), [("quorum", 0), ("partition", 0), ("partition", 1), ("partition", 7)]
+)
+def test_the_columns_are_those_of_the_row_after_the_step(scenario: str, number: int) -> None:
+    """The row before stands in no column, but for the role that the step left."""
+    run = simulate_run(scenario, 1, number)
+    lines = list(narrate(run))
+    head = next(at for at, line in enumerate(lines) if line.startswith(" step"))
+    names = lines[head].split()[3:-1]
+    starts = [lines[head].index(f" {name}") for name in names]
+    moved: set[str] = set()
+    for line, step in zip(lines[head + 1 :], run.steps, strict=False):
+        after, before = columns_of(step.after), columns_of(step.before)
+        told = line[: line.index(f"  {type(step.input).__name__}")].ljust(max(starts) + 9)
+        if before["role"] != after["role"]:
+            after["role"] = f"{before['role']}>{after['role']}"
+        moved |= {name for name in names if before[name] != after[name]}
+        fields = told[starts[0] :].split()
+        assert fields == [after[name] for name in names if after[name]]
+    assert moved == set(names), "each column has a step that tells before from after"
+
+
+def test_steps_of_a_cluster_have_the_columns_of_their_component() -> None:
+    run = simulate_run("cluster", 1, 0)
+    lines = list(narrate(run))
+    head = next(at for at, line in enumerate(lines) if line.startswith(" step"))
+    for line, step in zip(lines[head + 1 :], run.steps, strict=False):
+        assert step.component is not None
+        of = str(step.component - 1) if step.component else "Q"
+        before, after = columns_of(step.before), columns_of(step.after)
+        if before["role"] != after["role"]:
+            after["role"] = f"{before['role']}>{after['role']}"
+        node = "C" if step.node == CONTROLLER else str(step.node)
+        told = line[: line.index(f"  {type(step.input).__name__}")].split()
+        assert told[2:] == [of, node, *filter(None, after.values())]
 
 
 def test_every_column_is_in_the_legend() -> None:

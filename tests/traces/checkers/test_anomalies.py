@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.traces.checkers.slow_anomalies import Anomaly, slow_anomalies
+from benchmarks._slow_anomalies import Anomaly, slow_anomalies
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
 from traces.checkers.anomalies_moves import move_anomalies
 from traces.checkers.anomalies_values import value_anomalies
@@ -92,7 +92,11 @@ PLANTED: dict[str, tuple[tuple[Any, ...], ...]] = {
     ),
     "stale-read": ((0, send("a", 0)), (1, poll(start=0, end=0))),
     "poll-before-position": (*ABC, (1, poll((0, "a"), start=1))),
-    "hole": ((0, send("b", 1)), (1, send("a", **OPEN))),
+    "hole": (
+        (0, send("b", 1, completed=99)),
+        (1, poll((1, "b"), start=1)),
+        (2, send("a", **OPEN)),
+    ),
     "unplaced-append": (
         (0, send("a", None)),
         (1, send("b", 0)),

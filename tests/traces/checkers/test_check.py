@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from reference.core.promises import ANYTHING_CLEAN, Configuration, Envelope, Level, promised
+from reference.core.promises import (
+    ANYTHING_CLEAN,
+    NOTHING,
+    Configuration,
+    Envelope,
+    Level,
+    promised,
+)
 from tests.traces.checkers.calls import call, history
 from traces.checkers.assessment import assess
 from traces.checkers.check import check_history
 from traces.checkers.columns import Builder
 from traces.checkers.models import Register
-from traces.history import History, HistoryError
+from traces.history import History, HistoryError, Operation
 
 LOG = "partition-log"
 APPENDS = (call("append", 0, 5, "a", 0), call("append", 10, 15, "b", 1))
@@ -21,12 +29,18 @@ LOST = history(
     call("fetch", 30, 35, 0, ((0, "a"), (1, "c"))),
     model=LOG,
 )
-NOWHERE = history(
+MISSED = history(
     call("append", 0, 5, "a"),
     call("append", 0, 5, "b", 0),
     call("fetch", 30, 35, 0, ((0, "b"),), end=1),
     model=LOG,
 )
+
+
+def by_process(*calls: Operation) -> History:
+    """In the order in which they are given, of the processes that they say."""
+    numbered = (msgspec.structs.replace(each, index=at, group=at) for at, each in enumerate(calls))
+    return msgspec.structs.replace(STALE, operations=tuple(numbered))
 
 
 def test_a_log_that_holds() -> None:
@@ -65,13 +79,75 @@ def test_a_level_takes_the_place_of_the_promise() -> None:
     assert "regular-sessions does not hold" in found.anomalies[0].reason
 
 
+def test_an_append_that_a_read_missed_is_lost_or_the_read_is_stale() -> None:
+    """Told no offset, its record may stand behind all that was read: as if it had been told 1."""
+    told = history(
+        *(call("append", 0, 5, "a", 1), call("append", 0, 5, "b", 0)),
+        call("fetch", 30, 35, 0, ((0, "b"),), end=1),
+        model=LOG,
+    )
+    for each in (MISSED, told):
+        found = check_history(each)
+        assert (found.verdict, found.level) == ("violated", "bounded-staleness")
+        assert found.parts[0].certificate and found.parts[0].certificate.kind == "stale-read"
+        moved = check_history(each, envelope=ANYTHING_CLEAN)
+        assert (moved.verdict, moved.level) == ("holds", "bounded-staleness")
+
+
 def test_an_append_without_a_place_is_lost_where_that_is_allowed() -> None:
-    """With acks=0 nobody is told an offset, and a record may never come."""
-    assert check_history(NOWHERE).verdict == "violated"
-    assert check_history(NOWHERE, configuration=Configuration(acks="0")).holds
-    moved = check_history(NOWHERE, envelope=ANYTHING_CLEAN)
-    assert moved.verdict == "violated"
-    assert moved.parts[0].certificate and moved.parts[0].certificate.kind == "unplaced-append"
+    """It had returned before the first record of the log was sent, which it cannot follow."""
+    nowhere = history(call("append", 0, 5, "a"), call("append", 10, 15, "b", 0), model=LOG)
+    for envelope in (NOTHING, ANYTHING_CLEAN):
+        found = check_history(nowhere, envelope=envelope)
+        assert (found.verdict, found.level) == ("violated", "sequential")
+        assert found.parts[0].certificate and found.parts[0].certificate.kind == "unplaced-append"
+    # With acks=0 nobody is told an offset, and a record may come late, or never.
+    assert check_history(nowhere, configuration=Configuration(acks="0")).holds
+
+
+def test_a_process_misses_its_own_append_without_an_offset() -> None:
+    """Stale reads are allowed here, but not that a process sees less than it knows."""
+    own = (call("append", 0, 5, "a", process=7), call("fetch", 10, 15, 0, (), process=7))
+    again = call("fetch", 30, 35, 0, (), process=8)
+    moved, apart = Envelope(leader_moves=1), Configuration(one_client=False)
+    for calls, verdict, level in (
+        ((*own, again), "violated", "durable-prefix"),
+        ((own[0], again), "holds", "bounded-staleness"),
+    ):
+        found = check_history(by_process(*calls), envelope=moved, configuration=apart)
+        assert (found.verdict, found.level) == (verdict, level)
+    found = check_history(by_process(*own), envelope=moved, configuration=apart)
+    assert found.parts[0].certificate is not None
+    assert found.parts[0].certificate.kind == "session-regress"
+    assert found.parts[0].certificate.operations == (0, 1)
+
+
+def test_an_append_without_an_offset_stands_in_a_gap_or_not() -> None:
+    """An offset between two known ones may be a control record's, or this append's: unless a fetch
+    went through it.
+    """
+    calls = (
+        call("append", 0, 5, "a", 0),
+        call("append", 10, 15, "b"),
+        call("append", 20, 25, "c", 2),
+    )
+    through = call("fetch", 30, 35, 0, ((0, "a"), (2, "c")))
+    for more, verdict in (((), "holds"), ((through,), "violated")):
+        assert check_history(history(*calls, *more, model=LOG), gaps=True).verdict == verdict
+
+
+def test_with_acks_of_none_a_record_may_come_after_its_answer() -> None:
+    """b was sent when a was answered, and came before it: then nobody has read offset 0 yet."""
+    late = history(
+        *(call("append", 0, 5, "a"), call("append", 50, 55, "b")),
+        call("fetch", 110, 115, 1, ((1, "a"),)),
+        model=LOG,
+    )
+    assert check_history(late).verdict == "violated"
+    assert check_history(late, configuration=Configuration(acks="0")).holds
+    # A record that nobody can have sent is none that came late.
+    strange = history(call("append", 0, 5, "a"), call("fetch", 10, 15, 1, ((1, "a"),)), model=LOG)
+    assert not check_history(strange, configuration=Configuration(acks="0")).holds
 
 
 def test_control_records_explain_gaps() -> None:
@@ -79,6 +155,48 @@ def test_control_records_explain_gaps() -> None:
     assert check_history(gap).verdict == "violated"
     assert check_history(gap, gaps=True).holds
     assert check_history(gap, configuration=Configuration(transactions=True)).holds
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind"),
+    [
+        (
+            (call("fetch", 0, 5, 0, ((0, "a"),)), call("append", 10, 15, "a", 0)),
+            "future-read",
+        ),
+        ((call("append", 0, 5, "b", 1), call("append", 10, 15, "a", 0)), "append-order"),
+        ((call("latest", 0, 5, None, 1), call("append", 10, 15, "a")), "hole"),
+        ((call("append", 0, 5, "b", 1), call("append", 10, None, "a")), "append-order"),
+    ],
+)
+def test_a_stale_read_beside_it_hides_nothing(calls: tuple[Operation, ...], kind: str) -> None:
+    """A read that missed the same began later still, and would be to blame, were it not allowed."""
+    missed = call("fetch", 20, 25, 0, ())
+    for more in ((), (missed,)):
+        found = check_history(history(*calls, *more, model=LOG), envelope=ANYTHING_CLEAN)
+        certificate = found.parts[0].certificate
+        assert found.verdict == "violated" and certificate is not None
+        assert certificate.kind == kind
+        assert kind in {each.name for each in found.anomalies if not each.allowed}
+
+
+def test_a_consumer_that_goes_back_may_find_less_than_it_had_read() -> None:
+    """A new leader does not know yet how far it has been read (P20); forward, that is not seen."""
+    sent = (*APPENDS, call("append", 20, 25, "c", 2))
+    read = call("fetch", 30, 35, 0, ((0, "a"), (1, "b"), (2, "c")), process=7)
+    moved = Envelope(leader_moves=1)
+    for start, process, verdict, level in (
+        (1, 7, "holds", "durable-prefix"),
+        (1, 8, "holds", "ordered-sequential"),
+        (3, 7, "holds", "ordered-sequential"),
+    ):
+        again = call("fetch", 40, 45, start, (), process=process)
+        found = check_history(by_process(*sent, read, again), envelope=moved)
+        assert (found.verdict, found.promised) == (verdict, level), (start, process)
+    own = call("latest", 40, 45, None, 1, process=7)
+    known = Configuration(one_client=False)
+    found = check_history(by_process(*sent, read, own), configuration=known, envelope=moved)
+    assert found.verdict == "violated"
 
 
 def test_what_nobody_saw_is_lost_if_everything_was_read() -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
 from tests.traces.checkers.calls import call, history
+from traces import schema
 from traces.checkers.certificates import check_history
-from traces.checkers.verdict import UNKNOWN
+from traces.checkers.check import check_history as check
+from traces.checkers.columns import OFFSET_MAX
+from traces.checkers.recorded import from_arrow
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from traces.history import Operation
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:
@@ -18,3 +29,84 @@ def test_appends_that_may_be_left_over_may_fill_holes() -> None:
         )
     )
     assert found.verdict == UNKNOWN
+
+
+@pytest.mark.parametrize("far", [10_000_000, 1 << 40, (1 << 62) - 1, 1 << 62, OFFSET_MAX])
+def test_an_offset_costs_nothing_however_far_it_lies(far: int) -> None:
+    """Gaps explained or not, told or read, with an append that may stand anywhere between."""
+    calls = (
+        call("append", 0, 5, "a", 3),
+        call("append", 10, 15, "b", far),
+        call("append", 0, 100, "c"),
+        call("fetch", 200, 205, 4, ((far, "b"),)),
+        call("fetch", 200, 205, far, ((far, "b"),), end=far + 1),
+        call("latest", 200, 205, None, far + 1),
+        call("earliest", 200, 205, None, 3),
+    )
+    made = history(*calls, model="partition-log")
+    tracemalloc.start()
+    for gaps, verdict in ((True, HOLDS), (False, VIOLATED)):
+        assert check(made, gaps=gaps).verdict == verdict
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4_000_000
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        call("append", 0, 5, "a", OFFSET_MAX + 1),
+        call("append", 0, 5, "a", -1),
+        call("fetch", 0, 5, -2, ()),
+        call("fetch", 0, 5, None, ((OFFSET_MAX + 1, "a"),)),
+        call("fetch", 0, 5, None, ((-3, "a"),)),
+        call("fetch", 0, 5, 0, (), end=OFFSET_MAX + 2),
+        call("latest", 0, 5, None, -4),
+        call("earliest", 0, 5, None, 1 << 70),
+    ],
+)
+def test_an_offset_that_no_log_has_is_refused(wrong: Operation) -> None:
+    with pytest.raises(ValueError, match=r"operation 0 .* has offset .*: those of a log are 0 to"):
+        check(history(wrong, model="partition-log"))
+
+
+def test_an_offset_of_a_trace_that_no_log_has_is_refused() -> None:
+    kind = schema.SCHEMAS["runs"].field("history").type
+    fetch: dict[str, Any] = dict.fromkeys((field.name for field in schema.OPERATION), 0)
+    fetch |= {"op": "fetch", "values": [1, 2], "outcome": "ok", "completed": 9, "end": None}
+    for offset, refused in (
+        (OFFSET_MAX - 1, False),
+        (OFFSET_MAX, True),
+        (OFFSET_MAX + 1, True),
+    ):
+        runs = pa.array([[fetch | {"offset": offset}]], kind)
+        if refused:
+            with pytest.raises(ValueError, match="an offset above"):
+                from_arrow(runs)
+        else:
+            assert from_arrow(runs).reads.offsets.tolist() == [offset, offset + 1]
+
+
+CONTROL = call("latest", 10, 15, None, 5)
+"""Five offsets are taken, by what nobody can read."""
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict"),
+    [
+        (call("fetch", 20, 25, 0, ()), HOLDS),
+        (call("fetch", 20, 25, 0, (), end=5), HOLDS),
+        (call("fetch", 20, 25, 0, ((6, "a"),)), HOLDS),
+        (call("fetch", 20, 25, 0, (), end=4), VIOLATED),
+        (call("latest", 20, 25, None, 3), VIOLATED),
+        (call("latest", 12, 25, None, 3), HOLDS),
+        (call("append", 20, 25, "a", 2), VIOLATED),
+    ],
+)
+def test_an_end_that_was_told_does_not_go_back_though_no_record_is_known_there(
+    later: Operation, verdict: str
+) -> None:
+    sent = () if later.f == "append" else (call("append", 0, None, "a"),)
+    for first in (CONTROL, call("fetch", 10, 15, 0, (), end=5)):
+        made = history(*sent, first, later, model="partition-log")
+        assert check(made, gaps=True).verdict == verdict

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from specs import SPECS
 from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, SPECS, Dumped, dump_graph, read_covers
+from traces.cover.models import PROTOCOLS, Dumped, dump_graph, read_covers
 from traces.cover.settings import constants_of
 
 

@@ -21,6 +21,7 @@ from traces.cover.charts import (
     coverage_of,
     graph_digest,
 )
+from traces.cover.matching import Matcher
 from traces.cover.models import CoverModel, read_covers
 
 TWO = Chart("g", 5, (ChartClass("00", "HandleFlush", 2), ChartClass("01", "HandleResign", 3)))
@@ -75,6 +76,20 @@ def test_a_graph_that_the_reference_does_not_follow_has_no_chart(
     label[0] = (label[0] + 1) % len(graph.dump.labels)
     other = replace(graph, dump=replace(graph.dump, label=label))
     monkeypatch.setattr(charts, "dump_graph", lambda *_, **__: other)
+    with pytest.raises(ToolError, match="does not move as the graph quorum-handover does"):
+        ChartStore(tmp_path).chart(model())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.tlc
+@pytest.mark.xdist_group("cover")
+def test_moves_that_are_not_as_many_as_the_edges_have_no_chart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the comparison said."""
+    graph = dumped("quorum-handover")
+    monkeypatch.setattr(charts, "dump_graph", lambda *_, **__: graph)
+    monkeypatch.setattr(Matcher, "_compare", lambda self: self.moves.source.pop())
     with pytest.raises(ToolError, match="does not move as the graph quorum-handover does"):
         ChartStore(tmp_path).chart(model())
     assert not list(tmp_path.iterdir())

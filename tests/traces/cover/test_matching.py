@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from copy import copy
+from dataclasses import replace
 
 import pytest
 
@@ -13,13 +16,14 @@ from reference.core.messages import VoteRequest
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
+from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from traces.cover.composition import Result
 from traces.cover.driving import drive, way_to
 from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, SPECS, read_covers
+from traces.cover.models import PROTOCOLS, read_covers
 from traces.cover.quorum import Scripted
 from traces.cover.settings import constants_of
 
@@ -43,6 +47,35 @@ def test_a_bug_is_a_mismatch() -> None:
     kinds = {mismatch.kind for mismatch in matcher.mismatches}
     assert kinds == {"not allowed", "not done"}
     assert way_to(matcher, matcher.mismatches[0].state)
+
+
+def rewired(edges: list[int]) -> Matcher:
+    """A graph whose dump has these of its edges, explored."""
+    dump = dumped("quorum-few-votes").dump
+    source, label, target = (
+        array(column.typecode, [column[edge] for edge in edges])
+        for column in (dump.source, dump.label, dump.target)
+    )
+    composition = matched("quorum-few-votes").composition
+    matcher = Matcher(replace(dump, source=source, label=label, target=target), composition)
+    matcher.explore()
+    return matcher
+
+
+def test_edges_are_compared_as_often_as_they_stand() -> None:
+    """Several messages may take a state to the same other one by the same action."""
+    dump = dumped("quorum-few-votes").dump
+    keys = [*zip(dump.source, dump.label, dump.target, strict=True)]
+    counts = Counter(keys)
+    twice = next(at for at, key in enumerate(keys) if counts[key] == 2)
+    every = list(range(len(keys)))
+    assert rewired(every).mismatches == []
+    (missing,) = rewired([edge for edge in every if edge != twice]).mismatches
+    assert (missing.kind, missing.state) == ("not allowed", dump.source[twice])
+    (more,) = rewired([*every, twice]).mismatches
+    assert (more.kind, more.state) == ("not done", dump.source[twice])
+    assert more.told == f"no move makes 1 edges of the model to state {dump.target[twice]}"
+    assert len(rewired([*every, twice, twice, every[0]]).mismatches) == 2
 
 
 class _Extra(QuorumRules):

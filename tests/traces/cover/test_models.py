@@ -10,9 +10,10 @@ import pytest
 
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
+from specs import SPECS
 from tla_utils import ToolError
 from traces.cover.matching import Matcher
-from traces.cover.models import SPECS, dump_graph, read_covers, select
+from traces.cover.models import dump_graph, read_covers, select
 
 
 @pytest.fixture

@@ -22,12 +22,13 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import NO_DIVERGENCE, UNDEFINED, BrokerRow
+from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from traces.cover.driving import Scheduler, drive, way_to
 from traces.cover.matching import Matcher
-from traces.cover.models import SPECS, read_covers
+from traces.cover.models import read_covers
 from traces.cover.partition import PartitionComposition, composition_of
 from traces.cover.partition_mutation import mutants
 from traces.cover.refusals import KINDS, refuse

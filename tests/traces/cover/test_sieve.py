@@ -11,14 +11,16 @@ from msgspec.structs import replace
 
 from reference.sim.run import simulate_part
 from tests.traces.cover.graphs import matched
+from tests.traces.jobs.renaming import rename_step
 from traces.cover.campaigns import read_seen
 from traces.cover.charts import keys_of
 from traces.cover.matching import Matcher
 from traces.cover.sieve import Sieve, Sight, merged
-from traces.jobs import canonical, partition_canonical
+from traces.jobs import canonical
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
+from traces.jobs.protocols import peers_of
 from traces.jobs.simulate import Range, simulate_range
 from traces.schema import Campaign, begin_trace
 
@@ -83,18 +85,14 @@ def test_the_first_and_the_last_run_are_known(
 
 
 def renamed(matcher: Matcher, step: Step) -> Step:
-    """The step with two nodes exchanged and values that no run has."""
+    """The step with nodes exchanged, values that no run has and other ranks."""
     constants: Any = matcher.composition.constants
-    if hasattr(constants, "voters"):
-        images = (*constants.voters[1::-1], *constants.voters[2:])
-        values = {value: value + 70 for value in range(1, 9)}
-        return canonical.rename_step(step, canonical.node_map(constants.voters, images), values)
-    if step.node not in constants.brokers:
+    peers = peers_of(constants)
+    if step.node not in peers:
         return step
-    images = constants.brokers[::-1]
-    nodes = dict(zip(constants.brokers, images, strict=True))
-    renumbering = partition_canonical.PartitionCanonicaliser(constants).renumbering(step)
-    return partition_canonical.rename_step(constants, step, nodes, lambda v: v + 70, renumbering)
+    nodes = dict(zip(peers, (*peers[1::-1], *peers[2:]), strict=True))
+    renumbering = canonical.Canonicaliser(constants).renumbering(step)
+    return rename_step(constants, step, nodes, lambda v: v + 70, renumbering)
 
 
 @pytest.mark.parametrize("graph", [case[0] for case in CASES])
@@ -109,7 +107,7 @@ def test_a_renamed_step_has_the_same_mark(graph: str) -> None:
 
 
 def test_a_mark_that_tells_names_would_leave_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    matcher = matched("quorum-three-restart")
+    matcher = matched("partition-isr")
     monkeypatch.setattr(canonical, "unrenamed", lambda struct: struct.__struct_fields__)
     sieve, constants = Sieve([matcher]), matcher.composition.constants
     others = [renamed(matcher, step) for step in graph_steps(matcher)[::7]]

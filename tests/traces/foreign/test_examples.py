@@ -19,6 +19,7 @@ from traces.foreign.reading import read_foreign
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "foreign"
 PROGRAMS = ("Voter", "Broker")
+KINDS = ("Voter", "Broker", "Controller")
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")
 
@@ -54,6 +55,23 @@ def test_the_planted_bugs_are_rejected_and_nothing_else(name: str) -> None:
     if expected is not None:
         first = found.rejections[0]
         assert (first.line, first.differences[0]) == expected
+
+
+def test_the_schema_has_the_header_and_every_kind_of_line() -> None:
+    """As the command prints it: without a path, and nothing is judged."""
+    printed = CliRunner().invoke(cli, ["conform", "--schema"])
+    assert printed.exit_code == 0
+    schema = msgspec.json.decode(printed.stdout)
+    lines = [f"{partial}{kind}Step" for kind in KINDS for partial in ("", "Partial")]
+    assert [each["$ref"] for each in schema["oneOf"]] == [
+        f"#/$defs/{name}" for name in ("Header", *lines)
+    ]
+    for kind, name in (("Voter", "voter"), ("Broker", "broker")):
+        step = schema["$defs"][f"{kind}Step"]
+        full, partial = lines_of(name)[1], lines_of(f"{name}-partial")[1]
+        assert full.keys() <= step["properties"].keys() and not step["additionalProperties"]
+        assert set(step["required"]) <= full.keys()
+        assert partial.keys() <= schema["$defs"][f"Partial{kind}Step"]["properties"].keys()
 
 
 def lines_of(name: str) -> list[Line]:

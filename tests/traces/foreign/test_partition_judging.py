@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 
+from specs import SPECS
 from tests.traces.foreign.lines import Line, header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
 from traces.foreign.batch import judge_batch
@@ -15,7 +16,6 @@ from traces.foreign.chain import judge_chains
 from traces.foreign.domains import DOMAINS
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict, Rejection
-from traces.jobs.protocols import SPECS
 
 LOGGED = ("role", "leaderEpoch", "highWatermark", "isr", "log", "partition")
 """What a running system would log of its rows."""

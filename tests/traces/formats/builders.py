@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
+from traces.values import name
 
 scalars = st.one_of(
     st.integers(-(2**70), 2**70),
@@ -17,13 +18,16 @@ scalars = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
 )
 """What JSON and EDN can both say of a single value."""
-words = st.sampled_from(["a", "b", "0", "17", "key with blank", "ü", "", "007"])
+KEYS = ("a", "b", 0, 17, "key with blank", "ü", "", "007", ":a")
+"""Those that a map of JSON can say, even if it alone names them."""
+words = st.sampled_from([name(key) for key in KEYS])
 
 
 @st.composite
 def asked_and_told(draw: st.DrawFn, model: str) -> list[dict[str, Any]]:
     """The operations of one group, without process, times and outcome."""
-    key = draw(words) if model in ("kv", "list-append", "partition-log", "rw") else None
+    keyed = model != "cas-register"
+    key = draw(words) if keyed else None
     if model == "partition-log":
         return draw(log_group())
     if model in ("list-append", "rw"):

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from benchmarks import _texts as texts
+from traces.checkers.check import check_history
 from traces.formats import detect, shiviz, trace
-from traces.formats.edn import Keyword, Tagged, read_forms
+from traces.formats.edn import Keyword, Symbol, Tagged, read_forms
 from traces.history import Annotation, History, HistoryError
+from traces.values import Map, edn_text
 
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 
@@ -213,21 +215,59 @@ def test_a_queue_is_drained_in_one_operation(tmp_path: Path) -> None:
     ]
 
 
+def test_a_leader_is_of_the_key_that_operations_name(tmp_path: Path) -> None:
+    epoch = "{:process :nemesis, :type :info, :f :leader-epoch, :value nil, :key %s}\n"
+    history = detect.read(write(tmp_path, texts.REGISTER + epoch % "1" + epoch % '"1"'))
+    assert [each.key for each in history.annotations if each.kind == "leader epoch"] == ["1", '"1"']
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "verdict"),
+    [
+        ("info", (2,), "holds"),
+        ("info", (1, 2), "holds"),
+        ("info", (None,), "holds"),
+        ("info", (2, 1), "violated"),
+        ("fail", (2,), "violated"),
+        ("fail", (1,), "holds"),
+    ],
+)
+def test_a_drain_without_an_answer_took_some_or_none(
+    kind: str, answers: tuple[int | None, ...], verdict: str, tmp_path: Path
+) -> None:
+    events: list[tuple[int, str, str, int | None]] = []
+    events += [(0, "invoke", "enqueue", 1), (0, "ok", "enqueue", 1)]
+    events += [(0, "invoke", "enqueue", 2), (0, "ok", "enqueue", 2)]
+    events += [(1, "invoke", "drain", None), (1, kind, "drain", None)]
+    for answer in answers:
+        events += [(0, "invoke", "dequeue", None), (0, "ok", "dequeue", answer)]
+    text = "".join(
+        f"{{:process {process}, :type :{type}, :f :{f}, :value {edn_text(value)}}}\n"
+        for process, type, f, value in events
+    )
+    assert check_history(detect.read(write(tmp_path, text))).verdict == verdict
+
+
 # -- EDN
+
+A = Keyword(":a")
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
         ("nil true false", [None, True, False]),
-        ("1 -2 +3 4N 0x1f 2.5 1e3 2M 1/2", [1, -2, 3, 4, 31, 2.5, 1000.0, 2.0, "1/2"]),
-        (r'"a\n\"\\\u00e9\ud83d\ude00\101" \a \newline \u00e9', ['a\n"\\é😀A', "a", "\n", "é"]),
-        ("#{1 2} {:a [1 (2)]}", [frozenset({1, 2}), {":a": (1, (2,))}]),
+        ("1 -2 +3 4N 0x1f 2.5 1e3 2M 1/2", [1, -2, 3, 4, 31, 2.5, 1000.0, 2.0, Symbol("1/2")]),
+        (
+            r'"a\n\"\\\u00e9\ud83d\ude00\101" \a \newline \u00e9',
+            ['a\n"\\é😀A', *map(Symbol, ("\\a", "\\newline", "\\é"))],
+        ),
+        ("#{1 2} {:a [1 (2)]}", [frozenset({1, 2}), {A: (1, (2,))}]),
         ('#inst "2020" #a/b #c 1', [Tagged("inst", "2020"), Tagged("a/b", Tagged("c", 1))]),
-        ("1 #_ 2 #_ #_ 3 4 5 {:a #_ 1 2}", [1, 5, {":a": 2}]),
+        ("1 #_ 2 #_ #_ 3 4 5 {:a #_ 1 2}", [1, 5, {A: 2}]),
         ("1 ; [ two\n,,3", [1, 3]),
         ("[1 [2] 3]", [1, (2,), 3]),
-        ("{{:a 1} 2}", [{Tagged("map", ((":a", 1),)): 2}]),
+        ("{{:a 1} 2}", [{Map(frozenset({(A, 1)})): 2}]),
     ],
 )
 def test_edn(text: str, values: list[object]) -> None:
@@ -263,7 +303,7 @@ def test_a_damaged_trace_is_one_line(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "trace")
     (part,) = (tmp_path / "trace").glob("part-000000000-*.runs.parquet")
     part.write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(HistoryError, match="truncated or corrupt Parquet file") as caught:
+    with pytest.raises(HistoryError, match="damaged: sha256 is") as caught:
         list(trace.histories(tmp_path / "trace"))
     assert caught.value.path == str(part)
 

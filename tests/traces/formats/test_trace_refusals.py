@@ -10,6 +10,7 @@ import pytest
 from traces.formats import trace
 from traces.history import HistoryError
 from traces.schema import MANIFEST, read_manifest
+from traces.sealed import sealed, unsealed
 
 GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 
@@ -19,7 +20,9 @@ def test_a_long_digest_in_a_manifest_is_told_in_part(tmp_path: Path) -> None:
     folder = shutil.copytree(GOLDEN, tmp_path / "trace")
     digest = read_manifest(folder).parts[0].tables["runs"].sha256
     manifest = folder / MANIFEST
-    manifest.write_text(manifest.read_text().replace(digest, digest[:9] + "x" * 10_000))
+    said = unsealed(manifest.read_bytes())
+    longer = digest[:9] + "x" * 10_000
+    manifest.write_bytes(sealed(said.replace(digest.encode(), longer.encode())))
     with pytest.raises(HistoryError, match=r"sha256 is .*, the manifest has .*x…$") as told:
         list(trace.histories(folder))
     assert len(told.value.reason) < 500 and str(told.value).isprintable()

@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from reference.core.fields import Kind, fields_of
 from reference.core.messages import (
     INPUTS,
     NO_DIVERGENCE,
@@ -28,7 +30,7 @@ from reference.core.types import (
 )
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
-from traces.jobs.abstraction import BY_VOTER, FIELDS, SETS, Abstraction, cfg_constants
+from traces.jobs.abstraction import Abstraction, cfg_constants
 
 CONSTANTS = Constants(voters=(1, 2, 3), fetch_max_records=2)
 MODULES = ("QuorumHandlers", "KRaftElection", "ReplicaLog", "QuorumRules")
@@ -72,26 +74,17 @@ def spec_messages(specs: Path) -> dict[str, list[str]]:
     return found
 
 
-def python_fields(struct: type[Any]) -> list[str]:
-    return [FIELDS[name] for name in struct.__struct_fields__]
+def python_fields(struct: type[msgspec.Struct]) -> list[str]:
+    return [field.spec_name for field in fields_of(struct)]
 
 
-def test_the_field_map_is_a_bijection() -> None:
-    assert len(set(FIELDS.values())) == len(FIELDS)
-
-
-def test_every_field_has_the_name_that_camel_case_gives_it() -> None:
-    """The table may not surprise: no field is called something else on the other side."""
-    for ours, theirs in FIELDS.items():
-        assert re.sub(r"_(\w)", lambda m: m[1].upper(), ours) == theirs
-
-
-def test_the_field_map_names_exactly_what_the_spec_names(specs_dir: Path) -> None:
+def test_fields_are_exactly_what_the_spec_names(specs_dir: Path) -> None:
     texts = [module_text(specs_dir, m) for m in MODULES]
     # `[v \\in Voters |-> ...]` is a function and no record.
     texts = [re.sub(r"\[(v|n) \\in Voters \|->", "[", text) for text in texts]
     named = {name for text in texts for name in record_fields(text)}
-    assert named - OUTCOME - {"type"} == set(FIELDS.values())
+    structs = (Row, QuorumStateFile, Entry, CacheEntry, EpochEnd, *INPUTS)
+    assert named - OUTCOME - {"type"} == {name for each in structs for name in python_fields(each)}
 
 
 def test_a_row_has_the_fields_of_the_initial_row_in_their_order(specs_dir: Path) -> None:
@@ -113,8 +106,12 @@ def test_sets_and_functions_of_the_row_are_those_of_the_spec(specs_dir: Path) ->
     text = module_text(specs_dir, "QuorumHandlers")
     body = text[text.index("InitialRow(n) ==") :]
     body = body[: body.index("---")]
-    assert set(re.findall(r"(\w+) \|-> \{\}", body)) == {FIELDS[name] for name in SETS}
-    assert set(re.findall(r"(\w+) \|-> \[v \\in", body)) == {FIELDS[name] for name in BY_VOTER}
+    assert set(re.findall(r"(\w+) \|-> \{\}", body)) == of_kind(Kind.SET)
+    assert set(re.findall(r"(\w+) \|-> \[v \\in", body)) == of_kind(Kind.BY_NODE)
+
+
+def of_kind(kind: Kind) -> set[str]:
+    return {field.spec_name for field in fields_of(Row) if field.many is kind}
 
 
 def test_the_constants_are_those_of_the_modules(specs_dir: Path) -> None:

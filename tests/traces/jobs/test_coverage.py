@@ -43,7 +43,8 @@ def test_features_are_what_the_steps_say(scenario: str) -> None:
 
 
 def role_of(found: Part, step: int) -> str:
-    return KINDS_OF_ROWS[found.step_kind[step]].role(found.rows[found.before[step]])
+    kind = KINDS_OF_ROWS[int(found.step_kind[step])]
+    return kind.role(found.rows[found.before[step]])
 
 
 def test_parts_are_merged_as_if_they_were_one() -> None:

@@ -13,23 +13,17 @@ from msgspec.structs import replace
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_types import BrokerRow, PartitionConstants
 from reference.sim.run import simulate_part
+from specs import SPECS
+from tests.traces.jobs.renaming import rename_step
 from tla_utils import CheckOptions, check_steps
 from tla_utils.errors import ToolError
 from tla_utils.mentions import mentions
 from tla_utils.overrides import read_module, read_modules
 from traces.jobs.abstraction import Abstraction, cfg_constants
-from traces.jobs.canonical import Step
+from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
 from traces.jobs.judge import as_columns, step_frame
-from traces.jobs.partition_canonical import (
-    IN_ORDER,
-    RECORDS,
-    VALUELESS,
-    VALUES,
-    PartitionCanonicaliser,
-    rename_step,
-)
-from traces.jobs.protocols import SPECS, kind_of
+from traces.jobs.protocols import kind_of
 from traces.jobs.relevance import CASES, FIRST_ROWS, Relevance, mentions_of
 from traces.jobs.relevance import CONSTANTS as FREE_CONSTANTS
 
@@ -146,7 +140,7 @@ def test_renumbered_steps_are_judged_alike(steps: list[Step]) -> None:
     """Broker epochs by their order, offsets of metadata moved."""
     of_brokers = [step for step in steps if step.node != CONTROLLER]
     listed = [*of_brokers, *damaged(of_brokers)]
-    canonicaliser = PartitionCanonicaliser(CONSTANTS)
+    canonicaliser = Canonicaliser(CONSTANTS)
     same = {broker: broker for broker in CONSTANTS.brokers}
     renumbered = [
         rename_step(CONSTANTS, step, same, lambda value: value, canonicaliser.renumbering(step))
@@ -157,7 +151,7 @@ def test_renumbered_steps_are_judged_alike(steps: list[Step]) -> None:
 
 
 def test_renamings_of_a_step_have_one_form(steps: list[Step]) -> None:
-    canonicaliser = PartitionCanonicaliser(CONSTANTS)
+    canonicaliser = Canonicaliser(CONSTANTS)
     for step in steps:
         if step.node == CONTROLLER:
             continue
@@ -217,10 +211,3 @@ def test_an_instance_is_refused(tmp_path: Path) -> None:
     (tmp_path / "With.tla").write_text(text)
     with pytest.raises(ToolError, match="the module With has an INSTANCE"):
         mentions("A", read_modules(["With"], [tmp_path]))
-
-
-def test_what_is_remembered_of_renamed_structs_is_without_values() -> None:
-    """No type in VALUELESS has a field of values, or one of a type that is not in VALUELESS."""
-    for each in VALUELESS:
-        fields = set(each.__struct_fields__)
-        assert not fields & (RECORDS | VALUES | IN_ORDER | {"request"}), each

@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from specs import SPECS
 from traces.jobs import verdict_store
 from traces.jobs.judge import JUDGED, Bench
-from traces.jobs.protocols import FRAMES, SPECS
+from traces.jobs.protocols import FRAMES, KINDS
 from traces.jobs.verdict_store import VerdictStore, stamp
 from traces.schema import TraceError
 
@@ -92,5 +93,8 @@ def test_the_stamp_is_of_specs_jar_and_translation(
     changed = tmp_path / "specs" / "PartitionRules.tla"
     changed.write_text(changed.read_text("utf-8") + "\n\\* changed", encoding="utf-8")
     assert stamp(tmp_path / "specs", FRAMES) != here
+    with monkeypatch.context() as other:
+        other.setattr(verdict_store, "KINDS", KINDS[:1])
+        assert stamp(SPECS, FRAMES) != here
     monkeypatch.setattr(verdict_store, "TRANSLATION", verdict_store.TRANSLATION[:-1])
     assert stamp(SPECS, FRAMES) != here

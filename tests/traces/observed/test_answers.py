@@ -119,8 +119,35 @@ def test_a_leader_that_is_gone_need_not_be_named() -> None:
 
 def test_an_elr_is_held_against_the_log_where_it_is_told() -> None:
     wrong = msgspec.structs.replace(view(3, 11, 2, 1, [2, 3]), elr=[1])
-    assert names_of_views(wrong) == {"not in the metadata log"}
+    (found,) = views.judge([*VIEWS, wrong], LOG)
+    assert found.name == "not in the metadata log"
+    assert found.reason == "said leader 2, epoch 1, ISR [2, 3], ELR [1]"
     assert names_of_views(msgspec.structs.replace(wrong, elr=None)) == set()
+
+
+def test_answers_of_the_quorum_that_overlap_have_no_order() -> None:
+    after = quorum(11, 9, 4, 4, 6)
+    assert names_of_views(msgspec.structs.replace(after, begin=84)) == set()
+    assert names_of_views(msgspec.structs.replace(after, begin=85)) == {"high watermark falls"}
+
+
+def test_what_the_log_says_one_after_the_other() -> None:
+    """A topic that is made again begins anew; nobody is eligible any more once that is cleared."""
+    more = [
+        record(5, "PARTITION_CHANGE_RECORD", **HERE, isr=[2], eligibleLeaderReplicas=[1, 3]),
+        record(6, "CONFIG_RECORD", resourceType=2, resourceName="t", name="a", value="b"),
+        record(7, "CLEAR_ELR_RECORD", topicName="t"),
+    ]
+    before = [
+        views.State(1, 0, (1, 2, 3), ()),
+        views.State(2, 1, (2, 3), ()),
+        views.State(2, 1, (1, 2, 3), ()),
+        views.State(2, 1, (2,), (1, 3)),
+    ]
+    assert views.states([*LOG, *more[:2]]) == {KEY: before}
+    assert views.states([*LOG, *more]) == {KEY: [*before, views.State(2, 1, (2,), ())]}
+    again = [record(8, "REMOVE_TOPIC_RECORD", topicId="x"), *LOG[1:3]]
+    assert views.states([*LOG, *more, *again]) == {KEY: before[:1]}
 
 
 def test_marks_that_fit_are_fine_and_each_rule_was_asked() -> None:
@@ -164,6 +191,10 @@ def test_lines_are_read_in_the_order_of_questions(tmp_path: Path) -> None:
     file = tmp_path / answers.NAME
     file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in reversed(MARKS)))
     assert answers.read(file) == MARKS
+    times = [(1, 9, 1), (2, 3, 1), (2, 4, 0), (2, 4, 2)]
+    same = [Answer(broker=b, what="none", begin=begin, end=end) for begin, end, b in times]
+    file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in reversed(same)))
+    assert answers.read(file) == same
     file.write_text('{"broker": 1}\n', encoding="utf-8")
     with pytest.raises(ObservedError, match=r"answers\.jsonl:1: no answer"):
         answers.read(file)

@@ -15,6 +15,7 @@ from traces.report.comparison import compare
 from traces.report.evidence import ReportError
 from traces.report.figures import curves, histogram, quantity
 from traces.report.graphs import GRAPHS, document, read_graphs
+from traces.sealed import sealed
 
 EVIL = '<script>alert("x")</script>'
 
@@ -302,7 +303,7 @@ def test_what_was_seen_of_graphs_is_on_the_page() -> None:
 def test_graphs_of_other_findings_are_not_shown(tmp_path: Path) -> None:
     path = tmp_path / GRAPHS
     assert read_graphs(path, b"{}") == {}
-    path.write_bytes(msgspec.json.encode(document(b"{}", {"a": [graph()]})))
+    path.write_bytes(sealed(msgspec.json.encode(document(b"{}", {"a": [graph()]}))))
     assert read_graphs(path, b"{}") == {"a": [graph()]} and read_graphs(path, b"{ }") == {}
     for damage, said in ((b"", "damaged"), (b"[]", "damaged"), (b"{}", "graphs version None")):
         path.write_bytes(damage)

@@ -369,3 +369,10 @@ def test_values_are_bounded_and_printable() -> None:
         == "a\N{REPLACEMENT CHARACTER}b" + "\N{REPLACEMENT CHARACTER}" * 2
     )
     assert words.text((None, True, frozenset({1}), "")) == '[nil true #{1} ""]'
+    assert [words.text(each) for each in (1, "1", "a")] == ["1", '"1"', "a"]
+
+
+def test_keys_that_begin_alike_are_told_apart() -> None:
+    one, other = ("k" * 300 + end for end in "xy")
+    assert words.ends(one) != words.ends(other)
+    assert len(words.ends(one)) == words.VALUE_MAX and words.ends("a") == "a"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from traces.jobs.protocols import VOTER
 from traces.report import plots
 from traces.report.evidence import (
     ReportError,
@@ -18,7 +19,8 @@ from traces.report.evidence import (
     read_evidence,
 )
 from traces.report.page import FAULTS, write_report
-from traces.schema import ACTIONS, STATISTICS
+from traces.schema import STATISTICS
+from traces.sealed import sealed
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "findings": {"by_check": {"Chained": 0}, "meaning": {"Chained": "rows meet"}, "listed": []},
         "invariant_violations": {"runs": 0, "by_name": {}, "listed": []},
         "progress": {"progressed": 300, "stopped": 0, "unprogressed": 0, "listed": []},
-        "actions": {action: 10 * place for place, action in enumerate(ACTIONS, 1)},
+        "actions": {action: 10 * place for place, action in enumerate(VOTER.actions, 1)},
         "ignored": {"NotAwaited": 2533},
         "constants": ['{"fetch_max_records":2,"voters":[0,1,2]}'],
         "faults": {field.name: {"total": 12, "runs": 6} for field in STATISTICS},
@@ -106,9 +108,11 @@ MODEL = {
 
 
 def page(folder: Path, what: dict[str, Any], models: list[Any] | None = None) -> str:
-    (folder / "summary.json").write_bytes(msgspec.json.encode(what))
+    (folder / "summary.json").write_bytes(sealed(msgspec.json.encode(what)))
     if models is not None:
-        (folder / "specs.json").write_bytes(msgspec.json.encode(models))
+        (folder / "specs.json").write_bytes(
+            sealed(msgspec.json.encode({"specs_version": 1, "models": models}))
+        )
     return write_report(folder).read_text(encoding="utf-8")
 
 
@@ -202,7 +206,7 @@ def test_the_page_says_what_was_done(tmp_path: Path) -> None:
 def test_every_figure_is_there_and_its_text_is_text(tmp_path: Path) -> None:
     text = page(tmp_path, summary())
     assert text.count("<svg") == 3
-    for label in (*ACTIONS, *FAULTS.values(), "distinct steps"):
+    for label in (*VOTER.actions, *FAULTS.values(), "distinct steps"):
         assert label in text
 
 
@@ -410,15 +414,21 @@ def test_a_folder_without_a_summary_is_one_line(tmp_path: Path) -> None:
         ("summary.json", b"{", "damaged"),
         ("summary.json", b"[]", "damaged"),
         ("summary.json", b'{"summary_version": 9}', "summary version 9"),
-        ("summary.json", b'{"summary_version": 1}', "not what a judged trace leaves"),
-        ("specs.json", b"{}", "damaged"),
-        ("specs.json", b'[{"name": "x"}]', "without name, expect and verdict"),
+        ("summary.json", b'{"summary_version": 1}', "damaged, or of an older version"),
+        ("summary.json", sealed(b'{"summary_version": 1}'), "not what a judged trace leaves"),
+        ("specs.json", b"[]", "damaged"),
+        ("specs.json", sealed(b'{"specs_version": 1}'), "it has no list of models"),
+        (
+            "specs.json",
+            sealed(b'{"specs_version": 1, "models": [{"name": "x"}]}'),
+            "without name, expect and verdict",
+        ),
     ],
 )
 def test_a_damaged_artifact_is_one_line(
     tmp_path: Path, name: str, content: bytes, complaint: str
 ) -> None:
-    (tmp_path / "summary.json").write_bytes(msgspec.json.encode(summary()))
+    (tmp_path / "summary.json").write_bytes(sealed(msgspec.json.encode(summary())))
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ReportError, match=complaint) as caught:
         write_report(tmp_path)
@@ -433,7 +443,7 @@ NOT_NEEDED = {"first_rows", "runs_with_unknown_steps"}
 @pytest.mark.parametrize("missing", sorted(set(summary()) - NOT_NEEDED))
 def test_a_summary_without_one_of_its_parts_is_one_line(tmp_path: Path, missing: str) -> None:
     rest = {name: value for name, value in summary().items() if name != missing}
-    (tmp_path / "summary.json").write_bytes(msgspec.json.encode(rest))
+    (tmp_path / "summary.json").write_bytes(sealed(msgspec.json.encode(rest)))
     with pytest.raises(ReportError) as caught:
         write_report(tmp_path)
     assert "\n" not in str(caught.value)
@@ -441,7 +451,7 @@ def test_a_summary_without_one_of_its_parts_is_one_line(tmp_path: Path, missing:
 
 @pytest.mark.usefixtures("without_figures")
 def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_bytes(msgspec.json.encode(summary()))
+    (tmp_path / "summary.json").write_bytes(sealed(msgspec.json.encode(summary())))
     with pytest.raises(ReportError, match="No such file"):
         write_report(tmp_path, tmp_path / "nowhere" / "report.html")
 

@@ -17,7 +17,8 @@ from reference.sim.cluster.options import SHAPES, draw
 from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.narrate import narrate
 from reference.sim.run import forget, simulate_part, simulate_run
-from traces.schema import ACTIONS, PARTITION_ACTIONS, PROGRESSED, STOPPED, PartTables
+from traces.jobs.protocols import KINDS
+from traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 60
 
@@ -54,7 +55,8 @@ def test_runs_are_worth_being_judged(many: PartTables) -> None:
     assert ignored <= 0.3 * sum(column(many, "handler_calls"))
     taken = set(many.tables["steps"]["action"].to_pylist())
     # Brokers of a cluster do not stop cleanly (scenario.py says why).
-    assert taken == {*ACTIONS, *PARTITION_ACTIONS} - {"HandleControlledShutdown"}
+    every = {action for kind in KINDS for action in kind.actions}
+    assert taken == every - {"HandleControlledShutdown"}
 
 
 def test_components_stand_beside_steps(many: PartTables) -> None:

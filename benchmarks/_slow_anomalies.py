@@ -17,11 +17,14 @@ from traces.history import FAIL, OK, History, Operation
 Anomaly = tuple[str, Any, tuple[Any, ...]]
 
 
-def slow_anomalies(history: History, subscribed: bool = False) -> Counter[Anomaly]:
+def slow_anomalies(
+    history: History, subscribed: bool = False, keyed: bool = False
+) -> Counter[Anomaly]:
+    """keyed: values are pairs (key, value), and a record may be gone when another has its key."""
     keys = dict.fromkeys(each.key for each in history.operations if each.key is not None)
     found: Counter[Anomaly] = Counter()
     for key in keys:
-        log = Log(history, key)
+        log = Log(history, key, keyed)
         for name, details in (
             *log.values_at_fault(),
             *log.polls_at_fault(history, subscribed),
@@ -34,8 +37,8 @@ def slow_anomalies(history: History, subscribed: bool = False) -> Counter[Anomal
 class Log:
     """One partition: who appended and read what, and the version order."""
 
-    def __init__(self, history: History, key: str) -> None:
-        self.key = key
+    def __init__(self, history: History, key: str, keyed: bool = False) -> None:
+        self.key, self.keyed = key, keyed
         ours = [each for each in history.operations if each.key == key]
         self.appends = [each for each in ours if each.f == "append"]
         self.fetches = [each for each in ours if each.f == "fetch" and each.result]
@@ -60,6 +63,21 @@ class Log:
     def note(self, offset: int, value: Any) -> None:
         if offset >= self.start:
             self.at[offset].add(value)
+
+    def gone(self, place: int | None) -> bool:
+        """Whether the record at a place may have been replaced; None: a place that is unknown."""
+        if not self.keyed:
+            return False
+        if place is None:
+            return True
+        (offset,) = [o for o, at in self.index.items() if at == place]
+        (key, value), *_ = self.at[offset]
+        later = any(o > offset and v[0] == key for o, values in self.at.items() for v in values)
+        unplaced = any(
+            each.argument[0] == key and each.outcome != FAIL and self.place(each) is None
+            for each in self.appends
+        )
+        return value is None or later or unplaced
 
     def writers(self, value: Any) -> list[Operation]:
         return [each for each in self.appends if each.argument == value]
@@ -102,6 +120,8 @@ class Log:
             if append.outcome != OK or append.argument in self.polled:
                 continue
             place = self.place(append)
+            if self.gone(place):
+                continue
             if append.result is None or place is not None:
                 yield "unseen", (append.index,)
             if place is None or place != max(self.where[append.argument]):
@@ -122,7 +142,8 @@ class Log:
     def moved(
         self, one: int | None, two: int | None, over: str, back: str, who: tuple[int, ...]
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        if one is not None and two is not None and two - one > 1:
+        between = range(one + 1, two) if one is not None and two is not None else ()
+        if not all(map(self.gone, between)):
             yield over, who
         if one is not None and two is not None and two - one < 1:
             yield back, who
@@ -136,7 +157,7 @@ class Log:
         between = ("poll-skip", "nonmonotonic-poll")
         for each in history.operations:
             if each.f in ("assign", "subscribe", "crash"):
-                kept = each.f != "crash" and each.result is not True and self.key in each.argument
+                kept = each.f != "crash" and not each.result and self.key in each.argument
                 if not kept:
                     last.pop(each.process, None)
                     before.pop(each.process, None)

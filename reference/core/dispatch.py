@@ -1,0 +1,26 @@
+"""Which method handles an input: an input of type T is handled by the action HandleT of the spec,
+and by the method handle_t, the same name in snake case.
+
+Law of this file: nothing here knows of a protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+
+def action_name(of: type) -> str:
+    """The action that handles inputs of a type, as in the spec and in traces."""
+    return f"Handle{of.__name__}"
+
+
+def handler_name(action: str) -> str:
+    """The method that handles an action."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", action).lower()
+
+
+def handlers_of(handlers: object, inputs: Iterable[type]) -> dict[type, Any]:
+    """The method for each type of input. Raises AttributeError where there is none."""
+    return {of: getattr(handlers, handler_name(action_name(of))) for of in inputs}

@@ -1,0 +1,204 @@
+"""What a field of a row, of a message or of constants holds, said where the field is declared.
+
+Its Python type alone does not tell a node from an epoch, nor a set from a sequence. The aliases
+below do, for whoever reads the declaration and for the code that is made from it: the translation
+to values of the specification, canonical forms, the form of a foreign trace, and whether a row has
+a form at all.
+
+    Node          a node
+    NodeOrNobody  a node, or -1
+    Address       whom a message is from or for: a node, or one of those below -1, who are no nodes
+                  or stand alone (a partition's controller, its clients)
+    SetOf[T]      a set: a sorted tuple in which nothing stands twice
+    ByNode[T]     a function from nodes: a tuple aligned with the sorted nodes
+    Value         what a client wrote; numbers below 1 are the log's own
+    Rank          a number that is only compared with others of its kind (an epoch of a broker);
+                  -1, and 0 of the beginning, are themselves
+    Position      an offset of the metadata log
+    tuple[T, ...] a sequence
+
+All else is what it is: its meaning does not depend on how nodes and values are called.
+
+Law of this file: nothing here knows of a protocol.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import Meta, UnsetType
+from msgspec.structs import fields
+
+
+class Kind(Enum):
+    """What stands in an annotation; see the head of this file."""
+
+    NODE = "node"
+    NODE_OR_NOBODY = "node or nobody"
+    ADDRESS = "address"
+    SET = "set"
+    BY_NODE = "by node"
+    VALUE = "value"
+    RANK = "rank"
+    POSITION = "position"
+
+
+AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+"""Of constants. TLC computes with Java's int."""
+
+NODES: Final = frozenset({Kind.NODE, Kind.NODE_OR_NOBODY, Kind.ADDRESS})
+"""The kinds of numbers that name nodes."""
+
+T = TypeVar("T")
+
+Node: TypeAlias = Annotated[int, Kind.NODE]
+NodeOrNobody: TypeAlias = Annotated[int, Kind.NODE_OR_NOBODY]
+Address: TypeAlias = Annotated[int, Kind.ADDRESS]
+SetOf: TypeAlias = Annotated[tuple[T, ...], Kind.SET]
+ByNode: TypeAlias = Annotated[tuple[T, ...], Kind.BY_NODE]
+Value: TypeAlias = Annotated[int, Kind.VALUE]
+Rank: TypeAlias = Annotated[int, Kind.RANK]
+Position: TypeAlias = Annotated[int, Kind.POSITION]
+
+
+class Field(NamedTuple):
+    """What one field holds.
+
+    many: SET or BY_NODE where it is one of these. is_tuple: that, or a sequence. of: the kind of
+    the number that it is, or that its members are. structs: the types that it, or a member, may be
+    of. type: its annotation, or that of a member.
+    """
+
+    name: str
+    many: Kind | None
+    is_tuple: bool
+    of: Kind | None
+    structs: tuple[type[msgspec.Struct], ...]
+    type: Any
+
+    @property
+    def spec_name(self) -> str:
+        return spec_name(self.name)
+
+
+def spec_name(name: str) -> str:
+    """The name that the specification gives a field: camel case."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@cache
+def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """The fields of a type, in their order."""
+    return tuple([_field(field.name, field.type) for field in fields(struct)])
+
+
+def _field(name: str, annotation: Any) -> Field:
+    whole, many = _parted(annotation)
+    if get_origin(whole) not in (tuple, dict):
+        return Field(name, None, False, many, _structs(whole), annotation)
+    # Functions from nodes are objects in foreign traces (traces/foreign/forms.py).
+    item = get_args(whole)[get_origin(whole) is dict]
+    member, of = _parted(item)
+    return Field(name, many, True, of, _structs(member), item)
+
+
+def _parted(annotation: Any) -> tuple[Any, Kind | None]:
+    """The plain type, and the kind that is said beside it; of what may be absent, as if it were
+    not."""
+    if get_origin(annotation) in (Union, types.UnionType) and UnsetType in get_args(annotation):
+        annotation = union([each for each in get_args(annotation) if each is not UnsetType])
+    if get_origin(annotation) is not Annotated:
+        return annotation, None
+    plain, *said = get_args(annotation)
+    return plain, next((each for each in said if isinstance(each, Kind)), None)
+
+
+def union(kinds: Iterable[Any]) -> Any:
+    """A union that is made at run time."""
+    return Union[tuple(kinds)]  # noqa: UP007
+
+
+def _structs(plain: Any) -> tuple[type[msgspec.Struct], ...]:
+    among = get_args(plain) if get_origin(plain) in (Union, types.UnionType) else (plain,)
+    return tuple([t for t in among if isinstance(t, type) and issubclass(t, msgspec.Struct)])
+
+
+def within(structs: Iterable[type[msgspec.Struct]]) -> frozenset[type[msgspec.Struct]]:
+    """These types, and all those that they have."""
+    found: set[type[msgspec.Struct]] = set()
+    waiting = list(structs)
+    while waiting:
+        struct = waiting.pop()
+        if struct not in found:
+            found.add(struct)
+            waiting += [inner for field in fields_of(struct) for inner in field.structs]
+    return frozenset(found)
+
+
+@cache
+def holds(struct: type[msgspec.Struct], kind: Kind) -> bool:
+    """Whether a struct of this type has something of the kind, in itself or in what it has."""
+    return any(
+        kind in (field.many, field.of) or any(holds(inner, kind) for inner in field.structs)
+        for field in fields_of(struct)
+    )
+
+
+# --- Whether a recorded value has a form ---
+
+_Check: TypeAlias = Callable[[Any, int], bool]
+
+
+def has_form(item: msgspec.Struct, nodes: int) -> bool:
+    """Whether sets have nothing twice and functions an entry for each of so many nodes, in a row
+    and in all that it has."""
+    return all([check(item, nodes) for check in _checks(type(item))])
+
+
+@cache
+def _checks(struct: type[msgspec.Struct]) -> tuple[_Check, ...]:
+    found: list[_Check] = []
+    for field in fields_of(struct):
+        if field.many is Kind.SET:
+            found.append(_has_no_repetition(field.name))
+        elif field.many is Kind.BY_NODE:
+            found.append(_is_aligned(field.name))
+        if any(holds(inner, kind) for inner in field.structs for kind in (Kind.SET, Kind.BY_NODE)):
+            found.append(_has_members_of_form(field.name, field.is_tuple))
+    return tuple(found)
+
+
+def _has_no_repetition(name: str) -> _Check:
+    def check(item: Any, _: int) -> bool:
+        members = getattr(item, name)
+        return len(set(members)) == len(members)
+
+    return check
+
+
+def _is_aligned(name: str) -> _Check:
+    return lambda item, nodes: len(getattr(item, name)) == nodes
+
+
+def _has_members_of_form(name: str, is_tuple: bool) -> _Check:
+    def check(item: Any, nodes: int) -> bool:
+        inner = getattr(item, name)
+        return all([has_form(each, nodes) for each in (inner if is_tuple else (inner,))])
+
+    return check

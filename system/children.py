@@ -1,0 +1,112 @@
+"""Children end when the process that started them has, however that ended.
+
+A process that is killed with -9 says nothing to its children. A worker would wait for work for
+ever, and a JVM search on for hours. So each kind notices by itself:
+
+* a worker of a pool waits, in a thread, for the end of its parent: a pipe whose other end only the
+  parent holds;
+* of other children (a JVM cannot watch a pipe) a small shell knows, the *guard*, which reads from a
+  pipe of ours. When that ends, so have we, and it kills those that we had not told it were gone.
+
+Neither asks who the parent is now (there is a moment in which that has changed already), nor has
+the kernel send a signal when a parent ends (PR_SET_PDEATHSIG, which means a thread, and Linux).
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
+from typing import Final
+
+ORPHANED: Final = 1
+"""The exit code of a worker whose parent is gone; nobody asks for it."""
+
+
+def end_with_parent() -> None:
+    """For a pool's initializer: this process ends within a moment of the one that started it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has a parent"
+    threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    # Not sys.exit, which ends this thread alone.
+    os._exit(ORPHANED)
+
+
+# -- The guard
+
+_GUARD: Final = """
+groups=" "
+while read -r said group; do
+    case $said in
+        begun) groups="$groups$group " ;;
+        ended) groups="${groups%% $group *} ${groups#* $group }" ;;
+    esac
+done
+for group in $groups; do kill -9 "-$group"; done
+"""
+_guard: subprocess.Popen[bytes] | None = None
+_groups: set[int] = set()
+_lock = threading.Lock()
+
+
+@contextmanager
+def guarded(group: int) -> Iterator[None]:
+    """While this lasts, the process group is killed if we end.
+
+    group: that of a child which was started in a session of its own.
+    """
+    with _lock:
+        _groups.add(group)
+        _tell("begun", group)
+    try:
+        yield
+    finally:
+        with _lock:
+            _groups.remove(group)
+            _tell("ended", group)
+
+
+def _tell(what: str, group: int) -> None:
+    global _guard
+    with suppress(BrokenPipeError):
+        if _guard is not None:
+            _say(_guard, what, group)
+            return
+    # There is none yet, or somebody killed it.
+    _guard = None
+    if _groups:
+        _guard = _started()
+        for each in sorted(_groups):
+            _say(_guard, "begun", each)
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # In a session of its own, since who kills us may kill our whole group.
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    atexit.register(_dismissed, guard)
+    return guard
+
+
+def _say(guard: subprocess.Popen[bytes], what: str, group: int) -> None:
+    assert guard.stdin is not None
+    os.write(guard.stdin.fileno(), f"{what} {group}\n".encode())
+
+
+def _dismissed(guard: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):
+        guard.communicate()

@@ -1,0 +1,58 @@
+"""Inputs that no run gave to a row: the reference takes them as the spec does.
+
+Runs come to some decisions seldom or never. Here rows of runs are given the inputs of other
+moments, changed and unchanged (kraftcheck/zoo/attempts.py), and TLC judges what the reference makes
+of each. Its twin is a reference with one subtle change, which hundreds of runs did not tell apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.zoo import attempts
+from kraftcheck.zoo.mutant_trials import StepBench
+from kraftcheck.zoo.own_rules import known, read_rules
+
+CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
+
+
+@pytest.mark.slow
+@pytest.mark.tlc
+@pytest.mark.parametrize("module", attempts.CAMPAIGNS)
+def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> None:
+    tried = 0
+    for battery in attempts.batteries(module):
+        tried += len(battery.steps) - battery.recorded
+        refused = battery.refused(battery.frame, StepBench.options)
+        assert not refused, [battery.steps[at] for at in refused[:3]]
+    assert tried > 50_000
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("change", "module", "action", "runs"),
+    [
+        ("duplicate_by_first", "PartitionRules", "HandleProduceRequest", 4),
+        ("vote_despite_leader", "QuorumRules", "HandleVoteRequest", attempts.RUNS),
+    ],
+)
+def test_a_subtle_change_of_the_reference_is_refused(
+    change: str, module: str, action: str, runs: int
+) -> None:
+    with known(read_rules(CHANGES / f"{change}.py")) as entry:
+        changed = [*attempts.batteries(module, runs, bug=entry.id)]
+    seen = 0
+    for battery, correct in zip(changed, attempts.batteries(module, runs), strict=True):
+        right = set(correct.steps)
+        found = [at for at, step in enumerate(battery.steps) if step not in right]
+        if not found:
+            continue
+        seen += 1
+        assert {battery.steps[at].action for at in found} == {action}
+        # With many that are right beside them.
+        few = battery.only(sorted({*found, *range(0, len(battery.steps), 20)}))
+        refused = few.refused(few.frame, StepBench.options)
+        assert [few.steps[at] for at in refused] == [battery.steps[at] for at in found]
+    assert seen

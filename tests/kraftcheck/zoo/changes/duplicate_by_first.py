@@ -1,0 +1,24 @@
+"""Batches of a producer are taken for duplicates by their first sequence number alone.
+
+A client that groups its records anew before it sends them again is told that all of them are in
+the log, where the broker has the first of them only.
+"""
+
+from __future__ import annotations
+
+from reference.core.partition_log import UNDEFINED, state_of
+from reference.core.partition_messages import ProduceRequest
+from reference.core.partition_rules import PartitionRules
+from reference.core.partition_types import BrokerRow
+
+
+class DuplicateByFirst(PartitionRules):
+    __slots__ = ()
+
+    def duplicate_offset(self, row: BrokerRow, m: ProduceRequest) -> int:
+        state = None if m.producer == UNDEFINED else state_of(row.producers, m.producer)
+        if state is not None and state.epoch == m.producer_epoch:
+            for batch in state.batches:
+                if batch.first == m.sequence:
+                    return batch.offset
+        return UNDEFINED

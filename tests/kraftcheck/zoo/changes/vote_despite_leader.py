@@ -1,0 +1,18 @@
+"""A vote is granted although the voter knows who leads the epoch."""
+
+from __future__ import annotations
+
+from reference.core.messages import VoteRequest
+from reference.core.rules import QuorumRules
+from reference.core.types import NOBODY, Row
+
+
+class VoteDespiteLeader(QuorumRules):
+    __slots__ = ()
+
+    def vote_granted(self, row: Row, m: VoteRequest) -> bool:
+        if row.role not in ("Unattached", "Prospective"):
+            return False
+        if row.voted != NOBODY:
+            return row.voted == m.source
+        return self.log_ok(row, m)

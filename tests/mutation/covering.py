@@ -1,0 +1,110 @@
+"""Which tests cover a module, and the choice of modules: targets.toml beside this file.
+
+Near are the test that mirrors the module's path and those that import it; far are those that the
+table names besides. Quickest come first, as measured without a mutation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from tests.quality.ladder import find_modules, imports_of
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Modules that the same tests cover. modules: paths or patterns. mutants: of each module.
+
+    tests: files, or folders with all their files.
+    """
+
+    modules: list[str]
+    tests: list[str]
+    mutants: int
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    group: list[Group]
+
+
+class Target(NamedTuple):
+    """A module, how many mutants of it, and the test files that cover it. Paths from the root."""
+
+    path: str
+    mutants: int
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+
+
+def targets(root: Path, table: Path) -> list[Target]:
+    """Every module of the table, in its order. Raises BadInput: the table names what is not there,
+    or a module that no test covers.
+    """
+    groups = _read(table).group
+    tops = {Path(pattern).parts[0] for group in groups for pattern in group.modules}
+    importers = _importers(root, (*sorted(tops - {"tests"}), "tests"))
+    found: dict[str, Target] = {}
+    for group in groups:
+        far = tuple(file for named in group.tests for file in _test_files(root, named, table))
+        for pattern in group.modules:
+            paths = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern))
+            if not paths:
+                raise BadInput(f"{table}: {pattern} is no module")
+            for path in paths:
+                near = _near(root, path, importers)
+                found.setdefault(path, Target(path, group.mutants, near, _without(far, near)))
+    if bare := [target.path for target in found.values() if not target.near + target.far]:
+        raise BadInput(f"{table}: no test covers {bare[0]}")
+    return list(found.values())
+
+
+def _read(table: Path) -> _Table:
+    try:
+        return msgspec.convert(tomllib.loads(table.read_text("utf-8")), _Table)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise BadInput(f"{table}: {error}") from None
+
+
+def _test_files(root: Path, named: str, table: Path) -> Iterator[str]:
+    place = root / named
+    if not place.exists():
+        raise BadInput(f"{table}: {named} is not there")
+    files = sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
+    yield from (file.relative_to(root).as_posix() for file in files)
+
+
+def _without(files: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(file for file in files if file not in known))
+
+
+def _near(root: Path, path: str, importers: Mapping[str, list[str]]) -> tuple[str, ...]:
+    module = Path(path)
+    mirrored = Path("tests") / module.with_name(f"test_{module.name}")
+    same = [mirrored.as_posix()] if (root / mirrored).exists() else []
+    importing = importers.get(".".join(module.with_suffix("").parts), [])
+    return tuple(dict.fromkeys(same + importing))
+
+
+def _importers(root: Path, tops: tuple[str, ...]) -> dict[str, list[str]]:
+    """Of each module the test files that import it themselves."""
+    modules = find_modules(root, tops)
+    found: dict[str, list[str]] = {}
+    for name, path in modules.items():
+        if path.name.startswith("test_"):
+            for imported in dict.fromkeys(each.target for each in imports_of(name, path, modules)):
+                found.setdefault(imported, []).append(path.relative_to(root).as_posix())
+    return found
+
+
+def digest(root: Path, files: tuple[str, ...]) -> str:
+    """Of the files' contents and names."""
+    whole = hashlib.sha256()
+    for file in sorted(files):
+        whole.update(file.encode() + b"\0" + (root / file).read_bytes() + b"\0")
+    return whole.hexdigest()[:12]

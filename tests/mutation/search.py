@@ -1,0 +1,319 @@
+"""`make mutate-checkers`: change the checks point by point, and see which changes no test notices.
+
+    python -m tests.mutation.search [--jobs N] [--minutes M] [--each N] [--again] [MUTANT ...]
+
+MUTANT: a path, or the beginning of a mutant's name; default: all of targets.toml. --each: so many
+mutants of each module instead of those of the table. --again: also those that are known.
+
+Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
+fails or the time is up. What was found is kept in build/mutation/ and not asked again while the
+function and those tests are the same. What no test notices needs a test, or a reason in
+reasons.toml.
+
+Exit codes: 0 every mutant is noticed or has a reason; 1 one is not and has none, or a reason is out
+of place; 2 some were not judged; 3 tests fail without a mutation, or a name is none.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+from time import monotonic
+from typing import Any, Final, NamedTuple, TypeVar
+
+import click
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.artifacts import write_whole
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Columns, Screen
+from tests.mutation import covering, reasons
+from tests.mutation.covering import Target
+from tests.mutation.mutants import Mutant, chosen, mutants
+from tests.mutation.overlay import Overlay, Ran, overlay
+from tests.mutation.reasons import Reason
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+MEMORY_BYTES: Final = 6 << 30
+"""Of each process: a mutant may never stop to append."""
+SLOWER: Final = 4
+
+RESULTS, BASELINE = "results.json", "baseline.json"
+KILLED, TIMEOUT, SURVIVED = "killed", "timeout", "survived"
+REASONED, OPEN, NOT_JUDGED = "has a reason", "OPEN", "not judged"
+
+
+class Settings(NamedTuple):
+    """root: of the tree. In it, table and reasons, and a folder for what is known.
+
+    patience_s: so long a mutant's tests may take beyond SLOWER times what they took without it.
+    """
+
+    root: Path = ROOT
+    table: str = "tests/mutation/targets.toml"
+    reasons: str = "tests/mutation/reasons.toml"
+    store: str = "build/mutation"
+    patience_s: float = 90.0
+    jobs: int = 1
+    minutes: float | None = None
+    each: int | None = None
+    again: bool = False
+    named: tuple[str, ...] = ()
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """change: as Mutant.change has it. outcome: killed, timeout or survived. by: the test that
+    failed. function: digest of what was judged; tests: of the file of that test, or of all.
+    """
+
+    change: str
+    outcome: str
+    by: str
+    cpu_s: float
+    function: str
+    tests: str
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """The seconds of a test file without a mutation. digest: of the file and of the tree."""
+
+    digest: str
+    seconds: float
+
+
+Kept = TypeVar("Kept")
+
+
+class Asked(NamedTuple):
+    """A mutant, and the tests to ask. tests: digest of each file."""
+
+    mutant: Mutant
+    target: Target
+    tests: dict[str, str]
+
+    def witnesses(self, by: str) -> str:
+        """Digest of what an answer rests on: the file of the test that failed, or all of them."""
+        return self.tests.get(by.partition("::")[0]) or "".join(self.tests.values())
+
+
+def run(settings: Settings, screen: Screen) -> int:
+    """Judge what is not known, and list what was found. Raises BadInput."""
+    given = reasons.read(settings.root / settings.reasons)
+    every: list[Mutant] = []
+    asked = list(_asked(settings, every))
+    known = _load(settings.root / settings.store / RESULTS, dict[str, Result]) or {}
+    left = [each for each in asked if settings.again or _known(each, known) is None]
+    if left:
+        _judge(settings, left, known, screen)
+    return _tell(settings, asked, known, given, reasons.misplaced(given, every), screen)
+
+
+def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
+    """What is to be judged; into `every` go all mutants that there are."""
+    met = dict.fromkeys(settings.named, False)
+    for target in covering.targets(settings.root, settings.root / settings.table):
+        source = (settings.root / target.path).read_text("utf-8")
+        there = mutants(target.path, source)
+        every += there
+        files = target.near + target.far
+        tests = {file: covering.digest(settings.root, (file,)) for file in files}
+        count = target.mutants if settings.each is None else settings.each
+        taken = {mutant.id for mutant in chosen(there, count)}
+        for mutant in there:
+            names = [name for name in settings.named if mutant.id.startswith(name)]
+            met.update(dict.fromkeys(names, True))
+            # Whoever names a mutant in full wants it, chosen or not.
+            if mutant.id in names or (mutant.id in taken and (names or not settings.named)):
+                yield Asked(mutant, target, tests)
+    if strange := [name for name, found in met.items() if not found]:
+        raise BadInput(f"{strange[0]} is no mutant, and no module of {settings.table}")
+
+
+def _known(asked: Asked, known: dict[str, Result]) -> Result | None:
+    found = known.get(asked.mutant.id)
+    if found is None:
+        return None
+    now = (asked.mutant.change, asked.mutant.digest, asked.witnesses(found.by))
+    return found if (found.change, found.function, found.tests) == now else None
+
+
+# -- Judging
+
+
+def _judge(
+    settings: Settings, left: Sequence[Asked], known: dict[str, Result], screen: Screen
+) -> None:
+    begin, stop = monotonic(), Event()
+    free: SimpleQueue[Overlay] = SimpleQueue()
+    with ExitStack() as stack:
+        for _ in range(settings.jobs):
+            free.put(stack.enter_context(overlay(settings.root)))
+        baseline = _baseline(settings, left, free, screen)
+        pool = stack.enter_context(ThreadPoolExecutor(settings.jobs))
+        meter = stack.enter_context(screen.progress("mutants", len(left)))
+
+        def judged(asked: Asked) -> Result | None:
+            late = settings.minutes is not None and monotonic() - begin > settings.minutes * 60
+            if stop.is_set() or late:
+                return None
+            copy = free.get()
+            try:
+                return _result(copy, asked, baseline, settings.patience_s)
+            finally:
+                free.put(copy)
+
+        futures = {pool.submit(judged, asked): asked.mutant.id for asked in left}
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                if (result := future.result()) is not None and not stop.is_set():
+                    known[futures[future]] = result
+                    _store(settings.root / settings.store / RESULTS, known)
+                    meter.update(done, f"{futures[future]}: {result.outcome}")
+        finally:
+            stop.set()
+
+
+def _result(
+    copy: Overlay, asked: Asked, seconds: dict[str, float], patience_s: float
+) -> Result | None:
+    """None: the run was ended by others."""
+    cpu_s = 0.0
+    last = Ran(0, "", {}, 0.0)
+    with copy.mutated(asked.mutant):
+        for files in (asked.target.near, asked.target.far):
+            if files and last.code == 0:
+                ordered = tuple(sorted(files, key=lambda file: (seconds[file], file)))
+                limit_s = patience_s + SLOWER * sum(seconds[file] for file in files)
+                last = copy.pytest(ordered, limit_s, "-x")
+                cpu_s += last.cpu_s
+    if last.killed_by_others:
+        return None
+    outcome = TIMEOUT if last.code is None else SURVIVED if last.code == 0 else KILLED
+    by = last.failed or ("before any test" if outcome == KILLED else "")
+    return Result(
+        change=asked.mutant.change,
+        outcome=outcome,
+        by=by,
+        cpu_s=round(cpu_s, 1),
+        function=asked.mutant.digest,
+        tests=asked.witnesses(by),
+    )
+
+
+def _baseline(
+    settings: Settings, left: Sequence[Asked], free: SimpleQueue[Overlay], screen: Screen
+) -> dict[str, float]:
+    """How long the tests take that are to be asked. Raises BadInput: one fails."""
+    place = settings.root / settings.store / BASELINE
+    found = _load(place, dict[str, Baseline]) or {}
+    copy = free.get()
+    tree = covering.digest(copy.root, tuple(_what_tests_need(copy.root)))
+    covers = {file for each in left for file in each.target.near + each.target.far}
+    digests = {file: tree + covering.digest(copy.root, (file,)) for file in sorted(covers)}
+    missing = [
+        file
+        for file, digest in digests.items()
+        if file not in found or found[file].digest != digest
+    ]
+    with screen.progress("test files without a mutation", len(missing)) as meter:
+        for done, file in enumerate(missing, 1):
+            ran = copy.pytest((file,), None)
+            if ran.code != 0:
+                raise BadInput(f"{ran.failed or file} fails without a mutation; mend that first")
+            found[file] = Baseline(digests[file], round(sum(ran.seconds.values()), 2))
+            _store(place, found)
+            meter.update(done, file)
+    free.put(copy)
+    return {file: found[file].seconds for file in digests}
+
+
+def _what_tests_need(root: Path) -> Iterator[str]:
+    """All that is no test and no prose: when it changes, tests may fail that did not."""
+    for path in root.rglob("*"):
+        is_test = path.name.startswith("test_") or path.parent == root / "tests/mutation"
+        if path.is_file() and not is_test and path.suffix not in (".pyc", ".md"):
+            yield path.relative_to(root).as_posix()
+
+
+def _load(path: Path, kind: type[Kept]) -> Kept | None:
+    """What an earlier run has left; None if it is of no use."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _store(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+# -- Telling
+
+
+def _tell(
+    settings: Settings,
+    asked: Sequence[Asked],
+    known: dict[str, Result],
+    given: dict[str, Reason],
+    misplaced: Sequence[str],
+    screen: Screen,
+) -> int:
+    found = {each.mutant.id: _known(each, known) for each in asked}
+    outcomes = {id: _outcome(id, result, given) for id, result in found.items()}
+    by_module: dict[str, list[str]] = {}
+    for each in asked:
+        by_module.setdefault(each.mutant.path, []).append(outcomes[each.mutant.id])
+    heads = (KILLED, TIMEOUT, REASONED, OPEN, NOT_JUDGED)
+    rows = [(path, len(of), *(of.count(head) for head in heads)) for path, of in by_module.items()]
+    total = [sum(column) for column in list(zip(*rows, strict=True))[1:]]
+    rows.append(("all", *total))
+    columns = Columns(("module", ">mutants", *(f">{head}" for head in heads)), rows)
+    for line in (columns.head, *(columns.row(row) for row in rows), ""):
+        screen.line(line)
+    for each in asked:
+        if outcomes[each.mutant.id] == OPEN:
+            screen.line(f"survived: {each.mutant.id}")
+            screen.line(f"  {each.mutant.path}:{each.mutant.line}: {each.mutant.change}")
+    needless = [id for id in given if outcomes.get(id) in (KILLED, TIMEOUT)]
+    wrong = [*misplaced, *(f"{id}: a test notices it" for id in needless)]
+    for line in wrong:
+        screen.line(f"reason out of place: {line}")
+    cpu_s = sum(result.cpu_s for result in found.values() if result is not None)
+    screen.line(f"{total[0]} mutants, {cpu_s / 60:.0f} minutes of CPU")
+    screen.document({"outcomes": outcomes, "reasons out of place": wrong, "cpu_s": round(cpu_s)})
+    if OPEN in outcomes.values() or wrong:
+        return exits.VIOLATED
+    return exits.UNKNOWN if NOT_JUDGED in outcomes.values() else exits.HOLDS
+
+
+def _outcome(id: str, result: Result | None, given: dict[str, Reason]) -> str:
+    if result is None:
+        return NOT_JUDGED
+    if result.outcome == SURVIVED:
+        return REASONED if id in given else OPEN
+    return result.outcome
+
+
+@click.command(help=(__doc__ or "").partition("\n\n")[0])
+@click.argument("named", nargs=-1, metavar="[MUTANT]...")
+@click.option("--jobs", type=click.IntRange(1), default=1)
+@click.option("--minutes", type=click.FloatRange(0))
+@click.option("--each", type=click.IntRange(1))
+@click.option("--again", is_flag=True)
+@click.option("--json", is_flag=True)
+def command(json: bool, **given: Any) -> int:
+    # Inherited by the tests.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    return run(Settings(**given), Screen(json=json))
+
+
+if __name__ == "__main__":
+    sys.exit(exits.guarded(lambda: command.main(standalone_mode=False)))

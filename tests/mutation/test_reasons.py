@@ -1,0 +1,21 @@
+"""Every reason stands beside a mutant that is there. What it says is judged by the search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.mutation import covering, reasons
+from tests.mutation.mutants import mutants
+from tests.mutation.search import Settings
+
+
+def test_every_reason_belongs_to_a_mutant(repo_root: Path) -> None:
+    given = reasons.read(repo_root / Settings().reasons)
+    targets = covering.targets(repo_root, repo_root / Settings().table)
+    every = [
+        mutant
+        for target in targets
+        if any(id.startswith(target.path) for id in given)
+        for mutant in mutants(target.path, (repo_root / target.path).read_text("utf-8"))
+    ]
+    assert reasons.misplaced(given, every) == []

@@ -1,0 +1,199 @@
+"""kill -9 leaves nothing behind: no worker that waits for work, and no JVM that searches on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from system import children
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who is there")
+
+GONE_S = 10.0
+"""On a busy machine; the pipes tell at once."""
+MARK = "KRAFTCHECK_TEST_FAMILY"
+
+
+@pytest.fixture
+def family() -> Iterator[str]:
+    """A word in the environment of all that descends from a process, whoever is its parent now."""
+    name = uuid4().hex
+    yield name
+    for pid in members(name):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def members(family: str) -> dict[int, str]:
+    """The command lines of those that live, by their ids."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended since, or is somebody else's
+            if f"{MARK}={family}\0".encode() in (path / "environ").read_bytes():
+                line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[int(path.name)] = line
+    return found
+
+
+def begun(family: str, cwd: Path, repo_root: Path, *words: str) -> subprocess.Popen[bytes]:
+    env = {**os.environ, MARK: family, "PYTHONPATH": str(repo_root)}
+    return subprocess.Popen(
+        [sys.executable, *words],
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def wait_for(family: str, what: str, count: int = 1) -> None:
+    deadline = time.monotonic() + 90
+    while sum(what in line for line in members(family).values()) < count:
+        assert time.monotonic() < deadline, f"{what} never began: {members(family)}"
+        time.sleep(0.05)
+
+
+def all_gone(driver: subprocess.Popen[bytes], family: str) -> None:
+    """Kills the driver, and sees the others end."""
+    assert len(members(family)) > 1 and driver.poll() is None
+    driver.kill()
+    driver.wait()
+    deadline = time.monotonic() + GONE_S
+    while left := members(family):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("verb", ["simulate", "campaign run"])
+def test_workers_end_with_their_driver(
+    verb: str, family: str, tmp_path: Path, repo_root: Path
+) -> None:
+    words = ["-m", "kraftcheck.cli", *verb.split(), "--scenario", "partition", "--runs", "640"]
+    driver = begun(family, tmp_path, repo_root, *words, "--out", "out", "--backend", "pool")
+    wait_for(family, "spawn_main", 2)
+    # Not before they have begun to work: until then they are ended by their empty pipes.
+    deadline = time.monotonic() + 90
+    while not list((tmp_path / "out").glob("**/part-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    all_gone(driver, family)
+
+
+IDLE = """
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from system.children import end_with_parent
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, get_context("spawn"), end_with_parent) as pool:
+        list(pool.map(time.sleep, [0.5, 0.5]))
+        time.sleep(600)
+"""
+
+
+def test_a_worker_that_waits_for_work_ends(family: str, tmp_path: Path, repo_root: Path) -> None:
+    """It would never read the end of the queue: the other worker holds it open."""
+    path = tmp_path / "idle.py"
+    path.write_text(IDLE, encoding="utf-8")
+    driver = begun(family, tmp_path, repo_root, str(path))
+    wait_for(family, "spawn_main", 2)
+    time.sleep(2)
+    all_gone(driver, family)
+
+
+ENDLESS = r"""
+from tla_utils import ModuleText, TlcJob, run_tlc
+lines = ["---- MODULE Endless ----", "EXTENDS Integers", "VARIABLE n"]
+lines += ["Spec == n = 0 /\\ [][n' = n + 1]_n", "===="]
+run_tlc(TlcJob(ModuleText("Endless", "\n".join(lines) + "\n"), "SPECIFICATION Spec\n"))
+"""
+
+
+@pytest.mark.tlc
+def test_a_jvm_ends_with_its_driver(family: str, tmp_path: Path, repo_root: Path) -> None:
+    driver = begun(family, tmp_path, repo_root, "-c", ENDLESS)
+    wait_for(family, "tlc2.TLC")
+    time.sleep(2)
+    all_gone(driver, family)
+
+
+@pytest.mark.tlc
+def test_the_jvm_of_conform_ends_with_its_driver(
+    family: str, tmp_path: Path, repo_root: Path
+) -> None:
+    words = ["-m", "kraftcheck.cli", "simulate", "--scenario", "partition", "--runs", "60"]
+    assert begun(family, tmp_path, repo_root, *words, "--out", "t").wait() == 0
+    driver = begun(family, tmp_path, repo_root, "-m", "kraftcheck.cli", "conform", "t")
+    wait_for(family, "tlc2.TLC")
+    # It would end soon by itself.
+    for pid in [pid for pid, line in members(family).items() if "tlc2.TLC" in line]:
+        os.kill(pid, signal.SIGSTOP)
+    all_gone(driver, family)
+
+
+# -- The guard
+
+
+def sleeper() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+
+GUARDED = """
+import os, subprocess, sys
+from system import children
+def sleeper():
+    return subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
+kept, let_go, again = sleeper(), sleeper(), sleeper()
+with children.guarded(kept.pid):
+    with children.guarded(let_go.pid):
+        if "guard" in sys.argv:
+            children._guard.kill()
+            children._guard.wait()
+    with children.guarded(again.pid):
+        print(kept.pid, let_go.pid, again.pid, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("killed", ["", "guard"])
+def test_the_guard_kills_what_is_left_and_no_other(
+    killed: str, family: str, repo_root: Path
+) -> None:
+    """Whether or not somebody kills the guard itself meanwhile."""
+    driver = subprocess.Popen(
+        [sys.executable, "-c", GUARDED, killed],
+        cwd=repo_root,
+        env={**os.environ, MARK: family},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert driver.stdout is not None
+    kept, let_go, again = map(int, driver.stdout.readline().split())
+    driver.kill()
+    driver.communicate()
+    deadline = time.monotonic() + GONE_S
+    while {kept, again} & set(members(family)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.2)
+    assert set(members(family)) == {let_go}
+
+
+def test_a_group_is_guarded_only_as_long_as_it_is_said() -> None:
+    child = sleeper()
+    try:
+        with pytest.raises(ZeroDivisionError), children.guarded(child.pid):
+            assert children._groups == {child.pid}
+            raise ZeroDivisionError
+        assert child.poll() is None and not children._groups
+    finally:
+        child.kill()
+        child.wait()

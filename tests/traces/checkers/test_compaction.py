@@ -1,0 +1,157 @@
+"""Logs of compacted topics: what may be missing, and what is promised all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from reference.core.promises import Compaction, Configuration, Envelope
+from tests.traces.checkers.calls import call, history
+from traces.checkers.check import check_history
+from traces.checkers.compaction import keys_of, successors
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from traces.history import Operation
+from traces.values import typed
+
+COMPACTIONS: tuple[Compaction, ...] = ("none", "keyed", "keys-unknown")
+A1, A2, A3, B1, C1 = ("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1)
+
+
+def wrote(*values: Any, first: int = 0) -> tuple[Operation, ...]:
+    """Appends, one after the other from time 0 on, each at the next offset."""
+    return tuple(
+        call("append", 10 * at, 10 * at + 5, value, first + at) for at, value in enumerate(values)
+    )
+
+
+def verdict(*calls: Operation, compaction: Compaction = "keyed", **more: Any) -> str:
+    configuration = Configuration(compaction=compaction, one_client=False)
+    found = check_history(
+        history(*calls, model="partition-log"), configuration=configuration, **more
+    )
+    return found.verdict
+
+
+REPLACED = (*wrote(A1, A2, B1), call("fetch", 100, 105, 0, ((1, A2), (2, B1))))
+LOST = (*wrote(A1, A2, B1), call("fetch", 100, 105, 0, ((0, A1), (2, B1))))
+
+
+def test_what_a_later_record_replaced_may_be_gone() -> None:
+    for compaction, expected in zip(COMPACTIONS, (VIOLATED, HOLDS, HOLDS), strict=True):
+        assert verdict(*REPLACED, compaction=compaction) == expected
+        assert verdict(*REPLACED, compaction=compaction, complete=True) == expected
+
+
+def test_the_newest_record_of_each_key_survives() -> None:
+    """Without keys, any that others stand behind may have been replaced."""
+    for compaction, expected in zip(COMPACTIONS, (VIOLATED, VIOLATED, HOLDS), strict=True):
+        assert verdict(*LOST, compaction=compaction) == expected
+
+
+def test_a_record_goes_only_after_what_replaced_it_has_come() -> None:
+    early = call("fetch", 20, 25, 0, ((1, B1),))
+    for begun, expected in ((15, HOLDS), (60, VIOLATED)):
+        calls = (*wrote(A1, B1), call("append", begun, 70, A2, 2), early)
+        assert verdict(*calls) == expected
+        assert verdict(*calls, compaction="keys-unknown") == HOLDS
+    # What proves that the later one had come binds the fetch as well.
+    calls = (*wrote(A1, B1), call("append", 15, 70, A2, 2))
+    told = call("fetch", 20, 25, 0, ((1, B1),), end=2)
+    assert verdict(*calls, told) == VIOLATED
+
+
+def test_a_tombstone_goes_by_itself() -> None:
+    gone = call("fetch", 100, 105, 0, ((2, B1),))
+    assert verdict(*wrote(A1, ("a", None), B1), gone) == HOLDS
+    assert verdict(*wrote(A1, A2, B1), gone) == VIOLATED
+    # Whatever came behind it, and only later.
+    late = call("append", 200, 205, A3, 3)
+    assert verdict(*wrote(A1, ("a", None), B1), gone, late) == HOLDS
+    assert verdict(*wrote(B1, A1, C1), call("fetch", 100, 105, 0, ((0, B1), (2, C1))), late) == (
+        VIOLATED
+    )
+
+
+def test_an_append_without_a_known_place_may_have_replaced_a_record() -> None:
+    """Nothing else can have; whether it did nobody knows, so that nothing is concluded."""
+    maybe = call("append", 35, None, A2)
+    missed = call("fetch", 100, 105, 0, ((1, B1),))
+    assert verdict(*wrote(A1, B1), missed) == VIOLATED
+    assert verdict(*wrote(A1, B1), maybe, missed) == UNKNOWN
+    assert verdict(*wrote(A1, B1), call("append", 35, None, C1), missed) == VIOLATED
+    # What is known to have replaced it came in time: it does not matter.
+    assert verdict(*wrote(A1, B1, A3), maybe, missed) == HOLDS
+
+
+def test_an_append_without_an_offset_may_be_gone_from_where_fetches_went() -> None:
+    lost = call("append", 10, 15, B1)
+    calls = (call("append", 0, 5, A1, 0), lost, call("append", 20, 25, C1, 2))
+    through = call("fetch", 100, 105, 0, ((0, A1), (2, C1)))
+    for compaction, expected in zip(COMPACTIONS, (VIOLATED, UNKNOWN, HOLDS), strict=True):
+        assert verdict(*calls, through, compaction=compaction) == expected
+
+
+def test_consumers_that_read_on_may_pass_over_what_was_replaced() -> None:
+    """Polls without a position, as Jepsen's: nothing says where the second began."""
+
+    def polled(value: Any) -> tuple[Operation, ...]:
+        first, second = (
+            call("fetch", begun, begun + 5, None, records)
+            for begun, records in ((100, ((0, B1),)), (110, ((2, A2),)))
+        )
+        return (*wrote(B1, value, A2), first, second)
+
+    def of_one(calls: tuple[Operation, ...], compaction: Compaction) -> str:
+        made = history(*calls, model="partition-log")
+        one = tuple(replace(each, process=0) for each in made.operations)
+        found = check_history(
+            replace(made, operations=one), configuration=Configuration(compaction=compaction)
+        )
+        return found.verdict
+
+    for value, expected in ((A1, (VIOLATED, HOLDS, HOLDS)), (C1, (VIOLATED, VIOLATED, HOLDS))):
+        for compaction, each in zip(COMPACTIONS, expected, strict=True):
+            assert of_one(polled(value), compaction) == each
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        # Another value, another place, another order, the end that goes back.
+        (*wrote(A1, A2, B1), call("fetch", 100, 105, 1, ((1, A3), (2, B1)))),
+        (*wrote(A1, A2, B1), call("fetch", 100, 105, 1, ((1, A2), (3, B1)))),
+        (*wrote(A1, A2, B1), call("fetch", 100, 105, 1, ((2, B1), (1, A2)))),
+        (*wrote(A1, A2, B1), call("fetch", 100, 105, 1, ())),
+        (*wrote(A1, A2, B1), call("latest", 100, 105, None, 2)),
+        (*wrote(A2), *wrote(A1, first=0)),
+        (call("append", 0, 5, A1, 1), call("append", 10, 15, A2, 0)),
+    ],
+)
+@pytest.mark.parametrize("compaction", ["keyed", "keys-unknown"])
+def test_what_stays_promised(calls: tuple[Operation, ...], compaction: Compaction) -> None:
+    assert verdict(*calls, compaction=compaction) == VIOLATED
+    assert verdict(*calls[:-1], compaction=compaction) == HOLDS
+
+
+def test_a_leader_that_moved_hides_records_and_brings_none_back_to_life() -> None:
+    stale = (*wrote(A1, A2, B1), call("fetch", 100, 105, 1, ((1, A2),), end=2))
+    moved = Envelope(leader_moves=1)
+    assert verdict(*stale) == VIOLATED and verdict(*stale, envelope=moved) == HOLDS
+    assert verdict(*LOST, envelope=moved) == VIOLATED
+
+
+def test_keys_are_those_of_pairs() -> None:
+    keys = keys_of(typed(((1, "x"), (True, "x"), ("1", None), (1, "y"))))
+    assert keys.key.tolist() == [0, 1, 2, 0]
+    assert keys.tombstone.tolist() == [False, False, True, False]
+    for value in ("ab", (1, 2, 3), None):
+        with pytest.raises(ValueError, match=r"is no \[key value\]"):
+            keys_of(((1, "x"), value))
+
+
+def test_successors_stay_in_their_log() -> None:
+    segment, key = np.array([0, 0, 0, 1, 1]), np.array([7, 8, 7, 7, 8])
+    assert successors(segment, key).tolist() == [2, -1, -1, -1, -1]

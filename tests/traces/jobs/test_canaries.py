@@ -1,0 +1,235 @@
+"""Canaries: where they stand, what is wrong with them, and which faults they see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from msgspec.msgpack import encode
+
+from reference.core.types import Constants, initial_row
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
+from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
+from tla_utils import steps as tla_steps
+from tla_utils.errors import ToolError
+from tla_utils.runner import ModuleText
+from traces.jobs import judge
+from traces.jobs.canaries import (
+    NUMBER,
+    REASON,
+    SPACING,
+    canaries_of,
+    planted,
+    without_canaries,
+)
+from traces.jobs.columns import Part
+from traces.jobs.distinct import CLASSES, Classes
+from traces.jobs.judge import CHUNK, Bench, report_on
+from traces.jobs.protocols import VOTER, constants_text
+
+THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
+BENCH = Bench("StepQuorum", constants_text(THREE))
+COLUMNS = ("action", "node", "before", "input", "after", "sent", "ignored")
+
+
+@cache
+def classes(walks: int = 12) -> pa.Table:
+    """Distinct steps of random walks."""
+    runs = [RecordedRun(THREE, steps_of_walk(THREE, seed, 150)) for seed in range(walks)]
+    return Classes(Part(part_of(runs))).table()
+
+
+def synthetic(count: int, first: int = 0) -> pa.Table:
+    """So many steps that differ in their keys alone."""
+    row = {
+        "constants": BENCH.text,
+        "action": "HandleFlush",
+        "node": 1,
+        "before": b"",
+        "input": b"\x90",
+        "after": encode(initial_row(THREE)),
+        "sent": [],
+        "ignored": "",
+    }
+    keys = [(first + at).to_bytes(16, "little") for at in range(count)]
+    columns: dict[str, Any] = {name: [value] * count for name, value in row.items()}
+    return pa.table({"key": keys, **columns}, schema=CLASSES)
+
+
+def test_steps_stay_in_their_order_and_canaries_stand_apart() -> None:
+    steps = classes()
+    found, canary = planted(steps, VOTER)
+    assert found.filter(pa.array(~canary)).equals(steps)
+    places = np.flatnonzero(canary).tolist()
+    assert 15 < len(places) <= canaries_of(len(steps))
+    gaps = np.diff(places).tolist()
+    assert set(gaps[:-1]) == {SPACING} and gaps[-1] <= SPACING
+    assert places[0] <= SPACING and places[-1] == len(found) - 1
+
+
+def test_a_canary_is_the_step_before_it_with_one_thing_wrong() -> None:
+    found, canary = planted(classes(), VOTER)
+    rows = found.to_pylist()
+    wrong: Counter[str] = Counter()
+    for at in np.flatnonzero(canary).tolist():
+        one, other = rows[at - 1], rows[at]
+        (name,) = [name for name in found.column_names if one[name] != other[name]]
+        wrong[name] += 1
+        if name == "ignored":
+            assert other[name] == REASON
+        elif name == "sent":
+            assert other[name] == [*one[name], one["input"]]
+        else:
+            before, after = VOTER.decode(one[name]), VOTER.decode(other[name])
+            names = before.__struct_fields__
+            changed = [n for n in names if getattr(before, n) != getattr(after, n)]
+            assert len(changed) == 1 and getattr(after, changed[0]) == NUMBER
+    assert set(wrong) == {"ignored", "after", "sent"}
+    assert max(wrong.values()) - min(wrong.values()) <= 2
+
+
+def test_a_step_without_an_input_has_a_canary_too() -> None:
+    first = synthetic(1).to_pylist()[0] | {"input": b""}
+    for number in range(6):
+        key = number.to_bytes(8, "big") + bytes(8)
+        table = pa.Table.from_pylist([first | {"key": key}], schema=CLASSES)
+        found, canary = planted(table, VOTER)
+        assert canary.tolist() == [False, True]
+        one, other = found.to_pylist()
+        changed = [name for name in found.column_names if one[name] != other[name]]
+        assert changed in (["ignored"], ["after"])
+
+
+@pytest.mark.parametrize("count", [1, 2, 45, 46, 47, 93, 1000])
+def test_there_is_a_canary_in_a_batch_of_any_size(count: int) -> None:
+    found, canary = planted(synthetic(count), VOTER)
+    assert len(found) - count == canary.sum() <= canaries_of(count)
+    assert canary[-1] and canary.sum() >= max(1, count // (SPACING - 1))
+    assert canaries_of(CHUNK) == 1_088
+
+
+def test_other_batches_have_them_in_other_places() -> None:
+    firsts = {
+        int(np.flatnonzero(planted(synthetic(60, first), VOTER).canary)[0])
+        for first in range(0, 2**16, 997)
+    }
+    assert len(firsts) > 20
+
+
+def test_every_thousandth_step_of_a_full_batch_is_a_canary_somewhere() -> None:
+    """Wherever one begins to count."""
+    for first in (0, 2**24 - 1, 2**40 + 5):
+        places = np.flatnonzero(planted(synthetic(CHUNK, first), VOTER).canary)
+        for k in (2, 7, 52, 100, 512, 1000):
+            assert set((places % k).tolist()) == set(range(k)), (first, k)
+
+
+# --- Faults between a step and its verdict
+
+Order = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+K = 15
+
+
+def sabotaged(monkeypatch: pytest.MonkeyPatch, steps: pa.Table, order: Order) -> StepReport:
+    """The report of a TLC that allows these steps alone, and judges for each place the step that
+    stands at `order` of it."""
+    allowed = {tuple(map(str, row)) for row in zip(*(steps[n] for n in COLUMNS), strict=True)}
+    whole: list[pa.Table] = []
+
+    def table(block: pa.Table, *_: object) -> StepTable:
+        whole.append(block)
+        return StepTable({"number": [0]}, {"number": [0] * len(block)})
+
+    def check(frame: object, asked: StepTable, options: object) -> StepReport:
+        judged = whole[-1].take(pa.array(order(np.arange(len(asked)))))
+        rows = zip(*(judged[name] for name in COLUMNS), strict=True)
+        verdicts = [
+            StepVerdict("accepted" if tuple(map(str, row)) in allowed else "rejected")
+            for row in rows
+        ]
+        return StepReport(verdicts, len(asked), 1, 0.0, 0.0, 0.0, [])
+
+    monkeypatch.setattr(judge, "step_table", table)
+    monkeypatch.setattr(judge, "check_steps", check)
+    return report_on(BENCH, steps, CheckOptions())
+
+
+def every(k: int, begin: int, by: int) -> Order:
+    """Every k-th place holds the step that stands `by` further on."""
+
+    def order(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        moved = np.where(places % k == begin, places + by, places)
+        return np.clip(moved, 0, len(places) - 1)
+
+    return order
+
+
+FAULTS: dict[str, Order] = {
+    "shifted": lambda places: np.roll(places, 1),
+    "shifted back": lambda places: np.roll(places, -1),
+    "turned round": lambda places: places[::-1],
+    "the first half twice": lambda places: places % (len(places) // 2),
+    "the last is the one before": lambda places: np.minimum(places, len(places) - 2),
+    "always the first": lambda places: places * 0,
+    **{f"every {K}th from {at}: {by}": every(K, at, by) for at in range(K) for by in (-1, 1)},
+}
+
+
+def test_an_honest_report_is_that_on_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = classes()
+    report = sabotaged(monkeypatch, steps, lambda places: places)
+    assert len(report.verdicts) == len(steps) >= K * SPACING
+    assert {each.verdict for each in report.verdicts} == {"accepted"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_step_that_is_judged_as_another_one_is_seen(
+    monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    with pytest.raises(ToolError, match=r"TLC accepted \d+ of \d+ canaries"):
+        sabotaged(monkeypatch, classes(), FAULTS[fault])
+
+
+def test_what_could_not_be_judged_is_no_canary_that_lives() -> None:
+    unknown, accepted = StepVerdict("unknown", "no time"), StepVerdict("accepted")
+    report = StepReport([unknown, unknown, accepted], 3, 1, 0.0, 0.0, 0.0, [])
+    kept = without_canaries(report, np.array([False, True, False]))
+    assert kept.verdicts == [unknown, accepted]
+    with pytest.raises(ToolError, match=r"TLC accepted 1 of 1 canaries.*verdicts on the 2 steps"):
+        without_canaries(report, np.array([False, False, True]))
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("at", [0, 8])
+def test_a_module_that_judges_every_so_many_steps_as_their_predecessor(
+    monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """The canary of each batch is reported, and all counts add up."""
+    whole = tla_steps.batch_module
+
+    def faulty(frame: Any, definitions: str, steps: int, tail: str, *more: Any) -> ModuleText:
+        read = "SB_step(SB_id)"
+        assert read in tail
+        wrong = f"SB_step(IF SB_id % {K} = {at} /\\ SB_id > 1 THEN SB_id - 1 ELSE SB_id)"
+        return whole(frame, definitions, steps, tail.replace(read, wrong), *more)
+
+    steps = classes()
+    assert set(report_on(BENCH, steps, CheckOptions()).verdicts) == {StepVerdict("accepted")}
+    monkeypatch.setattr(tla_steps, "batch_module", faulty)
+    with pytest.raises(ToolError, match=r"TLC accepted .* canaries"):
+        report_on(BENCH, steps, CheckOptions())
+
+
+@pytest.mark.tlc
+def test_a_wrong_step_is_still_rejected_among_canaries(tmp_path: Path) -> None:
+    rows = classes(3).to_pylist()
+    for number in (0, 7, len(rows) - 1):
+        rows[number]["ignored"] = "NotLeader, or so"
+    report = report_on(BENCH, pa.Table.from_pylist(rows, schema=CLASSES), CheckOptions())
+    assert report.numbers("rejected") == [0, 7, len(rows) - 1]

@@ -1,0 +1,203 @@
+"""Verdicts of TLC on classes: each class gets its own, whatever blocks they were judged in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reference.core.partition_messages import CONTROLLER
+from reference.core.types import Constants
+from reference.sim.run import simulate_part
+from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
+from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
+from tla_utils.errors import ToolError
+from traces.jobs import judge as judging
+from traces.jobs.abstraction import Abstraction
+from traces.jobs.canonical import Step
+from traces.jobs.columns import Part
+from traces.jobs.distinct import Classes, PartFiles, examine, merge
+from traces.jobs.judge import (
+    JUDGED,
+    REJECTED,
+    UNKNOWN,
+    Bench,
+    as_columns,
+    judge,
+    step_table,
+)
+from traces.jobs.protocols import (
+    KINDS,
+    constants_text,
+    decode_input,
+    decode_step_constants,
+    kind_of_frame,
+)
+from traces.schema import PartTables
+
+THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
+OTHER = Constants(voters=(1, 2, 3, 4, 5), fetch_max_records=2)
+
+
+def parts() -> list[PartTables]:
+    """Voters under two sets of constants, and brokers with their controller."""
+    options = {"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False}
+    return [
+        part_of([RecordedRun(THREE, steps_of_walk(THREE, seed, 60)) for seed in (1, 2)]),
+        part_of([RecordedRun(OTHER, steps_of_walk(OTHER, 3, 60))], 2),
+        simulate_part("partition", 1, 3, 1, options=options),
+        part_of([RecordedRun(THREE, steps_of_walk(THREE, seed, 60)) for seed in (2, 4)], 4),
+    ]
+
+
+@pytest.fixture(scope="module")
+def examined(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[PartFiles], pa.Table]:
+    out = tmp_path_factory.mktemp("judge")
+    files, slim = [], []
+    for tables in parts():
+        files.append(PartFiles(out, f"part-{tables.first_run}", tables.first_run, tables.runs))
+        slim.append(examine(tables, files[-1]))
+    return files, merge(pa.concat_tables(slim))
+
+
+def verdict_of(step: dict[str, Any]) -> StepVerdict:
+    """What the stand-in for TLC says: a function of the step, never "accepted" of a canary."""
+    if step["ignored"] == "Canary" or "-77" in str(step["after"]):
+        return StepVerdict("rejected", "a canary")
+    if step["input"] in step["sent"]:
+        return StepVerdict("rejected", "a canary")
+    sum_ = sum(map(ord, repr((step["action"], step["node"], step["before"], step["after"]))))
+    if sum_ % 7 == 0:
+        return StepVerdict("rejected", f"reason {sum_}")
+    return StepVerdict("unknown", "no time") if sum_ % 11 == 0 else StepVerdict("accepted")
+
+
+@pytest.mark.parametrize(("chunk", "parallel"), [(10_000, 1), (64, 3), (1, 2)])
+def test_every_class_has_its_own_verdict(
+    examined: tuple[list[PartFiles], pa.Table],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    parallel: int,
+) -> None:
+    files, merged = examined
+    sizes: list[int] = []
+
+    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+        assert len(steps) <= options.chunk, "a block is for one JVM"
+        sizes.append(len(steps))
+        return StepReport(
+            [verdict_of(steps[n]) for n in range(len(steps))], len(steps), 1, 0.0, 0.5, 9.0, []
+        )
+
+    monkeypatch.setattr(judging, "check_steps", check)
+    if chunk == 1:
+        merged = merged.slice(0, 40)
+    kept: list[pa.Table] = []
+    told: list[int] = []
+    found = judge(
+        files,
+        merged,
+        tmp_path / "steps.parquet",
+        CheckOptions(chunk=chunk, parallel=parallel),
+        progress=told.append,
+        keep=lambda bench, table: kept.append(table),
+    )
+    expected = {key: expected_of(row) for key, row in contents(files).items()}
+    for number, key in enumerate(merged["key"].to_pylist()):
+        bench, action, verdict = expected[key]
+        codes = {"accepted": 0, "rejected": REJECTED, "unknown": UNKNOWN}
+        assert found.verdicts[number] == codes[verdict.verdict]
+        assert found.reasons.get(number, "") == verdict.reason
+        told_kind = (bench, action) if verdict.verdict != "accepted" else None
+        assert found.kinds.get(number) == told_kind
+    table = pq.read_table(tmp_path / "steps.parquet")
+    assert table.schema.equals(JUDGED) and table.equals(pa.concat_tables(kept))
+    assert sorted(table["key"].to_pylist()) == merged["key"].to_pylist()
+    for row in table.to_pylist():
+        assert expected[row["key"]][2] == StepVerdict(row["verdict"], row["reason"])
+    by_key = {row["key"]: row for row in merged.to_pylist()}
+    for row in table.to_pylist():
+        assert {name: row[name] for name in ("key", "count", "run", "step")} == by_key[row["key"]]
+    assert told[-1] == len(merged) and told == sorted(told)
+    assert (found.jvms, found.cpu_seconds, found.peak_rss_mb) == (len(sizes), len(sizes) / 2, 9.0)
+    assert found.numbers(REJECTED) and found.numbers(UNKNOWN)
+
+
+def contents(files: list[PartFiles]) -> dict[bytes, dict[str, Any]]:
+    rows = [row for part in files for row in pq.read_table(part.classes).to_pylist()]
+    return {row["key"]: row for row in rows}
+
+
+def step_of(row: dict[str, Any]) -> tuple[Bench, Step]:
+    """A class as values, decoded without step_table."""
+    constants = decode_step_constants(row["constants"])
+    if isinstance(constants, Constants):
+        kind = KINDS[0]
+    else:
+        kind = KINDS[2] if row["node"] == CONTROLLER else KINDS[1]
+    step = Step(
+        row["action"],
+        row["node"],
+        kind.decode(row["before"]),
+        decode_input(row["input"]) if row["input"] else None,
+        kind.decode(row["after"]),
+        tuple(decode_input(body) for body in row["sent"]),
+        row["ignored"],
+    )
+    return Bench(kind.frame, row["constants"]), step
+
+
+def expected_of(row: dict[str, Any]) -> tuple[Bench, str, StepVerdict]:
+    bench, step = step_of(row)
+    form = Abstraction(decode_step_constants(row["constants"]))
+    verdict = verdict_of(as_columns(form, step))
+    return bench, row["action"].partition("_")[0], verdict
+
+
+def test_a_table_of_steps_holds_each_step(examined: tuple[list[PartFiles], pa.Table]) -> None:
+    for part in examined[0]:
+        rows = pq.read_table(part.classes)
+        benches = {step_of(row)[0] for row in rows.to_pylist()}
+        for bench in benches:
+            own = [row for row in rows.to_pylist() if step_of(row)[0] == bench]
+            constants = decode_step_constants(bench.text)
+            block = pa.Table.from_pylist(own, schema=rows.schema)
+            table = step_table(block, constants, bench.frame)
+            form = Abstraction(constants)
+            for number, row in enumerate(own):
+                assert table[number] == as_columns(form, step_of(row)[1])
+
+
+def test_a_class_without_a_part_is_an_error(
+    examined: tuple[list[PartFiles], pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, merged = examined
+
+    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+        refused = [StepVerdict("rejected")] * len(steps)
+        return StepReport(refused, len(steps), 1, 0.0, 0.0, 0.0, [])
+
+    monkeypatch.setattr(judging, "check_steps", check)
+    with pytest.raises(ToolError, match="have their witness in a run of no part"):
+        judge(files[1:], merged, tmp_path / "steps.parquet", CheckOptions())
+    witness = merged.schema.get_field_index("run")
+    moved = merged.set_column(witness, "run", pa.array([2] * len(merged), pa.int64()))
+    with pytest.raises(ToolError, match=r"does not hold .* classes of its part"):
+        judge(files, moved, tmp_path / "steps.parquet", CheckOptions())
+
+
+def test_what_tlc_warns_of_is_an_error(
+    examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+        return StepReport([StepVerdict("rejected")] * len(steps), 1, 1, 0, 0, 0, ["odd cfg"])
+
+    monkeypatch.setattr(judging, "check_steps", check)
+    classes = Classes(Part(parts()[0])).table()
+    with pytest.raises(ToolError, match="TLC may have ignored what it was told: odd cfg"):
+        judging.report_on(Bench("StepQuorum", constants_text(THREE)), classes, CheckOptions())
+    assert kind_of_frame("StepQuorum") is KINDS[0]

@@ -1,0 +1,46 @@
+"""What a model is made from, as one digest: the texts of its modules and of its cfg.
+
+Law of this file: remarks, blank lines and blanks at the end of a line make no difference, since
+they make none to TLC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from tla_utils.overrides import find_module, read_module
+
+REMARK: Final = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
+
+
+def source_digest(modules: Iterable[str], cfg: Path, libraries: Sequence[Path]) -> str:
+    """sha256 over the cfg, these modules and all that they extend or instantiate, as far as they
+    lie in `libraries`; others are TLC's own. Raises OSError."""
+    texts: dict[str, str] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        path = find_module(name, libraries)
+        if name not in texts and path is not None:
+            texts[name] = path.read_text(encoding="utf-8")
+            waiting += _builds_on(texts[name])
+    texts[""] = cfg.read_text(encoding="utf-8")
+    told = [_without_remarks(texts[name]) for name in sorted(texts)]
+    return sha256("\0".join(told).encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _builds_on(text: str) -> tuple[str, ...]:
+    module = read_module(text)
+    return (*module.extends, *module.instances)
+
+
+@lru_cache(maxsize=64)
+def _without_remarks(text: str) -> str:
+    lines = [line.rstrip() for line in REMARK.sub(" ", text).splitlines()]
+    return "\n".join(filter(None, lines))
