@@ -23,7 +23,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -42,6 +42,9 @@ PRECEDENCE = (BAD_INPUT, VIOLATED, UNKNOWN, HOLDS)
 
 SAID_MAX = 2000
 """Characters of an error; nobody reads more, and it may quote a file of any length."""
+
+WAKE_S = 0.2
+"""How long a signal may go unanswered before the main thread is told again."""
 
 TRACEBACK_VARIABLE = "KRAFTCHECK_TRACEBACK"
 
@@ -200,8 +203,10 @@ def _interruptible() -> Iterator[None]:
     they have begun; a part that was not written whole has not happened, so nothing is lost.
     """
     codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+    answered = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
+        answered.set()
         # Threads that lose their workers or their JVM complain; that is no news.
         threading.excepthook = lambda _: None
         for worker in multiprocessing.active_children():
@@ -217,11 +222,43 @@ def _interruptible() -> Iterator[None]:
         yield
         return
     try:
-        yield
+        with _woken(codes, answered):
+            yield
     finally:
         threading.excepthook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _woken(numbers: Collection[int], answered: threading.Event) -> Iterator[None]:
+    """See to it that the main thread answers the first of these signals, even while it waits.
+
+    Python runs a handler in the main thread, between two instructions. A signal that comes after
+    the last of them and before the wait has begun (for the lock of the interpreter, and with other
+    threads busy that takes milliseconds) wakes nobody, nor does one which the system gave to
+    another thread: the first Ctrl-C seems to be lost. The C part of the handler writes the number
+    into a pipe, whichever thread it runs in; a thread reads that, and signals the main one again.
+    """
+    main = threading.get_ident()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+
+    def wake() -> None:
+        while number := os.read(reader, 1):
+            while number[0] in numbers and not answered.wait(WAKE_S):
+                signal.pthread_kill(main, number[0])
+
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    watcher = threading.Thread(target=wake, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        watcher.join()
+        os.close(reader)
 
 
 def end_detached_children() -> None:

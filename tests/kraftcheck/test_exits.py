@@ -140,3 +140,21 @@ def test_an_interrupt_ends_what_was_started(number: int, code: int, repo_root: P
     assert said in ("kraftcheck: interrupted\n", "kraftcheck: terminated\n")
     # It ended first, since the process waited for it: an orphan would still sleep.
     assert not Path(f"/proc/{child}").exists() or sys.platform != "linux"
+
+
+# The thread that gets the signal is not the one that waits, and waking that is left to us.
+ELSEWHERE = """
+import signal, sys, threading
+from kraftcheck import exits
+def work():
+    told = threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT))
+    threading.Timer(0.3, told.start).start()
+    threading.Event().wait()
+sys.exit(exits.guarded(work))
+"""
+
+
+def test_a_signal_that_wakes_nobody_is_answered(repo_root: Path) -> None:
+    command = [sys.executable, "-c", ELSEWHERE]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=repo_root, timeout=20)
+    assert (ended.returncode, ended.stderr) == (130, "kraftcheck: interrupted\n")
