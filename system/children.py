@@ -19,10 +19,10 @@ import multiprocessing
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
-from typing import Final
+from typing import Any, Final
 
 ORPHANED: Final = 1
 """The exit code of a worker whose parent is gone; nobody asks for it."""
@@ -53,43 +53,50 @@ while read -r said group; do
 done
 for group in $groups; do kill -9 "-$group"; done
 """
+# The child says itself that it has begun, before it becomes what was asked for: until it has, its
+# end of the guard's pipe is open, so there is no moment in which nobody would end it.
+_CHILD: Final = 'echo "begun $$" >&0; exec "$0" "$@" </dev/null'
+
 _guard: subprocess.Popen[bytes] | None = None
 _groups: set[int] = set()
 _lock = threading.Lock()
 
 
 @contextmanager
-def guarded(group: int) -> Iterator[None]:
-    """While this lasts, the process group is killed if we end.
+def started(command: Sequence[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A child without input, in a session of its own, which is killed if we end in this block.
 
-    group: that of a child which was started in a session of its own.
+    Its whole process group is. At the end of the block it must have ended.
+
+    command: with a program that exists: none would be said by a shell, as exit code 127.
+    how: for subprocess.Popen.
     """
     with _lock:
-        _groups.add(group)
-        _tell("begun", group)
+        guard = _running_guard()
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _CHILD, *command], stdin=guard.stdin, start_new_session=True, **how
+        )
+        _groups.add(process.pid)
     try:
-        yield
+        yield process
     finally:
         with _lock:
-            _groups.remove(group)
-            _tell("ended", group)
+            _groups.remove(process.pid)
+            if _guard is not None:
+                _say(_guard, "ended", process.pid)
 
 
-def _tell(what: str, group: int) -> None:
+def _running_guard() -> subprocess.Popen[bytes]:
     global _guard
-    with suppress(BrokenPipeError):
-        if _guard is not None:
-            _say(_guard, what, group)
-            return
-    # There is none yet, or somebody killed it.
-    _guard = None
-    if _groups:
-        _guard = _started()
-        for each in sorted(_groups):
-            _say(_guard, "begun", each)
+    if _guard is None or _guard.poll() is not None:
+        # There is none yet, or somebody killed it.
+        _guard = _started_guard()
+        for group in sorted(_groups):
+            _say(_guard, "begun", group)
+    return _guard
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started_guard() -> subprocess.Popen[bytes]:
     # In a session of its own, since who kills us may kill our whole group.
     guard = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD],
@@ -104,7 +111,8 @@ def _started() -> subprocess.Popen[bytes]:
 
 def _say(guard: subprocess.Popen[bytes], what: str, group: int) -> None:
     assert guard.stdin is not None
-    os.write(guard.stdin.fileno(), f"{what} {group}\n".encode())
+    with suppress(BrokenPipeError):  # somebody killed it; the next child finds out
+        os.write(guard.stdin.fileno(), f"{what} {group}\n".encode())
 
 
 def _dismissed(guard: subprocess.Popen[bytes]) -> None:

@@ -231,37 +231,31 @@ def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
 def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | None) -> _Ended:
     """Run the command in a process group of its own and wait, at most `timeout_s`."""
     begin = time.monotonic()
-    with output.open("wb") as sink:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    timed_out = threading.Event()
+    with (
+        output.open("wb") as sink,
+        children.started(command, cwd=cwd, stdout=sink, stderr=subprocess.STDOUT) as process,
+    ):
+        timed_out = threading.Event()
 
-    def give_up() -> None:
-        timed_out.set()
-        _kill_group(process.pid)
+        def give_up() -> None:
+            timed_out.set()
+            _kill_group(process.pid)
 
-    timer = threading.Timer(timeout_s, give_up) if timeout_s is not None else None
-    if timer:
-        timer.daemon = True
-        timer.start()
-    try:
-        with children.guarded(process.pid):
+        timer = threading.Timer(timeout_s, give_up) if timeout_s is not None else None
+        if timer:
+            timer.daemon = True
+            timer.start()
+        try:
             # wait4 and not Popen.wait: it tells what *this* child used, whatever runs beside it.
             _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    except BaseException:
-        _kill_group(process.pid)
-        process.wait()
-        raise
-    finally:
-        if timer:
-            timer.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+        except BaseException:
+            _kill_group(process.pid)
+            process.wait()
+            raise
+        finally:
+            if timer:
+                timer.cancel()
     return _Ended(
         exit_code=None if timed_out.is_set() else process.returncode,
         seconds=time.monotonic() - begin,

@@ -142,22 +142,18 @@ def test_the_jvm_of_conform_ends_with_its_driver(
 # -- The guard
 
 
-def sleeper() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "600"], start_new_session=True)
-
-
 GUARDED = """
-import os, subprocess, sys
+import subprocess, sys, time
 from system import children
 def sleeper():
-    return subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
-kept, let_go, again = sleeper(), sleeper(), sleeper()
-with children.guarded(kept.pid):
-    with children.guarded(let_go.pid):
+    return children.started(["sleep", "600"], stdout=subprocess.DEVNULL)
+with sleeper() as kept:
+    with sleeper() as let_go:
+        time.sleep(0.5)  # until it has said that it has begun
         if "guard" in sys.argv:
             children._guard.kill()
             children._guard.wait()
-    with children.guarded(again.pid):
+    with sleeper() as again:
         print(kept.pid, let_go.pid, again.pid, flush=True)
         sys.stdin.read()
 """
@@ -187,13 +183,39 @@ def test_the_guard_kills_what_is_left_and_no_other(
     assert set(members(family)) == {let_go}
 
 
-def test_a_group_is_guarded_only_as_long_as_it_is_said() -> None:
-    child = sleeper()
-    try:
-        with pytest.raises(ZeroDivisionError), children.guarded(child.pid):
-            assert children._groups == {child.pid}
-            raise ZeroDivisionError
-        assert child.poll() is None and not children._groups
-    finally:
+AT_ONCE = """
+import os
+from system import children
+with children.started(["sleep", "600"]):
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_there_is_no_moment_without_a_guard(family: str, tmp_path: Path, repo_root: Path) -> None:
+    for _ in range(10):
+        begun(family, tmp_path, repo_root, "-c", AT_ONCE).wait()
+    deadline = time.monotonic() + GONE_S
+    while left := members(family):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def test_a_child_is_what_was_asked_for(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    with (
+        said.open("wb") as sink,
+        children.started(["sh", "-c", "cat; pwd"], stdout=sink, cwd=tmp_path) as child,
+    ):
+        assert child.wait() == 0
+    assert said.read_text() == f"{tmp_path}\n"
+    with children.started(["/nowhere"], stderr=subprocess.DEVNULL) as child:
+        assert child.wait() == 127
+
+
+def test_a_child_is_known_only_as_long_as_the_block_lasts() -> None:
+    with pytest.raises(ZeroDivisionError), children.started(["sleep", "600"]) as child:
+        assert children._groups == {child.pid}
         child.kill()
         child.wait()
+        raise ZeroDivisionError
+    assert not children._groups
