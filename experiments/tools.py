@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
@@ -28,9 +29,9 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
     def decorated(main: Callable[..., None]) -> Callable[..., None]:
         @wraps(main)
-        def wrapped(**options: bool) -> None:
+        def wrapped(**options: Any) -> None:
             try:
-                click.echo(f"Apache Kafka {version()}, three brokers and a controller")
+                click.echo(f"Apache Kafka {version()}")
                 main(**options)
             except (ArtifactError, IslandError, ClusterError) as error:
                 click.echo(f"{name}: {error}", err=True)
@@ -39,6 +40,13 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
         return wrapped
 
     return decorated
+
+
+class Acked(NamedTuple):
+    """A record that Kafka's producer reported as written."""
+
+    offset: int
+    value: int
 
 
 class Partition:
@@ -56,10 +64,10 @@ class Partition:
         ends = "  ".join(f"{host}: {self._size(host)}" for host in sorted(self._order))
         click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
 
-    def create(self, *, asking: str) -> None:
-        """With min.insync.replicas 2; the first of the order leads."""
+    def create(self, *, asking: str, min_insync: int = 2) -> None:
+        """The first of the order leads."""
         order = ":".join(self._numbers(self._order))
-        words = ["--replica-assignment", order, "--config", "min.insync.replicas=2"]
+        words = ["--replica-assignment", order, "--config", f"min.insync.replicas={min_insync}"]
         self._ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
 
@@ -80,13 +88,25 @@ class Partition:
 
     def await_acks(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[int]:
         """The offsets that were acked within that time."""
+        return [each.offset for each in self.await_acked(producer, seconds)]
+
+    def await_acked(self, producer: subprocess.Popen[str], seconds: float = 30) -> list[Acked]:
+        """What was acked within that time."""
         try:
             output, _ = producer.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             producer.kill()
             output, _ = producer.communicate()
-        events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-        return [event["offset"] for event in events if event["name"] == "producer_send_success"]
+        return [each for each in map(_acked, output.splitlines()) if each is not None]
+
+    def await_first(self, producer: subprocess.Popen[str]) -> Acked:
+        """Raises ClusterError: the producer ended before anything was acked."""
+        assert producer.stdout is not None
+        for line in producer.stdout:
+            first = _acked(line)
+            if first is not None:
+                return first
+        raise ClusterError("the producer ended without an ack")
 
     def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> None:
         """Raises ClusterError: the ISR is another one after that time."""
@@ -96,15 +116,44 @@ class Partition:
         """Raises ClusterError: somebody else leads after that time."""
         self._await(r"Leader: (\S+)", set(self._numbers([host])), asking, seconds)
 
-    def read(self, asking: str) -> list[str]:
-        """The values that a consumer sees from the beginning."""
+    def read(self, asking: str, isolation: str = "read_uncommitted") -> list[str]:
+        """The values that Kafka's own consumer sees from the beginning."""
         known = ["--bootstrap-server", self._cluster.node(asking).listener, "--topic", TOPIC]
         words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
+        words += ["--isolation-level", isolation]
         process = self._cluster.tool(
             self._admin, f"{TOOLS}.consumer.ConsoleConsumer", *known, *words
         )
         output, _ = process.communicate(timeout=90)
         return [line for line in output.splitlines() if line.isdigit()]
+
+    def batches(self, host: str) -> int:
+        """How many batches are in the first segment on that host's disk."""
+        file = self._cluster.partition_file(host, f"{TOPIC}-0", f"{0:020}.log")
+        data = file.read_bytes() if file.exists() else b""
+        count = place = 0
+        while place + 12 <= len(data):
+            place += 12 + int.from_bytes(data[place + 8 : place + 12])
+            count += place <= len(data)
+        return count
+
+    def await_batches(self, hosts: Collection[str], wanted: int, seconds: float = 60) -> None:
+        """Raises ClusterError: not so many are on each of these disks within that time."""
+        deadline = time.monotonic() + seconds
+        while any(self.batches(host) < wanted for host in hosts):
+            if time.monotonic() > deadline:
+                found = {host: self.batches(host) for host in hosts}
+                raise ClusterError(f"batches {found} after {seconds:.0f} seconds, not {wanted}")
+            time.sleep(0.2)
+
+    def dump(self, host: str, pattern: str) -> list[str]:
+        """What Kafka's DumpLogSegments says of the partition's files of that name."""
+        folder = self._cluster.partition_file(host, f"{TOPIC}-0", "")
+        files = ",".join(str(file) for file in sorted(folder.glob(pattern)) if file.stat().st_size)
+        if not files:
+            return []
+        said = self._cluster.run_tool(self._admin, f"{TOOLS}.DumpLogSegments", "--files", files)
+        return [line for line in said.splitlines() if not line.startswith(("Dumping", "Log start"))]
 
     def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -127,3 +176,11 @@ class Partition:
     def _size(self, host: str) -> str:
         file = self._cluster.partition_file(host, f"{TOPIC}-0", f"{0:020}.log")
         return f"{file.stat().st_size} bytes" if file.exists() else "none"
+
+
+def _acked(line: str) -> Acked | None:
+    """A line of a producer's output."""
+    event = json.loads(line) if line.startswith("{") else {}
+    if event.get("name") != "producer_send_success":
+        return None
+    return Acked(event["offset"], int(event["value"]))

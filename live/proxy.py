@@ -1,6 +1,6 @@
 """A proxy between clients and brokers that lies: it drops or doubles acknowledged batches.
 
-It is here to be caught. What a client of the proxy is told of brokers' addresses is rewritten in
+It is here to be caught. It can also lose answers as a network does, which is no lie. What a client of the proxy is told of brokers' addresses is rewritten in
 place, so that all of its connections go through the proxy; therefore the proxy's address must be as
 long as the brokers'. Topics of one partition only: an invented answer is the last true one with the
 next offset.
@@ -30,11 +30,12 @@ class Proxy:
     """For clients that begin at `bootstrap`; every `every`th produce request is lied about.
 
     drop: acknowledged and never passed on. double: passed on twice. told: how many lies so far.
-    Raises ClusterError: the brokers' addresses have another length than the proxy's.
+    None: it does not lie. While `silent` is set, answers to produce requests get lost. Raises ClusterError: the brokers' addresses have another length than the proxy's.
     """
 
-    def __init__(self, brokers: Iterable[Node], lie: Lie, every: int) -> None:
+    def __init__(self, brokers: Iterable[Node], lie: Lie | None, every: int = 1) -> None:
         self._lie, self._every = lie, every
+        self.silent = threading.Event()
         self._lock = threading.Lock()
         self._produced = self.told = 0
         self._listeners: list[socket.socket] = []
@@ -96,7 +97,7 @@ class Line:
     def __init__(
         self,
         proxy: Proxy,
-        lie: Lie,
+        lie: Lie | None,
         send_up: Callable[[bytes], None],
         send_down: Callable[[bytes], None],
     ) -> None:
@@ -110,7 +111,7 @@ class Line:
         if api != PRODUCE:
             return frame
         self._versions[correlation] = version
-        if not self._proxy.is_due():
+        if self._lie is None or not self._proxy.is_due():
             return frame
         if self._lie == "double":
             self._proxy.lied()
@@ -130,6 +131,8 @@ class Line:
         if correlation >= OURS:
             return None
         version = self._versions.pop(correlation, None)
+        if version is not None and self._proxy.silent.is_set():
+            return None
         if version is not None and error_of(version, frame) == 0:
             self._last = (version, frame)
         return self._proxy.rewritten(frame)

@@ -1,0 +1,74 @@
+"""What an experiment leaves behind: a recording like those of `kraftcheck record`, to be judged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from experiments.tools import TOPIC
+from live import datalog, facts, metadata
+from live.cluster import Cluster
+from live.recording import HISTORY, RECORDING
+from reference.core.promises import Configuration
+
+Run = Callable[[Cluster, Path], bool]
+
+
+def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[datalog.Replica]:
+    """Beside the history: what is on disks, and what promises depend on. Returns the disks."""
+    records = metadata.dump(cluster)
+    metadata.write(records, folder / metadata.METADATA)
+    replicas = datalog.dump(cluster, TOPIC)
+    datalog.write(replicas, folder / datalog.LOGS)
+    moves = facts.moves_of(TOPIC, records)
+    elr = facts.eligible_leaders(records)
+    told = {
+        "kafka": cluster.state.version,
+        "settings": cluster.state.settings,
+        "configuration": msgspec.structs.replace(configuration, elr=elr),
+        "envelope": facts.envelope(moves, [], [], cluster.session_ms),
+        "complete": True,
+    }
+    data = msgspec.json.format(msgspec.json.encode(told), indent=1)
+    (folder / RECORDING).write_bytes(data + b"\n")
+    return replicas
+
+
+def judge(folder: Path) -> None:
+    """Prints what `kraftcheck check` says of the recording."""
+    words = [str(Path(sys.executable).with_name("kraftcheck")), "check", str(folder / HISTORY)]
+    said = subprocess.run(words, capture_output=True, text=True, check=False)
+    click.echo((said.stdout + said.stderr).rstrip())
+    click.echo(f"kraftcheck check ends with {said.returncode}")
+
+
+def repeated(
+    run: Run,
+    times: int,
+    out: Path,
+    layout: str,
+    settings: Mapping[str, str],
+    reasons: Sequence[str],
+) -> int:
+    """Runs on so many new clusters, one after the other. Returns how often the find showed."""
+    for reason in reasons:
+        click.echo(f"not Kafka's default: {reason}")
+    shown = 0
+    for turn in range(1, times + 1):
+        folder = out / str(turn)
+        folder.mkdir(parents=True)
+        cluster = Cluster.up(out / f"cluster-{turn}", layout, settings=settings, patience=120)
+        try:
+            found = run(cluster, folder)
+        finally:
+            cluster.down()
+        judge(folder)
+        shown += found
+        click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")
+    click.echo(f"shown in {shown} of {times} runs; recordings in {out}")
+    return shown

@@ -1,0 +1,122 @@
+"""Z141 on a real cluster: an idempotent producer writes its records twice, and all are acked.
+
+    .venv/bin/python -m experiments.forgotten_batches [--replicated] [--control] [--repeat N]
+
+A broker remembers the last five batches of a producer, as many as may be in flight; a snapshot of
+that memory holds the last one only.
+
+1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in flight. All are appended; the
+   answers are lost.
+2. The broker is stopped as an operator stops it (SIGTERM) and started. It has written a snapshot
+   and loads it.
+3. The producer sends again. Of the first batch the broker knows nothing: OUT_OF_ORDER_SEQUENCE.
+   The producer takes that for a gap, bumps its epoch, and sends all five anew.
+
+The control: the broker is killed (SIGKILL). It then reads its log, not a snapshot, remembers five
+batches, and recognises each of them.
+
+With --replicated there are three replicas, min.insync.replicas 2, and it is a follower that is
+stopped and started after it has copied the batches; then it leads (a preferred election). The
+control: that follower is not restarted.
+
+The producer has Kafka's own settings. Without --replicated the topic has one replica. Brokers have
+Kafka's own settings, but for auto.leader.rebalance.enable=false: the leader moves when the script
+says so.
+
+Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from live.clients import Setting, read_all
+from live.cluster import Cluster
+from live.journal import Journal
+from live.proxy import Proxy
+from live.recording import HISTORY
+from reference.core.promises import Configuration
+
+SEND = Path(__file__).resolve().parent / "Send.java"
+RECORDS = 6
+SETTINGS = {"auto.leader.rebalance.enable": "false"}
+REASONS = (
+    "broker auto.leader.rebalance.enable=false: the leader moves when the script says so",
+)
+
+
+def run(cluster: Cluster, folder: Path, replicated: bool, control: bool) -> bool:
+    """Whether there are more records than were sent, all of them acked."""
+    hosts = [node.name for node in cluster.state.nodes if "broker" in node.roles]
+    leader, heir = (hosts[0], hosts[1]) if replicated else (hosts[0], hosts[0])
+    partition = Partition(cluster, leader, leader, hosts)
+    partition.create(asking=leader, min_insync=2 if replicated else 1)
+    proxy = Proxy([cluster.node(host) for host in hosts], None)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        for value in range(RECORDS):
+            journal.event(setting.processes.next(), "invoke", "send", [["send", "t-0", value]])
+        producer = cluster.tool(leader, str(SEND), proxy.bootstrap, TOPIC)
+        first = partition.await_first(producer)
+        proxy.silent.set()
+        partition.await_batches(hosts, RECORDS)
+        partition.say("five batches appended, no answer")
+        if not (replicated and control):
+            journal.moment("start-kill" if control else "start-stop", heir)
+            (cluster.kill if control else cluster.stop)(heir)
+            cluster.start(heir)
+            journal.moment("stop-kill" if control else "stop-stop", heir)
+            partition.await_isr(hosts, asking=leader)
+            partition.say(f"{heir} {'killed' if control else 'stopped'} and started")
+        if replicated:
+            partition.elect((heir, *(h for h in hosts if h != heir)), asking=hosts)
+            partition.await_leader(heir, asking=heir)
+            partition.say(f"{heir} leads")
+        for line in partition.dump(heir, "*.snapshot"):
+            click.echo(f"         snapshot: {line}")
+        proxy.silent.clear()
+        acked = [first, *partition.await_acked(producer, 100)]
+        for each in acked:
+            journal.event(each.value, "ok", "send", [["send", "t-0", [each.offset, each.value]]])
+        partition.say(f"acked: offsets {[each.offset for each in acked]}")
+        read_all(setting, {})
+    proxy.close()
+    configuration = Configuration(
+        min_insync_replicas=2 if replicated else 1,
+        replication_factor=len(hosts),
+        one_client=False,
+        isolation="read_committed",
+    )
+    logs = evidence.write(cluster, folder, configuration)
+    log = next(each for each in logs if each.broker == cluster.node(heir).number)
+    for line in partition.dump(heir, f"{0:020}.log"):
+        click.echo(f"         log: {line.partition(' partitionLeaderEpoch')[0]}")
+    click.echo(f"{RECORDS} records sent, {len(acked)} acked, {len(log.records)} in the log")
+    return len(acked) == RECORDS and len(log.records) > RECORDS
+
+
+@click.command()
+@click.option("--replicated", is_flag=True, help="Three replicas; a follower restarts and leads.")
+@click.option("--control", is_flag=True, help="The broker's memory does not come from a snapshot.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("forgotten_batches")
+def main(replicated: bool, control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        layout = "one-controller" if replicated else "single"
+        tried = partial(run, replicated=replicated, control=control)
+        shown = evidence.repeated(tried, repeat, out or Path(name), layout, SETTINGS, REASONS)
+    click.echo("VIOLATED: records were written twice" if shown else "each record is there once")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
