@@ -5,8 +5,8 @@
 A broker remembers the last five batches of a producer, as many as may be in flight; a snapshot of
 that memory holds the last one only.
 
-1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in flight. All are appended; the
-   answers are lost.
+1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in
+   flight. All are appended; the answers are lost.
 2. The broker is stopped as an operator stops it (SIGTERM) and started. It has written a snapshot
    and loads it.
 3. The producer sends again. Of the first batch the broker knows nothing: OUT_OF_ORDER_SEQUENCE.
@@ -36,7 +36,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, read_all
 from live.cluster import Cluster
 from live.journal import Journal
@@ -47,9 +47,7 @@ from reference.core.promises import Configuration
 SEND = Path(__file__).resolve().parent / "Send.java"
 RECORDS = 6
 SETTINGS = {"auto.leader.rebalance.enable": "false"}
-REASONS = (
-    "broker auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
+REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
 
 
 def run(cluster: Cluster, folder: Path, replicated: bool, control: bool) -> bool:

@@ -1,9 +1,9 @@
 """A proxy between clients and brokers that lies: it drops or doubles acknowledged batches.
 
-It is here to be caught. It can also lose answers as a network does, which is no lie. What a client of the proxy is told of brokers' addresses is rewritten in
-place, so that all of its connections go through the proxy; therefore the proxy's address must be as
-long as the brokers'. Topics of one partition only: an invented answer is the last true one with the
-next offset.
+It is here to be caught. It can also lose answers as a network does, which is no lie. What a client
+of the proxy is told of brokers' addresses is rewritten in place, so that all of its connections go
+through the proxy; therefore the proxy's address must be as long as the brokers'. Topics of one
+partition only: an invented answer is the last true one with the next offset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Proxy:
     """For clients that begin at `bootstrap`; every `every`th produce request is lied about.
 
     drop: acknowledged and never passed on. double: passed on twice. told: how many lies so far.
-    None: it does not lie. While `silent` is set, answers to produce requests get lost. Raises ClusterError: the brokers' addresses have another length than the proxy's.
+    None: it does not lie. While `silent` is set, answers to produce requests get lost.
+    Raises ClusterError: the brokers' addresses have another length than the proxy's.
     """
 
     def __init__(self, brokers: Iterable[Node], lie: Lie | None, every: int = 1) -> None:

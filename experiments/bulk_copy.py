@@ -1,0 +1,172 @@
+"""Z140 on a real cluster: consumers of committed records are shown aborted ones.
+
+    .venv/bin/python -m experiments.bulk_copy [--control] [--repeat N]
+
+For each aborted transaction a replica's index says where the log was undecided from then on. Of a
+follower that copied several transactions at once it says a place too late, and who reads from that
+broker when it leads is not told of the next aborted transaction of the same producer.
+
+1. A topic with three replicas, min.insync.replicas 2, all with 900 kB of records. One follower is
+   stopped, as for an upgrade.
+2. Producer p1 aborts a transaction of one record, and begins the next: four records of 60 kB.
+   Producer p2 writes a record in a transaction. p1 aborts, p2 commits.
+3. The follower is started, copies all that in one fetch, is in sync, and leads (a preferred
+   election).
+4. A consumer with isolation.level=read_committed reads from the beginning. Its first fetch ends in
+   the midst of the aborted records.
+
+The control: the follower is not stopped, and copies each batch as it comes.
+
+Clients have their own settings, and brokers Kafka's, but for: offsets.topic.num.partitions=1 and
+transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
+auto.leader.rebalance.enable=false (the leader moves when the script says so).
+
+Ends with 1 if aborted records were read, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+from confluent_kafka import KafkaException, Producer
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, read_all
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+from live.journal import Journal
+from live.recording import HISTORY
+from reference.core.promises import Configuration
+
+LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "auto.leader.rebalance.enable": "false",
+}
+REASONS = (
+    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
+    "broker auto.leader.rebalance.enable=false: the leader moves when the script says so",
+)
+SECONDS = 60.0
+KEY = "t-0"
+
+
+class Writer:
+    """A transactional producer that writes a batch at a time, and what it was told."""
+
+    def __init__(self, setting: Setting, name: str) -> None:
+        self._setting = setting
+        settings = {**SILENT, "bootstrap.servers": setting.bootstrap, "transactional.id": name}
+        self._producer = Producer(settings, logger=MUTE)
+        self._producer.init_transactions(SECONDS)
+        self._process = setting.processes.next()
+        self._offsets: dict[int, int] = {}
+
+    def begin(self, sizes: list[int]) -> None:
+        """Writes records with keys of these sizes. (Values are numbers, in histories.)"""
+        self._offsets = {}
+        values = [self._setting.values.next() for _ in sizes]
+        asked = [["send", KEY, value] for value in values]
+        self._setting.journal.event(self._process, "invoke", "txn", asked)
+        self._producer.begin_transaction()
+        for value, size in zip(values, sizes, strict=True):
+            write(self._producer, value, size, self._offsets)
+
+    def end(self, commit: bool) -> None:
+        (self._producer.commit_transaction if commit else self._producer.abort_transaction)(SECONDS)
+        told = [
+            ["send", KEY, [offset, value] if commit else value]
+            for value, offset in self._offsets.items()
+        ]
+        self._setting.journal.event(self._process, "ok" if commit else "fail", "txn", told)
+
+
+def write(producer: Producer, value: int, size: int, offsets: dict[int, int]) -> None:
+    """One record, as a batch; notes its offset."""
+
+    def note(error: object, message: object) -> None:
+        if error is None:
+            offsets[value] = message.offset()  # type: ignore[attr-defined]
+
+    producer.produce(TOPIC, str(value).encode(), b"x" * size, partition=0, on_delivery=note)
+    producer.flush(SECONDS)
+    if value not in offsets:
+        raise ClusterError(f"record {value} was not acknowledged")
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether a record was read that was aborted."""
+    partition = Partition(cluster, LEADER, LEADER, HOSTS)
+    partition.create(asking=LEADER)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        plain = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+        for _ in range(9):
+            process, value = setting.processes.next(), setting.values.next()
+            at: dict[int, int] = {}
+            journal.event(process, "invoke", "send", [["send", KEY, value]])
+            write(plain, value, 100_000, at)
+            journal.event(process, "ok", "send", [["send", KEY, [at[value], value]]])
+        partition.await_batches(HOSTS, 9)
+        p1, p2 = Writer(setting, "p1"), Writer(setting, "p2")
+        partition.say("900 kB on every replica")
+        if not control:
+            journal.moment("start-stop", HEIR)
+            cluster.stop(HEIR)
+        p1.begin([10])
+        p1.end(commit=False)
+        p1.begin([60_000] * 4)
+        p2.begin([10])
+        p1.end(commit=False)
+        p2.end(commit=True)
+        partition.await_batches((LEADER, THIRD), 18)
+        partition.say("p1 aborted twice, p2 committed")
+        if not control:
+            cluster.start(HEIR)
+            journal.moment("stop-stop", HEIR)
+        partition.await_batches(HOSTS, 18)
+        partition.await_isr(HOSTS, asking=LEADER)
+        before = partition.read(LEADER, "read_committed")
+        partition.elect((HEIR, LEADER, THIRD), asking=HOSTS)
+        partition.await_leader(HEIR, asking=HEIR)
+        partition.say(f"{HEIR} has copied everything, and leads")
+        for host in (LEADER, HEIR):
+            for line in partition.dump(host, "*.txnindex"):
+                click.echo(f"         {host}, transaction index: {line}")
+        after = partition.read(HEIR, "read_committed")
+        read_all(setting, {})
+    configuration = Configuration(
+        transactions=True, isolation="read_committed", one_client=False, goes_back=True
+    )
+    evidence.write(cluster, folder, configuration)
+    click.echo(f"Kafka's consumer, from {LEADER}: {' '.join(before)}")
+    click.echo(f"Kafka's consumer, from {HEIR}: {' '.join(after)}")
+    return before != after
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="The follower copies each batch as it comes.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("bulk_copy")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a broker that copied transactions in bulk shows aborted records."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, control=control)
+        folder = out or Path(name)
+        try:
+            shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
+        except KafkaException as error:
+            raise ClusterError(error.args[0].str()) from None
+    click.echo("VIOLATED: aborted records were read" if shown else "no aborted record was read")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
