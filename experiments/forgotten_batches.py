@@ -1,27 +1,25 @@
 """Z141 on a real cluster: an idempotent producer writes its records twice, and all are acked.
 
-    .venv/bin/python -m experiments.forgotten_batches [--replicated] [--control] [--repeat N]
+    .venv/bin/python -m experiments.forgotten_batches [--how HOW] [--control] [--repeat N]
 
 A broker remembers the last five batches of a producer, as many as may be in flight; a snapshot of
 that memory holds the last one only.
 
 1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in
    flight. All are appended; the answers are lost.
-2. The broker is stopped as an operator stops it (SIGTERM) and started. It has written a snapshot
-   and loads it.
+2. The broker is restarted. It has written a snapshot, and loads it.
 3. The producer sends again. Of the first batch the broker knows nothing: OUT_OF_ORDER_SEQUENCE.
    The producer takes that for a gap, bumps its epoch, and sends all five anew.
 
-The control: the broker is killed (SIGKILL). It then reads its log, not a snapshot, remembers five
-batches, and recognises each of them.
+--how stopped: one replica, stopped as an operator stops it (SIGTERM). killed: the same by SIGKILL;
+the snapshot is written by the recovery of the log, which loads it again. follower: three replicas
+and min.insync.replicas 2; a follower is stopped and started after it has copied the batches, and
+then it leads (a preferred election).
 
-With --replicated there are three replicas, min.insync.replicas 2, and it is a follower that is
-stopped and started after it has copied the batches; then it leads (a preferred election). The
-control: that follower is not restarted.
+The control: nobody is restarted, all else is the same. Each retry is recognised.
 
-The producer has Kafka's own settings. Without --replicated the topic has one replica. Brokers have
-Kafka's own settings, but for auto.leader.rebalance.enable=false: the leader moves when the script
-says so.
+The producer has Kafka's own settings, and so have brokers, but for
+auto.leader.rebalance.enable=false: the leader moves when the script says so.
 
 Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tried.
 """
@@ -46,13 +44,15 @@ from reference.core.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"
 RECORDS = 6
+HOW = ("stopped", "killed", "follower")
 SETTINGS = {"auto.leader.rebalance.enable": "false"}
 REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
 
 
-def run(cluster: Cluster, folder: Path, replicated: bool, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     """Whether there are more records than were sent, all of them acked."""
     hosts = [node.name for node in cluster.state.nodes if "broker" in node.roles]
+    replicated = how == "follower"
     leader, heir = (hosts[0], hosts[1]) if replicated else (hosts[0], hosts[0])
     partition = Partition(cluster, leader, leader, hosts)
     partition.create(asking=leader, min_insync=2 if replicated else 1)
@@ -66,13 +66,14 @@ def run(cluster: Cluster, folder: Path, replicated: bool, control: bool) -> bool
         proxy.silent.set()
         partition.await_batches(hosts, RECORDS)
         partition.say("five batches appended, no answer")
-        if not (replicated and control):
-            journal.moment("start-kill" if control else "start-stop", heir)
-            (cluster.kill if control else cluster.stop)(heir)
+        if not control:
+            fault = "kill" if how == "killed" else "stop"
+            journal.moment(f"start-{fault}", heir)
+            (cluster.kill if how == "killed" else cluster.stop)(heir)
             cluster.start(heir)
-            journal.moment("stop-kill" if control else "stop-stop", heir)
+            journal.moment(f"stop-{fault}", heir)
             partition.await_isr(hosts, asking=leader)
-            partition.say(f"{heir} {'killed' if control else 'stopped'} and started")
+            partition.say(f"{heir} was restarted")
         if replicated:
             partition.elect((heir, *(h for h in hosts if h != heir)), asking=hosts)
             partition.await_leader(heir, asking=heir)
@@ -101,16 +102,16 @@ def run(cluster: Cluster, folder: Path, replicated: bool, control: bool) -> bool
 
 
 @click.command()
-@click.option("--replicated", is_flag=True, help="Three replicas; a follower restarts and leads.")
-@click.option("--control", is_flag=True, help="The broker's memory does not come from a snapshot.")
+@click.option("--how", type=click.Choice(HOW), default="stopped", show_default=True)
+@click.option("--control", is_flag=True, help="Nobody is restarted.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("forgotten_batches")
-def main(replicated: bool, control: bool, repeat: int, out: Path | None) -> None:
+def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
     """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        layout = "one-controller" if replicated else "single"
-        tried = partial(run, replicated=replicated, control=control)
+        layout = "one-controller" if how == "follower" else "single"
+        tried = partial(run, how=how, control=control)
         shown = evidence.repeated(tried, repeat, out or Path(name), layout, SETTINGS, REASONS)
     click.echo("VIOLATED: records were written twice" if shown else "each record is there once")
     sys.exit(int(shown > 0))
