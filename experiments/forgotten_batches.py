@@ -18,6 +18,10 @@ then it leads (a preferred election).
 
 The control: nobody is restarted, all else is the same. Each retry is recognised.
 
+--unforced N: nothing is held up. A producer writes on (Kafka's VerifiableProducer, with the retries
+of Kafka's own settings, which it turns off), and its only broker is restarted N times, by --how.
+Each bump of the producer's epoch in the log is a restart that doubled something.
+
 The producer has Kafka's own settings, and so have brokers, but for
 auto.leader.rebalance.enable=false: the leader moves when the script says so.
 
@@ -28,13 +32,16 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, click_errors
+from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from live import datalog
 from live.clients import Setting, read_all
 from live.cluster import Cluster
 from live.journal import Journal
@@ -44,6 +51,8 @@ from reference.core.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"
 RECORDS = 6
+PACE, SECONDS_A_RESTART = 1000, 16
+"""Of a producer that is not held up: records a second, and how long it goes on."""
 HOW = ("stopped", "killed", "follower")
 SETTINGS = {"auto.leader.rebalance.enable": "false"}
 REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
@@ -101,15 +110,55 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     return len(acked) == RECORDS and len(log.records) > RECORDS
 
 
+def restarted(cluster: Cluster, how: str, restarts: int) -> bool:
+    """Whether a producer at full pace doubles records while its broker is restarted."""
+    (host,) = hosts = ["n1"]
+    partition = Partition(cluster, host, host, hosts)
+    partition.create(asking=host, min_insync=1)
+    file = cluster.directory / "producer.properties"
+    file.write_text("retries=2147483647\nenable.idempotence=true\n", encoding="utf-8")
+    count = PACE * restarts * SECONDS_A_RESTART
+    words = ["--bootstrap-server", cluster.bootstrap, "--topic", TOPIC, "--acks", "-1"]
+    words += ["--throughput", str(PACE), "--max-messages", str(count)]
+    words += ["--command-config", str(file)]
+    producer = cluster.tool(host, f"{TOOLS}.VerifiableProducer", *words)
+    with ThreadPoolExecutor(1) as pool:
+        told = pool.submit(partition.await_acked, producer, 60.0 * restarts)
+        partition.await_batches([host], 1)
+        for _ in range(restarts):
+            time.sleep(SECONDS_A_RESTART / 2)
+            (cluster.kill if how == "killed" else cluster.stop)(host)
+            cluster.start(host)
+        acked = told.result()
+    (log,) = datalog.dump(cluster, TOPIC)
+    values = [value for _, _, value in log.records]
+    epochs = {line.split("producerEpoch: ")[1].split()[0] for line in partition.dump(host, "*.log")}
+    doubled = len(values) - len(set(values))
+    click.echo(
+        f"{restarts} restarts ({how}): {len(acked)} of {count} records acked, {doubled} doubled, "
+        f"{len(epochs) - 1} bumps of the epoch"
+    )
+    return doubled > 0
+
+
 @click.command()
 @click.option("--how", type=click.Choice(HOW), default="stopped", show_default=True)
 @click.option("--control", is_flag=True, help="Nobody is restarted.")
+@click.option("--unforced", type=click.IntRange(1), help="Restarts, with nothing held up.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("forgotten_batches")
-def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
+def main(how: str, control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
     """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        if unforced:
+            if how == "follower" or control:
+                raise click.UsageError("--unforced restarts the only broker: stopped or killed")
+            cluster = Cluster.up(Path(name), "single", settings=SETTINGS, patience=120)
+            try:
+                sys.exit(int(restarted(cluster, how, unforced)))
+            finally:
+                cluster.down()
         layout = "one-controller" if how == "follower" else "single"
         tried = partial(run, how=how, control=control)
         shown = evidence.repeated(tried, repeat, out or Path(name), layout, SETTINGS, REASONS)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
@@ -60,6 +60,31 @@ def test_an_honest_proxy_changes_nothing(brokers: list[Node], tmp_path: Path) ->
     told, verdict = judged(brokers, tmp_path, "drop", 10**9)
     assert told == 0
     assert verdict.verdict == "holds"
+
+
+def test_answers_can_get_lost_without_a_lie(brokers: list[Node]) -> None:
+    proxy = Proxy(brokers, None)
+    settings = {**SILENT, "bootstrap.servers": proxy.bootstrap, "retries": 0}
+    producer = Producer({**settings, "message.timeout.ms": 1500, "request.timeout.ms": 1000})
+
+    def errors() -> list[bool]:
+        told: list[bool] = []
+        producer.produce(
+            "lost", b"1", partition=0, on_delivery=lambda error, _: told.append(error is not None)
+        )
+        producer.flush(10)
+        return told
+
+    assert errors() == [False]
+    proxy.silent.set()
+    assert errors() == [True]
+    proxy.silent.clear()
+    assert errors() == [False]
+    proxy.close()
+    direct = {**SILENT, "bootstrap.servers": brokers[0].listener, "group.id": "g"}
+    consumer = Consumer(direct)
+    assert consumer.get_watermark_offsets(TopicPartition("lost", 0), timeout=10) == (0, 3)
+    consumer.close()
 
 
 def test_addresses_must_be_as_long_as_the_proxy_s() -> None:

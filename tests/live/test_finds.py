@@ -1,0 +1,60 @@
+"""What was recorded of bugs in Apache Kafka is called violated; their controls hold.
+
+`experiments/` records them again (docs/finds/README.md says by which command). Here no Kafka is
+needed.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from experiments.samples import DATA
+from kraftcheck.judgement import Options
+from kraftcheck.judging import judge_file
+from live.recording import HISTORY
+from traces.report.judged import Judged
+
+ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
+
+
+def judged(name: str, folder: Path) -> Judged:
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(folder)
+    return judge_file(folder / HISTORY, Options())
+
+
+@pytest.mark.parametrize(("name", "kind"), [ABORTED_READ, DOUBLED])
+def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
+    verdict = judged(name, tmp_path)
+    assert verdict.verdict == "violated"
+    assert verdict.certificate is not None and verdict.certificate.kind == kind
+
+
+@pytest.mark.parametrize("name", ["z140-control", "z141-control"])
+def test_its_control_holds(name: str, tmp_path: Path) -> None:
+    assert judged(name, tmp_path).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "changes"),
+    [
+        (*ABORTED_READ, {"isolation": "read_uncommitted"}),
+        (*DOUBLED, {"idempotence": False}),
+    ],
+)
+def test_weaker_settings_would_allow_it(
+    name: str, kind: str, changes: dict[str, object], tmp_path: Path
+) -> None:
+    """So the verdict is about what was configured, not about what looks odd."""
+    judged(name, tmp_path)
+    file = tmp_path / "recording.json"
+    told = msgspec.json.decode(file.read_bytes())
+    told["configuration"].update(changes)
+    file.write_bytes(msgspec.json.encode(told))
+    verdict = judge_file(tmp_path / HISTORY, Options())
+    assert verdict.verdict == "holds"
+    assert kind in {anomaly.name for anomaly in verdict.anomalies}
