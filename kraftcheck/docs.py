@@ -222,7 +222,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
-    *("docs/histories.md", "docs/trace.md"),
+    *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"
