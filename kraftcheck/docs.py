@@ -221,11 +221,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "trace": trace,
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/guarantees.md"),
-    *("docs/histories.md", "docs/trace.md"),
+    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
+    *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
-LIFE_CYCLES = "docs/life-cycles.md"
+LIFE_CYCLES = "docs/measured/life-cycles.md"
 
 
 def rewritten(text: str) -> str:
