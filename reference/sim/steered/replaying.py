@@ -17,8 +17,8 @@ from reference.core.timers import Timeouts
 from reference.core.types import Constants
 from reference.sim import faults
 from reference.sim.cluster.options import ClusterOptions
-from reference.sim.memo import Memo
 from reference.sim.partition.options import PartitionOptions
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder, RunResult, Violation
 from reference.sim.run import Run, taken
 from reference.sim.steered.cluster import ClusterSchedule
@@ -80,7 +80,7 @@ def begin(script: Script) -> AnySchedule:
     except msgspec.ValidationError as error:
         raise ValueError(f"line 5: options: {error}") from None
     constants = Constants(setting.voters, setting.fetch_max_records)
-    memo = Memo(Timeouts(), script.bug and quorum_bug(script.bug).id)
+    memo = QuorumMemo(Timeouts(), script.bug and quorum_bug(script.bug).id)
     return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
 
 
