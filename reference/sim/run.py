@@ -8,12 +8,9 @@ convenience: only ids differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from reference.bugs.catalog import UnknownBug
-from reference.bugs.catalog import bug as quorum_bug
-from reference.bugs.partition_catalog import partition_bug
+from reference.bugs.catalog import bug as known_bug
 from reference.sim import faults
 from reference.sim.choices import Chooser, SeededChooser, Stream, run_seed
 from reference.sim.cluster import options as cluster_options
@@ -184,9 +181,8 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
     if id is None:
         return None, None
-    with suppress(UnknownBug):
-        return quorum_bug(id).id, None
-    return None, partition_bug(id).id
+    found = known_bug(id)
+    return (found.id, None) if found.protocol == "quorum" else (None, found.id)
 
 
 def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.catalog import broker_handlers_for, partition_rules_for
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_invariants import is_harmless
 from reference.core.partition_log import GONE, RecordLog
