@@ -21,7 +21,6 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from reference.bugs.catalog import bug
-from reference.bugs.partition_catalog import partition_bug
 from reference.core.types import Constants
 from reference.proofs import completeness_proof
 from reference.proofs.branch_drift import BranchRelation
@@ -167,7 +166,7 @@ def _search(name: str) -> None:
     least = moves if names else 1
     rules: Any
     if name in SEARCHES:
-        rules = partition_bug(name).replacement
+        rules = bug(name).replacement
         found = find_partition(nodes, rules, moves, 1800, least, names, property)
     else:
         rules = bug(name).replacement

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import z3
 
-from reference.bugs.partition_catalog import partition_bug
+from reference.bugs.catalog import bug
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
@@ -24,7 +24,7 @@ FEW = ("TimesOut", "ReadsAll", "Produces")
 
 
 def test_a_bug_has_a_shortest_counterexample_that_the_handlers_confirm() -> None:
-    rules = partition_bug("Z41").replacement
+    rules = bug("Z41").replacement
     assert rules is not None and issubclass(rules, PartitionRules)
     found = find_partition(2, rules, bound=4, names=FEW)
     assert found.confirmed and not found.reason
@@ -38,7 +38,7 @@ ADMITS = ("TimesOut 1", "ReadsAll 0", "Serves 0 1", "AsksAndHears 0")
 
 
 def test_a_fenced_member_of_the_isr_is_found() -> None:
-    rules = partition_bug("Z37").replacement
+    rules = bug("Z37").replacement
     assert rules is not None and issubclass(rules, PartitionRules)
     found = find_partition(2, rules, 4, least=4, names=ADMITS, property=VALID)
     assert found.confirmed and found.property == VALID and found.length == 4
@@ -98,7 +98,7 @@ def played(id: str | None, schedule: Sequence[str]) -> bool:
     """Whether these moves of three brokers break LeaderCandidateCompleteness. Without a bug they
     may end early: the handlers refuse one.
     """
-    rules: Any = PartitionRules if id is None else partition_bug(id).replacement
+    rules: Any = PartitionRules if id is None else bug(id).replacement
     replay = Replay(PartitionConstants((0, 1, 2), 2, fetch_max_records=1), rules)
     for words in map(str.split, schedule):
         who = [CONTROLLER] if words[0] in ("TimesOut", "Elects") else []
