@@ -17,9 +17,9 @@ broker when it leads is not told of the next aborted transaction of the same pro
 
 The control: the follower is not stopped, and copies each batch as it comes.
 
---unforced N: four producers write transactions of two or three small records as fast as they can,
-and abort a fifth; the follower is stopped and started N times. Then its index is compared with the
-leader's.
+--unforced N: producers write transactions of two or three small records and abort a fifth; the
+follower is stopped and started N times. Then its index is compared with the leader's. --load busy:
+four of them, as fast as they can; sparse: two, which rest for a tenth of a second in between.
 
 Clients have their own settings, and brokers Kafka's, but for: offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
@@ -64,6 +64,8 @@ CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, goes_back=True
 )
 SECONDS = 60.0
+LOADS = {"busy": (4, 0.0), "sparse": (2, 0.1)}
+"""Of --unforced: how many producers, and how long each rests after a transaction."""
 KEY = "t-0"
 
 
@@ -157,14 +159,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return before != after
 
 
-def compared(cluster: Cluster, folder: Path, restarts: int) -> bool:
+def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
     """Whether restarts alone leave the follower with entries that are not the leader's."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
     with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, aborts=0.2)
+        producers, pace = LOADS[load]
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, pace, aborts=0.2)
         crew = Crew()
-        for at in range(4):
+        for at in range(producers):
             crew.start(transact, setting, at, {"linger.ms": 0})
         for _ in range(restarts):
             time.sleep(3)
@@ -182,8 +185,8 @@ def compared(cluster: Cluster, folder: Path, restarts: int) -> bool:
     right, written = (partition.dump(host, "*.txnindex") for host in (LEADER, HEIR))
     wrong = sum(a != b for a, b in zip(right, written, strict=True))
     click.echo(
-        f"{restarts} restarts, {partition.batches(HEIR)} batches: {wrong} of {len(right)} entries "
-        f"of {HEIR} are not those of {LEADER}"
+        f"{restarts} restarts, {load}, {partition.batches(HEIR)} batches: {wrong} of {len(right)} "
+        f"entries of {HEIR} are not those of {LEADER}"
     )
     return wrong > 0
 
@@ -191,15 +194,16 @@ def compared(cluster: Cluster, folder: Path, restarts: int) -> bool:
 @click.command()
 @click.option("--control", is_flag=True, help="The follower copies each batch as it comes.")
 @click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
+@click.option("--load", type=click.Choice(list(LOADS)), default="sparse", show_default=True)
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("bulk_copy")
-def main(control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
+def main(control: bool, unforced: int | None, load: str, repeat: int, out: Path | None) -> None:
     """Try whether a broker that copied transactions in bulk shows aborted records."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         tried = partial(run, control=control)
         if unforced:
-            tried = partial(compared, restarts=unforced)
+            tried = partial(compared, restarts=unforced, load=load)
         folder = out or Path(name)
         try:
             shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
