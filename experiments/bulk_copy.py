@@ -19,7 +19,8 @@ The control: the follower is not stopped, and copies each batch as it comes.
 
 --unforced N: producers write transactions of two or three small records and abort a fifth; the
 follower is stopped and started N times. Then its index is compared with the leader's. --load busy:
-four of them, as fast as they can; sparse: two, which rest for a tenth of a second in between.
+four of them, as fast as they can; even: two, which rest for a tenth of a second in between; uneven:
+one that does not rest, and one that rests for a second.
 
 Clients have their own settings, and brokers Kafka's, but for: offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
@@ -64,8 +65,9 @@ CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, goes_back=True
 )
 SECONDS = 60.0
-LOADS = {"busy": (4, 0.0), "sparse": (2, 0.1)}
-"""Of --unforced: how many producers, and how long each rests after a transaction."""
+ABORTS = 0.2
+LOADS = {"busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1), "uneven": (0.0, 1.0)}
+"""Of --unforced: how long each of its producers rests after a transaction."""
 KEY = "t-0"
 
 
@@ -164,18 +166,21 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
     with Journal(folder / HISTORY) as journal:
-        producers, pace = LOADS[load]
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, pace, aborts=0.2)
-        crew = Crew()
-        for at in range(producers):
-            crew.start(transact, setting, at, {"linger.ms": 0})
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        crew, busy = Crew(), []
+        for at, pace in enumerate(LOADS[load]):
+            own = Setting(journal, setting.bootstrap, TOPIC, 1, pace, setting.processes, ABORTS)
+            own.values = setting.values
+            busy.append(own)
+            crew.start(transact, own, at, {"linger.ms": 0})
         for _ in range(restarts):
             time.sleep(3)
             cluster.stop(HEIR)
             time.sleep(3)
             cluster.start(HEIR)
             partition.await_isr(HOSTS, asking=LEADER)
-        setting.done.set()
+        for own in busy:
+            own.done.set()
         crew.join(SECONDS)
         partition.await_batches(HOSTS, partition.batches(LEADER))
         partition.elect((HEIR, LEADER, THIRD), asking=HOSTS)
@@ -194,7 +199,7 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
 @click.command()
 @click.option("--control", is_flag=True, help="The follower copies each batch as it comes.")
 @click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-@click.option("--load", type=click.Choice(list(LOADS)), default="sparse", show_default=True)
+@click.option("--load", type=click.Choice(list(LOADS)), default="uneven", show_default=True)
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("bulk_copy")
