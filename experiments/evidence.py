@@ -12,7 +12,7 @@ import msgspec
 
 from experiments.tools import TOPIC
 from live import datalog, facts, metadata
-from live.cluster import Cluster
+from live.cluster import Cluster, ClusterError
 from live.recording import HISTORY, RECORDING
 from reference.core.promises import Configuration
 
@@ -55,12 +55,17 @@ def repeated(
     settings: Mapping[str, str],
     reasons: Sequence[str],
 ) -> int:
-    """Runs on so many new clusters, one after the other. Returns how often the find showed."""
+    """Runs on so many new clusters, one after the other. Returns how often the find showed.
+
+    Raises ClusterError: there are recordings in that folder already.
+    """
     for reason in reasons:
         click.echo(f"not Kafka's default: {reason}")
     shown = 0
     for turn in range(1, times + 1):
         folder = out / str(turn)
+        if folder.exists():
+            raise ClusterError(f"{folder} is there already")
         folder.mkdir(parents=True)
         cluster = Cluster.up(out / f"cluster-{turn}", layout, settings=settings, patience=120)
         try:

@@ -42,7 +42,7 @@ import click
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition, click_errors
 from live.clients import Setting, read_all
-from live.cluster import Cluster
+from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 from live.proxy import Proxy
 from live.recording import HISTORY
@@ -156,7 +156,7 @@ def main(how: str, control: bool, unforced: int | None, repeat: int, out: Path |
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         if unforced:
             if how == "follower" or control:
-                raise click.UsageError("--unforced restarts the only broker: stopped or killed")
+                raise ClusterError("--unforced is for --how stopped or killed, without --control")
             cluster = Cluster.up(Path(name), "single", settings=SETTINGS, patience=120)
             try:
                 sys.exit(int(restarted(cluster, how, unforced)))

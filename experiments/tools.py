@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +22,10 @@ from live.islands import IslandError
 TOPIC = "t"
 ELECT = Path(__file__).resolve().parent / "Elect.java"
 TOOLS = "org.apache.kafka.tools"
+NO_JAVA = (
+    "no `java` command: install a JDK of at least 17; without one, what was recorded can be judged "
+    "(tests/live/data)"
+)
 PATIENT = "request.timeout.ms=120000\ndelivery.timeout.ms=240000\n"
 
 
@@ -32,6 +37,8 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
         def wrapped(**options: Any) -> None:
             try:
                 click.echo(f"Apache Kafka {version()}")
+                if shutil.which("java") is None:
+                    raise ClusterError(NO_JAVA)
                 main(**options)
             except (ArtifactError, IslandError, ClusterError) as error:
                 click.echo(f"{name}: {error}", err=True)
