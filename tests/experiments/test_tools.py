@@ -1,0 +1,51 @@
+"""What an experiment reads from disks and from producers, without Kafka."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.tools import TOPIC, Acked, Partition
+from live.cluster import Cluster, ClusterError, State
+
+BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Partition:
+    cluster = Cluster(tmp_path, State("4.3.1", "single", False, {}, ()))
+    return Partition(cluster, "n1", "n1", ("n1",))
+
+
+def segment(folder: Path, data: bytes) -> None:
+    (folder / "n1" / f"{TOPIC}-0").mkdir(parents=True)
+    (folder / "n1" / f"{TOPIC}-0" / f"{0:020}.log").write_bytes(data)
+
+
+def producer(lines: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", f"print({lines!r})"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def test_batches_that_are_whole_are_counted(partition: Partition, tmp_path: Path) -> None:
+    assert partition.batches("n1") == 0
+    segment(tmp_path, BATCH + BATCH + BATCH[:-1])
+    assert partition.batches("n1") == 2
+    partition.await_batches(["n1"], 2, seconds=0)
+    with pytest.raises(ClusterError, match="not 3"):
+        partition.await_batches(["n1"], 3, seconds=0)
+
+
+SUCCESS = '{"name":"producer_send_success","value":"%d","offset":%d}'
+ERROR = '{"name":"producer_send_error","value":"1"}'
+
+
+def test_what_was_acked_is_told_apart_from_the_rest(partition: Partition) -> None:
+    said = "\n".join(["a log line", SUCCESS % (0, 7), ERROR, SUCCESS % (2, 9)])
+    assert partition.await_acked(producer(said)) == [Acked(7, 0), Acked(9, 2)]
+    assert partition.await_first(producer(said)) == Acked(7, 0)
+    with pytest.raises(ClusterError, match="without an ack"):
+        partition.await_first(producer(ERROR))
