@@ -17,10 +17,10 @@ broker when it leads is not told of the next aborted transaction of the same pro
 
 The control: the follower is not stopped, and copies each batch as it comes.
 
---unforced N: producers write transactions of two or three small records and abort a fifth; the
+--unforced N: producers write transactions of two or three records of 20 kB and abort a fifth; the
 follower is stopped and started N times. Then its index is compared with the leader's. --load busy:
 four of them, as fast as they can; even: two, which rest for a tenth of a second in between; uneven:
-one that does not rest, and one that rests for a second.
+one that does not rest, and one that rests for a second. In the end it leads and is read from.
 
 Clients have their own settings, and brokers Kafka's, but for: offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
@@ -36,6 +36,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from confluent_kafka import KafkaException, Producer
@@ -44,9 +45,10 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.confluent import MUTE, SILENT
+from live.confluent import MUTE, SILENT, Confluent, ConfluentSender
 from live.crew import Crew
 from live.journal import Journal
+from live.library import Options
 from live.recording import HISTORY
 from live.workloads import transact
 from reference.core.promises import Configuration
@@ -64,11 +66,34 @@ REASONS = (
 CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, goes_back=True
 )
+KEY_OF_20_KB = b"x" * 20_000
 SECONDS = 60.0
 ABORTS = 0.2
 LOADS = {"busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1), "uneven": (0.0, 1.0)}
 """Of --unforced: how long each of its producers rests after a transaction."""
 KEY = "t-0"
+
+
+class Keyed:
+    """A producer of records with large keys."""
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+
+    def produce(self, topic: str, **more: Any) -> None:
+        self._producer.produce(topic, key=KEY_OF_20_KB, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._producer, name)
+
+
+class Large(Confluent):
+    """The library, with large keys. (Values are numbers, in histories.)"""
+
+    def sender(self, bootstrap: str, options: Options) -> ConfluentSender:
+        sender = super().sender(bootstrap, options)
+        sender._producer = Keyed(sender._producer)  # type: ignore[assignment]
+        return sender
 
 
 class Writer:
@@ -169,7 +194,8 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         crew, busy = Crew(), []
         for at, pace in enumerate(LOADS[load]):
-            own = Setting(journal, setting.bootstrap, TOPIC, 1, pace, setting.processes, ABORTS)
+            shared = (setting.processes, ABORTS, Large())
+            own = Setting(journal, setting.bootstrap, TOPIC, 1, pace, *shared)
             own.values = setting.values
             busy.append(own)
             crew.start(transact, own, at, {"linger.ms": 0})
