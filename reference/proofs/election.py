@@ -338,7 +338,7 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
     row = later.rows[n]
     epochs = [*(r.epoch for r in before.rows.values()), row.epoch, _ANYWHERE]
     solver = _solver(timeout_ms)
-    solver.add(*case.path.condition)
+    solver.add(*case.condition)
     arrived = case.input if hasattr(case.input, "destination") else None
     if arrived is not None:
         epochs += epochs_of(arrived)

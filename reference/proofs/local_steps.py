@@ -52,6 +52,17 @@ def by_input(steps: Iterable[LocalStep]) -> list[list[LocalStep]]:
     return [list(group.values()) for group in groups.values()]
 
 
+class Compared(NamedTuple):
+    """steps: how many local steps were compared. skipped: how many have no symbol. missing: steps
+    that no way makes; spare: rows and inputs of which a way makes something else; a line for each.
+    """
+
+    steps: int
+    skipped: int
+    missing: list[str]
+    spare: list[str]
+
+
 class Same(Protocol):
     """When a symbol is a value, as a term."""
 

@@ -56,7 +56,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.local_steps import Comparison, LocalStep, by_input
+from reference.proofs.local_steps import Compared, Comparison, LocalStep, by_input
 from reference.proofs.partition_relation import (
     ANSWERS,
     MIN_ISR,
@@ -331,28 +331,23 @@ def differences(
     constants: PartitionConstants,
     steps: Iterable[LocalStep],
     rules: type[PartitionRules] = PartitionRules,
-) -> tuple[int, int, list[str]]:
-    """(local steps compared, solutions found, differences).
-
-    A solution is counted when it is found; those that the model has are blocked, and any other is a
-    difference.
-    """
+) -> Compared:
+    """Each step, and what else may come of its row and input."""
     relation = PartitionRelation(constants, rules)
-    compared = solved = 0
-    told: list[str] = []
-    for wanted in by_input(steps):
-        compared += len(wanted)
-        found, other = _solutions(relation, wanted[0], wanted)
-        solved += found
-        if found != len(wanted) or other:
-            told.append(wanted[0].told)
-    return compared, solved, told
+    groups = by_input(steps)
+    compared = Compared(sum(map(len, groups)), 0, [], [])
+    for group in groups:
+        made, other = _solutions(relation, group[0], group)
+        compared.missing.extend(step.told for n, step in enumerate(group) if n not in made)
+        if other:
+            compared.spare.append(group[0].told)
+    return compared
 
 
 def _solutions(
     relation: PartitionRelation, one: LocalStep, wanted: Sequence[LocalStep]
-) -> tuple[int, bool]:
-    """How many of these outcomes some way makes, and whether one makes any other."""
+) -> tuple[set[int], bool]:
+    """Which of these outcomes some way makes, and whether one makes any other."""
     values = values_of_open(one, relation.constants)
     input = folded_input(one, relation.brokers)
     made: set[int] = set()
@@ -381,4 +376,4 @@ def _solutions(
                     made |= {n for n, out in enumerate(outcomes) if solver.check(out) == z3.sat}
                     other = other or solver.check(z3.Not(z3.Or(outcomes))) != z3.unsat
             solver.pop()
-    return len(made), other
+    return made, other

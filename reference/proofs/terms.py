@@ -28,11 +28,6 @@ def symbols_in(*terms: z3.ExprRef) -> dict[str, z3.ExprRef]:
     return found
 
 
-def symbol_like(name: str, like: z3.ExprRef) -> z3.ExprRef:
-    """A symbol of this name: a truth if the term is one, else a number."""
-    return z3.Bool(name) if z3.is_bool(like) else z3.Int(name)
-
-
 def values_in(model: z3.ModelRef) -> Callable[[z3.ExprRef], Any]:
     """What terms are in a model: int or bool. What the model leaves open has some value."""
 
