@@ -21,21 +21,18 @@ import pyarrow.compute as pc
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from kraftcheck.terms import Terms, in_words, terms_of
-from reference.core.promises import Configuration, Level, Promise, level_named, promised
-from reference.sim.cluster.options import ClusterOptions
-from reference.sim.partition.options import PartitionOptions, configuration_of, envelope_of
+from reference.core.promises import Level, Promise, level_named, promised
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
 from traces.history import LOG_OPERATIONS, History, HistoryError
+from traces.jobs.promised import QUORUM, has_control_records, promises_of, recorded_configuration
 from traces.report.judged import Judged, Object
 
 PAGES_MAX = 20
 """Of a trace, so many runs get a page."""
-QUORUM = Configuration(log="metadata", reads_from="any")
-"""Clients of a simulated quorum ask any of its nodes, each of which may lag behind."""
 
 
 def level_asked(options: Options) -> Level | None:
@@ -191,8 +188,9 @@ def _suspects(
 ) -> Iterator[_Suspect]:
     if not table.num_rows:
         return
-    promises = _promises(directory, table)
-    gaps = _has_control_records(directory)
+    scenario = trace.scenario_of(directory)
+    promises = promises_of(scenario, table)
+    gaps = has_control_records(scenario)
     suspects: set[int] = set()
     whole.runs += table.num_rows
     for history in partitions(table["history"]):
@@ -210,53 +208,27 @@ def _suspects(
         yield _Suspect(run, table["history"][row].as_py(), terms)
 
 
-def _has_control_records(directory: Path) -> bool:
-    """Whether the log itself writes records, which no client knows of."""
-    return trace.scenario_of(directory) == "quorum"
-
-
-def _promises(directory: Path, table: pa.Table) -> list[Promise]:
-    """Per run, what its configuration and its faults promise."""
-    scenario = trace.scenario_of(directory)
-    if scenario == "quorum":
-        return [promised(QUORUM)] * table.num_rows
-    recorded = zip(table["options"].to_pylist(), table["statistics"].to_pylist(), strict=True)
-    return [
-        promised(configuration_of(_data_options(scenario, options)), envelope_of(statistics))
-        for options, statistics in recorded
-    ]
-
-
-def _data_options(scenario: str, text: str) -> PartitionOptions:
-    """The options of brokers and clients in a run's recorded options."""
-    if scenario == "cluster":
-        return msgspec.json.decode(text, type=ClusterOptions).data
-    return msgspec.json.decode(text, type=PartitionOptions)
-
-
 def _terms(directory: Path, run: int) -> Terms:
     """Of one run."""
     for table in trace.tables(directory):
         found = table.filter(pc.equal(table["run"], run))
         if found.num_rows:
-            return _run_terms(directory, found, _promises(directory, found)[0])
+            promise = promises_of(trace.scenario_of(directory), found)[0]
+            return _run_terms(directory, found, promise)
     raise HistoryError(str(directory), 0, f"no run {run}")
 
 
 def _run_terms(directory: Path, run: pa.Table, promise: Promise) -> Terms:
     """run: a table of one row."""
-    configuration = QUORUM
     scenario = trace.scenario_of(directory)
-    if scenario != "quorum":
-        configuration = configuration_of(_data_options(scenario, run["options"][0].as_py()))
-    assumed = in_words(configuration)
+    assumed = in_words(recorded_configuration(scenario, run["options"][0].as_py()))
     assumed["what weakens the promise"] = ", ".join(promise.rows)
     assumed["known from"] = "the run's own options and faults"
-    return Terms(promise, _has_control_records(directory), False, assumed)
+    return Terms(promise, has_control_records(scenario), False, assumed)
 
 
 def _because(directory: Path, whole: _Whole) -> str:
-    if _has_control_records(directory):
+    if has_control_records(trace.scenario_of(directory)):
         return "clients ask any node of the quorum, each of which may lag behind"
     return f"nothing was promised to {whole.unpromised:,} runs, which lost more than they bear"
 

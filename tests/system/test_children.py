@@ -73,13 +73,20 @@ def all_gone(driver: subprocess.Popen[bytes], family: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("verb", ["simulate", "campaign run"])
+@pytest.mark.parametrize(
+    ("verb", "backend", "worker"),
+    [
+        ("simulate", "pool", "spawn_main"),
+        ("campaign run", "pool", "spawn_main"),
+        ("simulate", "spark", "pyspark.daemon"),
+    ],
+)
 def test_workers_end_with_their_driver(
-    verb: str, family: str, tmp_path: Path, repo_root: Path
+    verb: str, backend: str, worker: str, family: str, tmp_path: Path, repo_root: Path
 ) -> None:
-    words = ["-m", "kraftcheck.cli", *verb.split(), "--scenario", "partition", "--runs", "640"]
-    driver = begun(family, tmp_path, repo_root, *words, "--out", "out", "--backend", "pool")
-    wait_for(family, "spawn_main", 2)
+    words = ["-m", "kraftcheck.cli", *verb.split(), "--scenario", "partition", "--runs", "6400"]
+    driver = begun(family, tmp_path, repo_root, *words, "--out", "out", "--backend", backend)
+    wait_for(family, worker, 2)
     # Not before they have begun to work: until then they are ended by their empty pipes.
     deadline = time.monotonic() + 90
     while not list((tmp_path / "out").glob("**/part-*")) and time.monotonic() < deadline:

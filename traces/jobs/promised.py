@@ -56,6 +56,17 @@ def promises_of(scenario: str, runs: pa.Table) -> list[Promise]:
 
 @lru_cache(MEMO)
 def _promise(scenario: str, options: str, happened: tuple[int, ...]) -> Promise:
-    data = _cluster(options).data if scenario == "cluster" else _partition(options)
     envelope = envelope_of(dict(zip(OF_ENVELOPE, happened, strict=True)))
-    return promised(configuration_of(data), envelope)
+    return promised(recorded_configuration(scenario, options), envelope)
+
+
+def recorded_configuration(scenario: str, options: str) -> Configuration:
+    """What clients and brokers of a run were set to, by its recorded options.
+
+    Raises msgspec.MsgspecError: options that are none of this scenario's.
+    """
+    if scenario == "quorum":
+        return QUORUM
+    return configuration_of(
+        _cluster(options).data if scenario == "cluster" else _partition(options)
+    )

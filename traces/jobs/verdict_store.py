@@ -50,9 +50,9 @@ STORED: Final = pa.schema(
 )
 """A judged step: TLC's verdict and why it was rejected; where it was judged, and its action."""
 
-TRANSLATION: Final = ("abstraction.py", "canonical.py", "protocols.py")
-"""Our modules that say what value of the spec a recorded value is, beside those in which rows and
-inputs are declared."""
+TRANSLATION: Final = ("abstraction.py", "canaries.py", "canonical.py", "judge.py", "protocols.py")
+"""Our modules that say what value of the spec a recorded value is and what is made of TLC's answer,
+beside those in which rows and inputs are declared."""
 
 
 def stamp(specs: Path, frames: Sequence[str]) -> str:
