@@ -21,17 +21,16 @@ from typing import Any
 from reference.core.types import Constants
 from reference.proofs import completeness_proof
 from reference.proofs.election import prove
-from reference.proofs.local_steps import LocalStep
+from reference.proofs.local_steps import LocalStep, Relation, differences
 from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_drift import differences as of_partition
+from reference.proofs.partition_drift import PartitionRelation
 from reference.proofs.partition_proof import discharge_partition, partition_obligations
 from reference.proofs.quorum_drift import ELECTIONS, IN_BRANCHES, QuorumRelation
-from reference.proofs.quorum_drift import differences as of_quorum
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
 RECORDS = ("quorum-one-record", "quorum-replication", "quorum-restarts")
-GRAPHS = ("quorum-votes", *RECORDS, "partition-change")
+GRAPHS = ("quorum-votes", "quorum-handover", *RECORDS, "partition-change")
 
 
 def main() -> None:
@@ -64,13 +63,15 @@ def _compare(name: str) -> None:
     matcher.explore()
     begin = process_time()
     constants: Any = graph.composition.constants
-    steps = local_steps(matcher)
+    steps = list(local_steps(matcher))
+    relation: Relation
     if graph.model.protocol == "quorum":
-        held = IN_BRANCHES if name in RECORDS else ELECTIONS
-        found = of_quorum(QuorumRelation(constants, held), steps)
+        relation = QuorumRelation(constants, IN_BRANCHES if name in RECORDS else ELECTIONS)
     else:
+        relation = PartitionRelation(constants)
         proved = (*ACTIONS, "HandleRegisterBrokerResponse")
-        found = of_partition(constants, (step for step in steps if step.action in proved))
+        steps = [step for step in steps if step.action in proved]
+    found = differences(relation, steps)
     told = [*found.missing, *found.spare]
     print(
         f"{name}: {len(matcher.states):,} states, {len(matcher.moves.source):,} edges, "

@@ -1,9 +1,6 @@
-"""The quorum's relations against local steps that TLC's graph has, in both directions.
+"""The quorum's relations against local steps (local_steps.py).
 
-A local step (local_steps.py) is an edge in a surrounding that the step does not see. Given its row
-and its input, some way through the handler must make what the model makes (else the step is
-missing), and no way anything else (else there is a spare one). An `Abstraction` says how logs are
-held, and so what is compared.
+An `Abstraction` says how logs are held, and so what is compared.
 
 `ELECTIONS`: logs are lengths (relation.py). What that relation leaves open after a step is not
 compared; all else is.
@@ -47,7 +44,7 @@ from reference.proofs.branches import (
     won,
     written,
 )
-from reference.proofs.local_steps import Compared, Comparison, LocalStep, by_input
+from reference.proofs.local_steps import Comparison, LocalStep
 from reference.proofs.relation import KIND_OF, Case, Logs, cases, sent_of, whole_log
 from reference.proofs.symbolic import Cache, Log, Number, term_of
 
@@ -230,76 +227,57 @@ class QuorumRelation:
             return input.request.source
         return self.constants.others(step.node)[0]
 
+    def has(self, step: LocalStep) -> bool:
+        return [m.source for m in step.before.parked] in ([], [self.peer(step)])
 
-def differences(relation: QuorumRelation, steps: Iterable[LocalStep]) -> Compared:
-    """Each step, and what else may come of its row and input."""
-    given = list(steps)
-    kept = [
-        step
-        for step in given
-        if [m.source for m in step.before.parked] in ([], [relation.peer(step)])
-    ]
-    groups = by_input(kept)
-    compared = Compared(sum(map(len, groups)), len(given) - len(kept), [], [])
-    for group in groups:
-        _compare(relation, group, compared)
-    return compared
+    def solutions(self, group: Sequence[LocalStep]) -> tuple[list[LocalStep], bool]:
+        ways = self._open_ways(group[0])
+        made, other = [], False
+        for step in group:
+            found = [self._solved(ways, given, step, group) for given in self.held.foretold(step)]
+            if all(is_made for is_made, _ in found):
+                made.append(step)
+            other = other or any(is_other for _, is_other in found)
+        return made, other
 
+    def _open_ways(self, one: LocalStep) -> list[tuple[Outcome, list[z3.BoolRef]]]:
+        """What this row and this input may make, with that the symbols are these."""
+        found = []
+        same = self.held.before.same
+        for case in self.ways(one):
+            is_one = z3.simplify(z3.And(same(case.row, one.before), same(case.input, one.input)))
+            if not z3.is_false(is_one):
+                found.append((case.outcome, [is_one, *case.condition]))
+        return found
 
-def _compare(relation: QuorumRelation, wanted: Sequence[LocalStep], compared: Compared) -> None:
-    """Steps of the same row and input."""
-    one, held = wanted[0], relation.held
-    ways = _open_ways(relation, one)
-    for step in wanted:
-        for known in held.foretold(step):
-            found, other = _solved(relation, ways, known, step, wanted)
-            if not found:
-                compared.missing.append(one.told)
-            if other:
-                compared.spare.append(one.told)
+    def _solved(
+        self,
+        ways: Sequence[tuple[Outcome, list[z3.BoolRef]]],
+        given: Sequence[z3.BoolRef],
+        step: LocalStep,
+        wanted: Sequence[LocalStep],
+    ) -> tuple[bool, bool]:
+        """Whether a way makes this step, and whether one makes what no step is."""
+        solver = z3.SimpleSolver()
+        limit, successors = self.constants.fetch_max_records, order(step.after.successors)
+        solver.add(z3.Int("fetch_max_records") == limit, successors == _SUCCESSORS, *given)
+        found = other = False
+        for outcome, condition in ways:
+            solver.push()
+            solver.add(*condition)
+            if solver.check() != z3.unsat:
+                outcomes = {each: self._made(outcome, each) for each in wanted}
+                found = found or solver.check(outcomes[step]) == z3.sat
+                other = other or solver.check(z3.Not(z3.Or([*outcomes.values()]))) != z3.unsat
+            solver.pop()
+        return found, other
 
-
-def _open_ways(relation: QuorumRelation, one: LocalStep) -> list[tuple[Case, list[z3.BoolRef]]]:
-    """The ways that this row and this input may take, with that the symbols are these."""
-    found = []
-    same = relation.held.before.same
-    for case in relation.ways(one):
-        is_one = z3.simplify(z3.And(same(case.row, one.before), same(case.input, one.input)))
-        if not z3.is_false(is_one):
-            found.append((case, [is_one, *case.condition]))
-    return found
-
-
-def _made(held: Abstraction, outcome: Outcome, step: LocalStep) -> z3.BoolRef:
-    """That an outcome on symbols is what came of a step: its row, and what is sent as a set."""
-    sent, same = sent_of(outcome), held.after.same
-    told = [same(outcome.row, step.after)]
-    for condition, m in sent:
-        told.append(z3.Implies(condition, z3.Or([same(m, other) for other in step.sent])))
-    for other in step.sent:
-        told.append(z3.Or([z3.And(condition, same(m, other)) for condition, m in sent]))
-    return z3.And(told)
-
-
-def _solved(
-    relation: QuorumRelation,
-    ways: Sequence[tuple[Case, list[z3.BoolRef]]],
-    given: Sequence[z3.BoolRef],
-    step: LocalStep,
-    wanted: Sequence[LocalStep],
-) -> tuple[bool, bool]:
-    """Whether a way makes this step, and whether one makes what no step is."""
-    solver = z3.SimpleSolver()
-    limit = relation.constants.fetch_max_records
-    solver.add(z3.Int("fetch_max_records") == limit, order(step.after.successors) == _SUCCESSORS)
-    solver.add(*given)
-    found = other = False
-    for case, condition in ways:
-        solver.push()
-        solver.add(*condition)
-        if solver.check() != z3.unsat:
-            made = partial(_made, relation.held, case.outcome)
-            found = found or solver.check(made(step)) == z3.sat
-            other = other or solver.check(z3.Not(z3.Or([*map(made, wanted)]))) != z3.unsat
-        solver.pop()
-    return found, other
+    def _made(self, outcome: Outcome, step: LocalStep) -> z3.BoolRef:
+        """That an outcome on symbols is what came of a step: its row, and what is sent as a set."""
+        sent, same = sent_of(outcome), self.held.after.same
+        told = [same(outcome.row, step.after)]
+        for condition, m in sent:
+            told.append(z3.Implies(condition, z3.Or([same(m, other) for other in step.sent])))
+        for other in step.sent:
+            told.append(z3.Or([z3.And(condition, same(m, other)) for condition, m in sent]))
+        return z3.And(told)

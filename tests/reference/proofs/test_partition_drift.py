@@ -7,9 +7,9 @@ import pytest
 from benchmarks.proofs import local_steps
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, PartitionConstants
-from reference.proofs.local_steps import Compared, LocalStep
+from reference.proofs.local_steps import Compared, LocalStep, differences
 from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_drift import differences
+from reference.proofs.partition_drift import PartitionRelation
 from tests.traces.cover.graphs import matched
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
@@ -30,7 +30,10 @@ def constants() -> PartitionConstants:
 
 def test_edges_are_solutions_and_solutions_are_edges() -> None:
     given = steps(3)
-    assert differences(constants(), given) == Compared(len(given), 0, [], []) and len(given) > 30
+    assert (
+        differences(PartitionRelation(constants()), given) == Compared(len(given), 0, [], [])
+        and len(given) > 30
+    )
 
 
 class _NobodyJoins(PartitionRules):
@@ -44,5 +47,5 @@ class _NobodyJoins(PartitionRules):
 
 def test_a_relation_that_drifts_is_told() -> None:
     asked = [step for step in steps(1) if step.action == "HandleReplicaFetchRequest"]
-    compared = differences(constants(), asked, _NobodyJoins)
+    compared = differences(PartitionRelation(constants(), _NobodyJoins), asked)
     assert 0 < len(compared.missing) < compared.steps and compared.spare

@@ -1,5 +1,5 @@
-"""The quorum's relations are those of TLC's graph, and with logs as branches that of runs whose logs
-branch; a rule that is another is told, a function on branches that is wrong, or too loose.
+"""The quorum's relations are those of TLC's graph, and with logs as branches that of runs whose
+logs branch; a rule that is another is told, and a function on branches that is wrong or too loose.
 """
 
 from __future__ import annotations
@@ -16,14 +16,8 @@ from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
 from reference.proofs.branches import BRANCHES, Branch, Records, slice_of
-from reference.proofs.local_steps import Compared, LocalStep
-from reference.proofs.quorum_drift import (
-    ELECTIONS,
-    IN_BRANCHES,
-    Abstraction,
-    QuorumRelation,
-    differences,
-)
+from reference.proofs.local_steps import Compared, LocalStep, differences
+from reference.proofs.quorum_drift import ELECTIONS, IN_BRANCHES, Abstraction, QuorumRelation
 from reference.proofs.symbolic import Number, fresh
 from tests.reference.proofs.test_completeness_runs import SEEDS, THREE, Run
 from tests.traces.cover.graphs import matched
