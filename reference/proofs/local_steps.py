@@ -3,7 +3,9 @@
 A local step is what a node, its row and an input make; of the surrounding it sees nothing: it is an
 edge of TLC's graph, or a step of a run. `differences` compares in both directions: some way through
 the handler must make the step (else it is missing), and once all that the model makes is blocked,
-no way may make anything else (else it is spare). A relation is held against a step by a term: that each symbol is the value which the step has in its
+no way may make anything else (else it is spare).
+
+A relation is held against a step by a term: that each symbol is the value which the step has in its
 place. All relations agree on what a number, a word, a set of nodes or a message is. What else a
 relation has for symbols, and what it leaves out, it tells its `Comparison`.
 """
