@@ -47,7 +47,7 @@ spec-medium: setup ## check the medium TLA+ models (minutes)
 chaos: setup ## the long form of the stateful tests: thousands of examples
 	@$(BIN)/python -m pytest --hypothesis-profile=chaos tests/stateful $(ARGS)
 
-detection: setup ## how soon the chaos machines find each bug: docs/detection.md (hours, resumable)
+detection: setup ## how soon chaos finds each bug: docs/measured/detection.md (hours, resumable)
 	@$(BIN)/python -m tests.stateful.measure_detection $(ARGS)
 
 mutate-checkers: setup ## change the checks point by point: does a test notice? (hours, resumable)

@@ -13,20 +13,13 @@ from kraftcheck.screen import Columns, Screen
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from kraftcheck.zoo.diffs import python_diffs, tla_diffs
-from kraftcheck.zoo.entries import (
-    ALL,
-    Entry,
-    entry_of,
-    is_control,
-    properties,
-    replaced,
-    scenario_of,
-)
+from kraftcheck.zoo.entries import scenario_of
 from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import GROUNDS
-from reference.bugs.partition_catalog import PartitionBug
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import CATALOG, bug
 from specs import SPECS
 from tla_utils import read_manifest
 
@@ -34,24 +27,24 @@ LISTED = ("bug", "class", "property", "seen by", "title")
 
 
 def show_list(screen: Screen) -> int:
-    rows = [_row(each) for each in ALL]
+    rows = [_row(each) for each in CATALOG]
     columns = Columns(LISTED, rows)
     screen.line(columns.head)
     for row in rows:
         screen.line(columns.row(row))
-    screen.document([as_json(each) for each in ALL])
+    screen.document([as_json(each) for each in CATALOG])
     return exits.HOLDS
 
 
-def _row(each: Entry) -> list[object]:
+def _row(each: Bug) -> list[object]:
     seen = ", ".join(each.detectors) if each.in_scope else "out of scope"
-    klass = "control" if is_control(each) else each.klass
+    klass = "control" if each.is_control else each.klass
     return [each.id, klass, each.property, seen, each.title]
 
 
 def show(id: str, screen: Screen) -> int:
     """Print one bug: its story, both diffs, the counterexample. Raises UnknownBug."""
-    found = entry_of(id)
+    found = bug(id)
     screen.line(f"{found.id}  {found.title}")
     screen.line()
     for line in textwrap.wrap(found.story, 96):
@@ -78,7 +71,7 @@ def _heading(title: str, screen: Screen) -> None:
     screen.line("-" * len(title))
 
 
-def _show_counterexample(found: Entry, screen: Screen) -> list[dict[str, Any]]:
+def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
     manifest = read_manifest(SPECS / "models.toml")
     stored: list[Counterexample] = []
     for model in models_of(manifest, found.id):
@@ -98,17 +91,17 @@ def _show_counterexample(found: Entry, screen: Screen) -> list[dict[str, Any]]:
     return [{key: getattr(each, key) for key in keys} for each in stored]
 
 
-def _facts(found: Entry) -> list[tuple[str, str]]:
+def _facts(found: Bug) -> list[tuple[str, str]]:
     facts = [
         ("source", found.source),
-        ("class", "negative control" if is_control(found) else found.klass),
-        ("breaks", ", ".join(properties(found))),
+        ("class", "negative control" if found.is_control else found.klass),
+        ("breaks", ", ".join(found.properties)),
         _size(found),
     ]
     if not found.in_scope:
         return [*facts, ("out of scope", found.scope)]
-    instead = replaced(found)
-    if isinstance(found, PartitionBug) and found.configuration:
+    instead = list(found.replaces)
+    if found.configuration:
         instead = [f"nothing: {found.configuration}"]
     return [
         *facts,
@@ -123,7 +116,7 @@ def _facts(found: Entry) -> list[tuple[str, str]]:
     ]
 
 
-def _no_run(found: Entry, oracle: str) -> list[tuple[str, str]]:
+def _no_run(found: Bug, oracle: str) -> list[tuple[str, str]]:
     """Why nobody has seen in a run what the oracle is expected to see."""
     why = NO_RUN.get((found.id, oracle), "")
     return _said("no run", f"{oracle}: {why}" if why else "")
@@ -135,9 +128,9 @@ def _said(label: str, text: str) -> list[tuple[str, str]]:
     return [(label if number == 0 else "", line) for number, line in enumerate(lines)]
 
 
-def _simulated(found: Entry) -> list[tuple[str, str]]:
+def _simulated(found: Bug) -> list[tuple[str, str]]:
     scenario = scenario_of(found)
-    if scenario is None or is_control(found):
+    if scenario is None or found.is_control:
         return []
     # Some bugs are about a cluster that is seldom drawn.
     grounds = [f"--option {name}={value}" for name, value in GROUNDS.get(found.id, {}).items()]
@@ -145,14 +138,12 @@ def _simulated(found: Entry) -> list[tuple[str, str]]:
     return [("try it", f"kraftcheck simulate --scenario {scenario} --runs 300 --seed 1 {bug}")]
 
 
-def _size(found: Entry) -> tuple[str, str]:
+def _size(found: Bug) -> tuple[str, str]:
     """The smallest cluster that shows it."""
-    if isinstance(found, PartitionBug):
-        return ("replicas", str(found.replicas))
-    return ("voters", str(found.voters))
+    return ("voters" if found.protocol == "quorum" else "replicas", str(found.nodes))
 
 
-def as_json(found: Entry) -> dict[str, Any]:
+def as_json(found: Bug) -> dict[str, Any]:
     return {
         "id": found.id,
         "title": found.title,
@@ -160,10 +151,10 @@ def as_json(found: Entry) -> dict[str, Any]:
         "source": found.source,
         "year": found.year,
         "class": found.klass,
-        "properties": properties(found),
+        "properties": found.properties,
         _size(found)[0]: int(_size(found)[1]),
         "detectors": list(found.detectors),
-        "replaces": replaced(found),
+        "replaces": list(found.replaces),
         "one_oracle": found.alone,
         "no_run": {
             oracle: NO_RUN[found.id, oracle]

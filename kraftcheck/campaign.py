@@ -18,9 +18,9 @@ import reference
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
-from reference.bugs.catalog import Bug, OutOfScope, UnknownBug, bug
-from reference.bugs.partition_catalog import PartitionBug, partition_bug
+from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.sim.choices import SeededChooser
+from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.run import draw_options
 from reference.sim.scenario import scenario as scenario_of
 from system.files import read_bytes
@@ -137,18 +137,14 @@ def known_bug(id: str | None, scenario: str) -> str | None:
     """
     if id is None:
         return None
-    found: Bug | PartitionBug
-    of_partition = scenario == "partition"
+    protocol = None if scenario == CLUSTER.name else scenario
     try:
-        found = partition_bug(id) if of_partition else bug(id)
+        found = bug(id, protocol)
     except UnknownBug:
         with suppress(UnknownBug):
-            found = bug(id) if of_partition else partition_bug(id)
-            if scenario == "cluster":
-                return found.id
-            elsewhere = "quorum" if of_partition else "partition"
+            found = bug(id)
             raise OutOfScope(
-                f"{found.id} is never met in scenario {scenario}; try --scenario {elsewhere}"
+                f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
             ) from None
         raise
     if found.scope:

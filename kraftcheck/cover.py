@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import Bug, UnknownBug, bug
-from reference.bugs.partition_catalog import PartitionBug, partition_bug
+from reference.bugs.catalog import bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
@@ -162,20 +161,13 @@ def _with_bug(
     """
     if id is None:
         return None, models
-    found: Bug | PartitionBug
-    try:
-        found, protocol = bug(id), "quorum"
-    except UnknownBug as unknown:
-        try:
-            found, protocol = partition_bug(id), "partition"
-        except UnknownBug:
-            raise unknown from None
+    found = bug(id)
     if found.replacement is None:
         why = found.scope or "it is a configuration"
         raise exits.BadInput(f"{found.id} cannot be replayed: {why}")
-    fitting = [model for model in models if model.protocol == protocol]
+    fitting = [model for model in models if model.protocol == found.protocol]
     if not fitting or (chosen and fitting != models):
-        raise exits.BadInput(f"{found.id} is a bug of the {protocol}: choose graphs of it")
+        raise exits.BadInput(f"{found.id} is a bug of the {found.protocol}: choose graphs of it")
     return found.replacement, fitting
 
 

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from kraftcheck.artifacts import checkout
 from kraftcheck.zoo import matrix
 from kraftcheck.zoo import mutants as zoo_mutants
-from reference.bugs.catalog import CATALOG
-from reference.bugs.partition_catalog import PARTITION_CATALOG
+from reference.bugs.catalog import bugs_of
 from reference.core.promises import (
     ANYTHING_CLEAN,
     NOTHING,
@@ -58,13 +57,13 @@ def bugs() -> str:
         "| id | bug | rules replaced | breaks | who can see it | smallest cluster |",
         "|---|---|---|---|---|---|",
     ]
-    for bug in CATALOG:
-        rules = ", ".join(bug.rules) if bug.in_scope else f"not replayed: it {bug.scope}"
+    for bug in bugs_of("quorum"):
+        rules = ", ".join(bug.replaces) if bug.in_scope else f"not replayed: it {bug.scope}"
         seen = ", ".join(bug.detectors) or "-"
         broken = ", ".join((bug.property, *bug.also))
         lines.append(
             f"| {bug.id} | {bug.title} | {rules} | {broken} ({bug.klass}) | {seen} "
-            f"| {bug.voters} voters |"
+            f"| {bug.nodes} voters |"
         )
     return "\n".join(lines) + "\n"
 
@@ -75,15 +74,15 @@ def partition_bugs() -> str:
         "| id | bug | replaced | breaks | who can see it | smallest partition |",
         "|---|---|---|---|---|---|",
     ]
-    for bug in PARTITION_CATALOG:
-        replaced = ", ".join([*bug.rules, *bug.handlers])
+    for bug in bugs_of("partition"):
+        replaced = ", ".join(bug.replaces)
         if bug.configuration:
             replaced = f"nothing; configured: {bug.configuration}"
         if bug.scope:
             replaced = f"not replayed: it {bug.scope}"
         seen = ", ".join(bug.detectors) or "-"
         broken = ", ".join((bug.property, *bug.also))
-        size = f"{bug.replicas} replica{'s' if bug.replicas > 1 else ''}"
+        size = f"{bug.nodes} replica{'s' if bug.nodes > 1 else ''}"
         size += ", a lossy crash" if bug.lossy else ""
         lines.append(
             f"| {bug.id} | {bug.title} | {replaced} | {broken} ({bug.klass}) | {seen} | {size} |"
@@ -94,7 +93,7 @@ def partition_bugs() -> str:
 def partition_places() -> str:
     """Where each of the partition's bugs has its place."""
     lines = ["| id | rule or boundary | row field that shows it |", "|---|---|---|"]
-    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in PARTITION_CATALOG]
+    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in bugs_of("partition")]
     return "\n".join(lines) + "\n"
 
 
@@ -221,11 +220,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "trace": trace,
 }
 PAGES = (
-    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/guarantees.md"),
-    *("docs/histories.md", "docs/trace.md"),
+    *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
+    *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
-LIFE_CYCLES = "docs/life-cycles.md"
+LIFE_CYCLES = "docs/measured/life-cycles.md"
 
 
 def rewritten(text: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,8 +16,7 @@ import z3
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import CATALOG, UnknownBug, bug, nearest
-from reference.bugs.partition_catalog import PARTITION_CATALOG, PartitionBug, partition_bug
+from reference.bugs.catalog import bug
 from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
@@ -103,26 +101,13 @@ def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
     """Whose rules a bug replaces, and by which."""
     if bug_id is None:
         return None, None
-    own: Any
-    try:
-        part, own = "quorum", bug(bug_id)
-    except UnknownBug:
-        part, own = "partition", _of_partition(bug_id)
+    own = bug(bug_id)
     replaced = own.replacement
     if replaced is None or own.scope:
         raise exits.BadInput(f"{own.id} cannot be replayed: it {own.scope}")
     if not issubclass(replaced, QuorumRules | PartitionRules):
         raise exits.BadInput(f"{own.id} replaces handlers, and the proof is about rules")
-    return part, replaced
-
-
-def _of_partition(bug_id: str) -> PartitionBug:
-    """Raises UnknownBug with the nearest ids of both zoos."""
-    with suppress(UnknownBug):
-        return partition_bug(bug_id)
-    titles = {each.id: each.title for each in CATALOG}
-    titles |= {each.id: each.title for each in PARTITION_CATALOG}
-    raise UnknownBug(f"no bug {bug_id!r}{nearest(bug_id, titles)}")
+    return own.protocol, replaced
 
 
 def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> list[str]:

@@ -20,9 +20,8 @@ from kraftcheck.retracing.relation import Relation
 from kraftcheck.screen import Screen
 from kraftcheck.steering import VERDICTS, load, made
 from kraftcheck.zoo import stories
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import models_of
-from reference.bugs.catalog import OutOfScope, UnknownBug
+from reference.bugs.catalog import UnknownBug, replayable
 from reference.sim.steered.failures import REJECTED
 from reference.sim.steered.scripts import Script, write
 from specs import SPECS
@@ -122,9 +121,7 @@ def _model(manifest: Manifest, asked: Asked) -> Model:
             raise BadInput(str(error)) from None
     if asked.bug is None:
         raise BadInput("of which model is the counterexample? --model NAME, or --bug ID")
-    entry = entry_of(asked.bug)
-    if not entry.in_scope:
-        raise OutOfScope(f"{entry.id} cannot be replayed: it {entry.scope}")
+    entry = replayable(asked.bug)
     of_bug = models_of(manifest, entry.id)
     if not of_bug:
         raise BadInput(f"no model shows {entry.id}")

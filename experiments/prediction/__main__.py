@@ -2,7 +2,7 @@
 
     .venv/bin/python -m experiments.prediction expect           the reference's side
     .venv/bin/python -m experiments.prediction run --episodes 3 Kafka's side: adds what lacks
-    .venv/bin/python -m experiments.prediction page             docs/predictions.md
+    .venv/bin/python -m experiments.prediction page             docs/measured/predictions.md
 
 `run` keeps what earlier runs have stored, so it can be broken off and gone on with. It ends with 1
 if an outcome was seen that the reference does not allow, with 3 if no cluster could be had.
@@ -38,7 +38,7 @@ from live.artifacts import ArtifactError, version
 from live.cluster import Cluster, ClusterError
 from live.islands import IslandError
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "predictions.md"
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "measured" / "predictions.md"
 ROUND = 10
 """So many runs of every setup before the next."""
 FAILURES_MAX = 5
@@ -159,7 +159,7 @@ def _wanted(
 
 @cli.command("page")
 def page_command() -> None:
-    """Write docs/predictions.md from what is stored."""
+    """Write docs/measured/predictions.md from what is stored."""
     try:
         PAGE.write_text(page(read_expected(), read_observed()), encoding="utf-8")
     except (StoreError, ValueError) as error:

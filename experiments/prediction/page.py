@@ -1,4 +1,4 @@
-"""The page docs/predictions.md, from stored results."""
+"""The page docs/measured/predictions.md, from stored results."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ controller in network namespaces, replication factor 3, {elr}, sessions of 4 s, 
 
 How often clients of the reference ask and write, and how long its messages take, was varied more
 widely after a first comparison with ten runs of each setup, which lacked seven classes that Kafka
-had shown. What else differed is in the [diary](divergences.md).
+had shown. What else differed is in the [diary](../divergences.md).
 
 """
 
 AFTER_FAULTS = """
 Producers with acks=all are idempotent; the others send nothing twice. With acks=0 all that was
 sent counts as acknowledged, and the order of acknowledgements is not judged; what the broker had
-not yet taken from its socket when everything was read counts as lost ([diary](divergences.md)).
+not yet taken from its socket when everything was read counts as lost ([diary](../divergences.md)).
 
 ## Classes
 

@@ -17,8 +17,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.retracing import partition, quorum
 from kraftcheck.retracing.partition import COUNTED, Naming
 from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, find
-from reference.bugs.catalog import rules_for
-from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import CONTROLLER, MetadataUpdate
 from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants

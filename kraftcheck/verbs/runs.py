@@ -133,8 +133,7 @@ def shrink(
     """Make a failing run small, and keep it as a schedule.
 
     PATH is the folder of a campaign; a file with what TLC printed of a model; or a schedule of
-    moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference
-    (docs/way-back.md).
+    moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference.
 
     \b
     Example: kraftcheck shrink runs/Z01 --run 7

@@ -24,13 +24,13 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.zoo import counterexamples, figures
 from kraftcheck.zoo.detecting import expected
-from kraftcheck.zoo.entries import Entry, is_control
 from kraftcheck.zoo.figures import Figure, Measured
 from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.oracles import Oracle, models_of
 from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.side_by_side import first_refused
 from kraftcheck.zoo.witnesses import Witness, hunt_of
+from reference.bugs.bug import Bug
 from reference.sim.run import forget
 from tla_utils import Manifest, RunOptions, ToolError
 from traces.jobs.allowed import Allowed
@@ -53,7 +53,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """One campaign to be done, or done: of which bug, with which seed, asked of whom."""
 
-    entry: Entry
+    entry: Bug
     seed: int
     oracles: tuple[Oracle, ...]
 
@@ -62,23 +62,23 @@ Found = dict[str, int | None]
 Told = Callable[[Piece, Found], None]
 
 
-def of_entry(entry: Entry, asked: Asked) -> tuple[Oracle, ...]:
+def of_entry(entry: Bug, asked: Asked) -> tuple[Oracle, ...]:
     """The oracles whose campaigns are measured: those expected, as far as they were asked for."""
     wanted = asked.oracles or expected(entry)
     known = set(expected(entry)) - {"tlc"}
     return tuple(oracle for oracle in wanted if oracle in known)
 
 
-def pieces(entries: Sequence[Entry], asked: Asked) -> Iterator[Piece]:
+def pieces(entries: Sequence[Bug], asked: Asked) -> Iterator[Piece]:
     """Every campaign, bug by bug. Negative controls have none: nothing is to be found in them."""
     for entry in entries:
         oracles = of_entry(entry, asked)
-        if oracles and not is_control(entry) and hunt_of(entry) is not None:
+        if oracles and not entry.is_control and hunt_of(entry) is not None:
             for seed in range(1, asked.campaigns + 1):
                 yield Piece(entry=entry, seed=seed, oracles=oracles)
 
 
-def measure(entries: Sequence[Entry], asked: Asked, told: Told) -> bool:
+def measure(entries: Sequence[Bug], asked: Asked, told: Told) -> bool:
     """Do the campaigns that are missing; returns whether all are done.
 
     Of each bug, first those of the step relation, side by side, then the others one by one.
@@ -157,7 +157,7 @@ def read(piece: Piece, asked: Asked) -> Found:
 # -- What they come to
 
 
-def gathered(entries: Sequence[Entry], asked: Asked) -> dict[str, dict[str, Figure]]:
+def gathered(entries: Sequence[Bug], asked: Asked) -> dict[str, dict[str, Figure]]:
     """The figures of all campaigns that are done, by bug and oracle."""
     runs: dict[str, dict[str, list[int | None]]] = {}
     for piece in pieces(entries, asked):
@@ -203,7 +203,7 @@ def machine() -> str:
 
 
 def search(
-    entries: Sequence[Entry],
+    entries: Sequence[Bug],
     manifest: Manifest,
     options: RunOptions,
     seconds: float | None,

@@ -24,17 +24,12 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.zoo import controls, oracles, schedules
-from kraftcheck.zoo.entries import (
-    Entry,
-    entry_of,
-    is_asked_in,
-    is_control,
-    replaced,
-    scenario_of,
-)
+from kraftcheck.zoo.entries import is_asked_in, scenario_of
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import bug as known_bug
 from reference.sim.run import forget
 from reference.sim.steered.scripts import Script
 from specs import SPECS
@@ -88,17 +83,17 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 Told = Callable[[Detection], None]
 
 
-def expected(entry: Entry) -> tuple[Oracle, ...]:
+def expected(entry: Bug) -> tuple[Oracle, ...]:
     """The oracles that the catalogue expects to find the bug, in the order of ORACLES."""
     return tuple(oracle for oracle in oracles.ORACLES if oracle in entry.detectors)
 
 
 def wanted_of(
-    entry: Entry, asked: Asked, stored: dict[str, dict[str, Witness]]
+    entry: Bug, asked: Asked, stored: dict[str, dict[str, Witness]]
 ) -> tuple[Oracle, ...]:
     """The oracles to be asked of a bug. Controls are not stored: their first runs show them."""
     wanted = asked.oracles or expected(entry)
-    if not asked.only_stored or is_control(entry):
+    if not asked.only_stored or entry.is_control:
         return wanted
     known: set[str] = set(stored.get(entry.id, {}))
     if "tlc" in wanted and oracles.models_of(read_manifest(SPECS / "models.toml"), entry.id):
@@ -107,7 +102,7 @@ def wanted_of(
 
 
 def detect(
-    entries: Sequence[Entry],
+    entries: Sequence[Bug],
     asked: Asked,
     stored: dict[str, dict[str, Witness]],
     options: RunOptions,
@@ -134,14 +129,14 @@ def detect(
 # -- Models
 
 
-def _by_tlc(entries: Sequence[Entry], options: RunOptions, asked: Asked, note: Told) -> None:
+def _by_tlc(entries: Sequence[Bug], options: RunOptions, asked: Asked, note: Told) -> None:
     manifest = read_manifest(SPECS / "models.toml")
     expects = {entry.id: "tlc" in entry.detectors for entry in entries}
     answered = set()
     for bug, opinion in oracles.tlc(list(expects), manifest, options, asked.full):
         answered.add(bug)
         verdict = _verdict(opinion.verdict, expects[bug])
-        if is_control(entry_of(bug)) and verdict == FOUND:
+        if known_bug(bug).is_control and verdict == FOUND:
             verdict = APART
         note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion))
     for bug in [] if asked.only_stored else sorted(expects.keys() - answered):
@@ -161,14 +156,14 @@ def _verdict(said: str, expects: bool) -> str:
 # -- Runs
 
 
-def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witness]) -> Detection:
+def _in_runs(entry: Bug, oracle: Oracle, asked: Asked, stored: dict[str, Witness]) -> Detection:
     own = scenario_of(entry)
     hunt = hunt_of(entry, asked.seed)
     if hunt is None:
         return _unknown(entry, oracle, "its protocol has no scenario yet")
     if asked.scenario not in (None, own):
         return _elsewhere(entry, oracle, asked, asked.scenario)
-    if is_control(entry):
+    if entry.is_control:
         return _control(entry, oracle, asked, hunt)
     if asked.runs is not None:
         return _in_campaign(entry, oracle, asked, hunt)
@@ -187,14 +182,14 @@ def _in_runs(entry: Entry, oracle: Oracle, asked: Asked, stored: dict[str, Witne
     return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))
 
 
-def _elsewhere(entry: Entry, oracle: Oracle, asked: Asked, scenario: str) -> Detection:
+def _elsewhere(entry: Bug, oracle: Oracle, asked: Asked, scenario: str) -> Detection:
     """In another scenario than that of the bug's own protocol, of which nothing is stored."""
     own = scenario_of(entry)
     if not is_asked_in(entry, scenario):
-        names = ", ".join(replaced(entry)) or entry.id
+        names = ", ".join(entry.replaces) or entry.id
         said = f"scenario {scenario} never asks {names}; try --scenario {own}"
         return _unknown(entry, oracle, said)
-    if is_control(entry):
+    if entry.is_control:
         said = f"it is a configuration of scenario {own}, and told apart there"
         return _unknown(entry, oracle, said)
     if asked.runs is None:
@@ -205,7 +200,7 @@ def _elsewhere(entry: Entry, oracle: Oracle, asked: Asked, scenario: str) -> Det
     )
 
 
-def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
+def _in_campaign(entry: Bug, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
     assert asked.runs is not None
     of = "" if hunt.scenario == scenario_of(entry) else f"{hunt.scenario}-"
     folder = asked.out / entry.id / f"{of}seed-{asked.seed}-runs-{asked.runs}"
@@ -214,7 +209,7 @@ def _in_campaign(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Dete
     return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))
 
 
-def _in_schedule(entry: Entry, oracle: Oracle, folder: Path, script: Script) -> Detection:
+def _in_schedule(entry: Bug, oracle: Oracle, folder: Path, script: Script) -> Detection:
     def absent() -> str:
         there = schedules.differs(script, script.bug)
         return "" if there else "the bug was never there: the correct protocol does the same"
@@ -223,7 +218,7 @@ def _in_schedule(entry: Entry, oracle: Oracle, folder: Path, script: Script) -> 
     return _judged(entry, oracle, place, absent)
 
 
-def _judged(entry: Entry, oracle: Oracle, place: Path, absent: Callable[[], str]) -> Detection:
+def _judged(entry: Bug, oracle: Oracle, place: Path, absent: Callable[[], str]) -> Detection:
     """absent: why these runs say nothing of the bug; empty if it was there."""
     opinion = oracles.judge(oracle, place)
     verdict, said = _verdict(opinion.verdict, oracle in entry.detectors), opinion.said
@@ -239,12 +234,12 @@ def _judged(entry: Entry, oracle: Oracle, place: Path, absent: Callable[[], str]
     )
 
 
-def never_there(entry: Entry, hunt: Hunt, numbers: range) -> str:
+def never_there(entry: Bug, hunt: Hunt, numbers: range) -> str:
     """Why these runs say nothing of the bug; empty if it was there."""
     consulted = consult(hunt, numbers)
     if consulted.effective or any(differs(hunt, number) for number in numbers):
         return ""
-    names = ", ".join(replaced(entry))
+    names = ", ".join(entry.replaces)
     runs = f"{len(numbers):,} run{'s' if len(numbers) > 1 else ''}"
     if not any(consulted.asked.values()):
         return f"the bug was never there: nobody asked {names} in {runs}"
@@ -255,14 +250,14 @@ def never_there(entry: Entry, hunt: Hunt, numbers: range) -> str:
     )
 
 
-def _unknown(entry: Entry, oracle: str, said: str) -> Detection:
+def _unknown(entry: Bug, oracle: str, said: str) -> Detection:
     return Detection(bug=entry.id, oracle=oracle, verdict=UNKNOWN, said=said)
 
 
 # -- Negative controls
 
 
-def _control(entry: Entry, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
+def _control(entry: Bug, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
     """A configuration under which less is promised: is the difference seen, and nothing more?"""
     begin = perf_counter()
     runs = asked.runs or controls.RUNS

@@ -10,11 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kraftcheck.zoo.entries import Entry
-from reference.bugs.partition_catalog import PartitionBug
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_rules import PartitionRules
-from reference.core.rules import QuorumRules
+from reference.bugs.bug import Bug
 from specs import SPECS
 from system.files import read_text
 from tla_utils import read_manifest
@@ -35,14 +31,11 @@ class Replaced(NamedTuple):
 # -- Python
 
 
-def python_diffs(entry: Entry) -> list[Replaced]:
+def python_diffs(entry: Bug) -> list[Replaced]:
     """The replaced rules and handlers against those of core."""
-    if entry.replacement is None:
+    if entry.replacement is None or entry.base is None:
         return []
-    correct: type = QuorumRules
-    if isinstance(entry, PartitionBug):
-        correct = PartitionRules if entry.rules else BrokerHandlers
-    return class_diffs(entry.replacement, correct)
+    return class_diffs(entry.replacement, entry.base)
 
 
 def class_diffs(replacement: type, correct: type) -> list[Replaced]:
@@ -80,7 +73,7 @@ def _place(of: type) -> str:
 # -- TLA+
 
 
-def tla_diffs(entry: Entry, specs: Path = SPECS) -> list[Replaced]:
+def tla_diffs(entry: Bug, specs: Path = SPECS) -> list[Replaced]:
     """The operators that the bug's first model replaces against those of the correct modules."""
     manifest = read_manifest(specs / "models.toml")
     models = [model for model in manifest.models.values() if model.bug == entry.id]

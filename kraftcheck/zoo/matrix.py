@@ -15,11 +15,12 @@ import msgspec
 
 from kraftcheck.zoo import counterexamples, figures, schedules
 from kraftcheck.zoo.detecting import expected
-from kraftcheck.zoo.entries import ALL, Entry, is_control
 from kraftcheck.zoo.oracles import ORACLES, models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import Witness
 from kraftcheck.zoo.witnesses import stored as stored_witnesses
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import CATALOG
 from specs import SPECS
 from tla_utils import Manifest, read_manifest
 from tla_utils.overrides import find_module
@@ -60,7 +61,7 @@ def matrix() -> Matrix:
     manifest = read_manifest(SPECS / "models.toml")
     witnesses, measured = stored_witnesses(), figures.load()
     lines = []
-    for entry in ALL:
+    for entry in CATALOG:
         campaigns = measured.figures.get(entry.id, {})
         cells = [_tlc(entry, manifest)]
         cells += [
@@ -78,9 +79,9 @@ def _measured(measured: figures.Measured) -> str:
         return ""
     wanted = {
         (entry.id, oracle)
-        for entry in ALL
+        for entry in CATALOG
         for oracle in expected(entry)
-        if oracle != "tlc" and not is_control(entry)
+        if oracle != "tlc" and not entry.is_control
     }
     done = {
         (bug, oracle)
@@ -94,7 +95,7 @@ def _measured(measured: figures.Measured) -> str:
     return f"{about}; {partial}{whole} of {len(wanted)} pairs of bug and oracle are measured"
 
 
-def _overlaid(entry: Entry, manifest: Manifest) -> bool:
+def _overlaid(entry: Bug, manifest: Manifest) -> bool:
     """Whether the specs have the bug: in a model of it, or as a module of the same name."""
     if any(model.bug == entry.id and model.overlays for model in manifest.models.values()):
         return True
@@ -102,7 +103,7 @@ def _overlaid(entry: Entry, manifest: Manifest) -> bool:
     return find_module(name, manifest.libraries) is not None
 
 
-def _line(entry: Entry, cells: list[Cell], overlaid: bool) -> Line:
+def _line(entry: Bug, cells: list[Cell], overlaid: bool) -> Line:
     notes = []
     if not entry.in_scope:
         replayed, notes = "no", [f"not replayed: it {entry.scope}"]
@@ -112,7 +113,7 @@ def _line(entry: Entry, cells: list[Cell], overlaid: bool) -> Line:
         replayed, notes = "reference", [NO_OVERLAY.get(entry.id, "")]
     if entry.alone:
         notes.append(f"one oracle: {entry.alone}")
-    klass = "control" if is_control(entry) else entry.klass
+    klass = "control" if entry.is_control else entry.klass
     return Line(
         bug=entry.id,
         title=entry.title,
@@ -129,7 +130,7 @@ def _state(found: bool, expects: bool) -> str:
     return EXPECTED if expects else NONE
 
 
-def _tlc(entry: Entry, manifest: Manifest) -> Cell:
+def _tlc(entry: Bug, manifest: Manifest) -> Cell:
     """The shortest of the counterexamples that the manifest states."""
     expects = "tlc" in entry.detectors
     models = models_of(manifest, entry.id)
@@ -146,10 +147,10 @@ def _tlc(entry: Entry, manifest: Manifest) -> Cell:
 
 
 def _of_runs(
-    entry: Entry, oracle: str, witness: Witness | None, figure: figures.Figure | None
+    entry: Bug, oracle: str, witness: Witness | None, figure: figures.Figure | None
 ) -> Cell:
     expects = oracle in entry.detectors
-    told = is_control(entry)
+    told = entry.is_control
     seen = witness is not None or (
         figure is not None and any(each is not None for each in figure.runs)
     )

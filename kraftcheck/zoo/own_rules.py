@@ -17,37 +17,25 @@ import importlib.util
 import inspect
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from kraftcheck.exits import BadInput
-from kraftcheck.zoo.entries import Entry
-from reference.bugs import catalog, partition_catalog
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_rules import PARTITION_RULES, PartitionRules
-from reference.core.rules import RULES, QuorumRules
+from reference.bugs import catalog
+from reference.bugs.bug import BASES, Bug
 from reference.sim.run import forget
 from system.files import read_text
-
-Base: TypeAlias = type[QuorumRules] | type[PartitionRules] | type[BrokerHandlers]
-
-BASES: Mapping[Base, tuple[str, ...]] = {
-    QuorumRules: tuple(RULES),
-    PartitionRules: tuple(PARTITION_RULES),
-    BrokerHandlers: partition_catalog.HANDLER_NAMES,
-}
-"""What a class may extend, and the names that it may override."""
 
 
 class OwnRules(NamedTuple):
     """A substitution that can be used. names: what it replaces, in the order of its file."""
 
     path: Path
-    base: Base
+    base: type
     replacement: Any
     names: tuple[str, ...]
     id: str
@@ -55,7 +43,7 @@ class OwnRules(NamedTuple):
 
     @property
     def scenario(self) -> str:
-        return "quorum" if self.base is QuorumRules else "partition"
+        return BASES[self.base].protocol
 
 
 def read_rules(path: Path) -> OwnRules:
@@ -98,7 +86,7 @@ def _imported(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _only_class(path: Path, module: ModuleType) -> tuple[Base, Any]:
+def _only_class(path: Path, module: ModuleType) -> tuple[type, Any]:
     found = [
         (base, each)
         for each in vars(module).values()
@@ -113,9 +101,9 @@ def _only_class(path: Path, module: ModuleType) -> tuple[Base, Any]:
     raise BadInput(f"{path}: one class that extends one of {names} is needed; there is {many}")
 
 
-def _refuse_strangers(path: Path, base: Base, replacement: type) -> None:
+def _refuse_strangers(path: Path, base: type, replacement: type) -> None:
     """Names that replace nothing, or with other parameters than what they replace."""
-    known = BASES[base]
+    known = BASES[base].names
     for name, member in vars(replacement).items():
         if name.startswith("__"):
             continue
@@ -146,7 +134,7 @@ def _body(member: Any) -> list[str]:
     return [ast.dump(each) for each in tree.body[told:]]
 
 
-def _refuse_recursion(path: Path, base: Base, replacement: type, name: str) -> None:
+def _refuse_recursion(path: Path, base: type, replacement: type, name: str) -> None:
     """A method that comes back to itself through `self`, directly or through other rules."""
     waiting: list[tuple[str, ...]] = [(name,)]
     seen = {name}
@@ -157,7 +145,7 @@ def _refuse_recursion(path: Path, base: Base, replacement: type, name: str) -> N
             if called == name:
                 told = " -> ".join([*way, name])
                 raise BadInput(f"{path}: {told} calls what it replaces; write super().{name}(...)")
-            if called in BASES[base] and called not in seen:
+            if called in BASES[base].names and called not in seen:
                 seen.add(called)
                 waiting.append((*way, called))
 
@@ -177,30 +165,25 @@ def _asked(member: Any) -> Iterator[str]:
 
 
 @contextmanager
-def known(own: OwnRules) -> Iterator[Entry]:
+def known(own: OwnRules) -> Iterator[Bug]:
     """Within it, the simulator and the probes know the substitution by its id."""
     entry = _entry(own)
-    of = catalog if isinstance(entry, catalog.Bug) else partition_catalog
     try:
-        with of.known(entry):
+        with catalog.known(entry):
             yield entry
     finally:
         forget()
 
 
-def _entry(own: OwnRules) -> Entry:
+def _entry(own: OwnRules) -> Bug:
     name = own.replacement.__name__
-    about: dict[str, Any] = {
-        "id": own.id,
-        "title": name,
-        "story": inspect.getdoc(own.replacement) or name,
-        "source": str(own.path),
-        "year": None,
-        "replacement": own.replacement,
-        "property": "",
-        "klass": "safety",
-        "detectors": (),
-    }
-    if own.base is QuorumRules:
-        return catalog.Bug(**about, voters=3)
-    return partition_catalog.PartitionBug(**about, replicas=3, boundary=name, field="")
+    return Bug(
+        id=own.id,
+        title=name,
+        story=inspect.getdoc(own.replacement) or name,
+        source=str(own.path),
+        protocol=own.scenario,
+        replacement=own.replacement,
+        property="",
+        boundary=name,
+    )

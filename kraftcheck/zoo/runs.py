@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts
-from reference.bugs.catalog import rules_for
-from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
 from reference.bugs.probing import Consulted
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import CONTROLLER

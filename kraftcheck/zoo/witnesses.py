@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from kraftcheck.exits import BadInput
-from kraftcheck.zoo.entries import Entry, scenario_of
+from kraftcheck.zoo.entries import scenario_of
 from kraftcheck.zoo.runs import Hunt
+from reference.bugs.bug import Bug
 from system.files import read_bytes
 
 STORED = Path(__file__).resolve().with_name("witnesses.json")
@@ -34,7 +35,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 
 
-def hunt_of(entry: Entry, seed: int = 1) -> Hunt | None:
+def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
     """Where this bug is looked for; None while its protocol has no scenario."""
     scenario = scenario_of(entry)
     if scenario is None:

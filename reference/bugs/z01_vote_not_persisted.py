@@ -6,6 +6,7 @@ C both hold a majority.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, QuorumStateFile, Row
 
@@ -15,3 +16,15 @@ class Z01VoteNotPersisted(QuorumRules):
 
     def persisted_quorum_state(self, row: Row) -> QuorumStateFile:
         return QuorumStateFile(row.epoch, row.leader, NOBODY)
+
+
+BUG = declared(
+    __name__,
+    Z01VoteNotPersisted,
+    "VoteOnce",
+    "ElectionSafety",
+    "NoIllegalState",
+    source="KIP-595; confluentinc/kafka PR 302",
+    year=2020,
+    detectors=NO_CLIENT,
+)

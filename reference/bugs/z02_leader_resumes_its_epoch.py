@@ -7,6 +7,7 @@ if the leader also serves and counts what is not flushed; so both belong to the 
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.log import end_offset
 from reference.core.rules import QuorumRules
 from reference.core.types import QuorumStateFile, Role, Row
@@ -24,3 +25,15 @@ class Z02LeaderResumesItsEpoch(QuorumRules):
 
     def own_end_offset(self, row: Row) -> int:
         return end_offset(row.log)
+
+
+BUG = declared(
+    __name__,
+    Z02LeaderResumesItsEpoch,
+    "UniqueEntry",
+    "LogMatching",
+    "DurableMajority",
+    "CommittedSurvives",
+    source="KAFKA-10527, PR 9348",
+    year=2020,
+)

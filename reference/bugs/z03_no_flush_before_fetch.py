@@ -6,6 +6,7 @@ fails, and an election by the other two loses the record.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
 
@@ -15,3 +16,15 @@ class Z03NoFlushBeforeFetch(QuorumRules):
 
     def flushed_after_follower_append(self, row: Row) -> int:
         return row.flushed
+
+
+BUG = declared(
+    __name__,
+    Z03NoFlushBeforeFetch,
+    "DurableMajority",
+    "CommittedSurvives",
+    "LeaderCompleteness",
+    "MonotonicHighWatermark",
+    source="KAFKA-10533, PR 9352",
+    year=2020,
+)

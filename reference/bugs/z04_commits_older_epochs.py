@@ -6,6 +6,7 @@ later, uncommitted epoch can still win, and overwrites them.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
 
@@ -15,3 +16,14 @@ class Z04CommitsOlderEpochs(QuorumRules):
 
     def covers_own_epoch(self, row: Row, offset: int) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z04CommitsOlderEpochs,
+    "LeaderCompleteness",
+    "MonotonicHighWatermark",
+    "CommittedSurvives",
+    source="Raft (2014), figure 8; KIP-595",
+    year=2014,
+)

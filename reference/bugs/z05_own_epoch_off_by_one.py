@@ -6,6 +6,7 @@ being covered. The same loss as in Z04, one record later.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
 
@@ -15,3 +16,14 @@ class Z05OwnEpochOffByOne(QuorumRules):
 
     def covers_own_epoch(self, row: Row, offset: int) -> bool:
         return offset >= row.epoch_start
+
+
+BUG = declared(
+    __name__,
+    Z05OwnEpochOffByOne,
+    "LeaderCompleteness",
+    "MonotonicHighWatermark",
+    "CommittedSurvives",
+    source="KAFKA-12619, PR 10481",
+    year=2021,
+)

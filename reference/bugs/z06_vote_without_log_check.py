@@ -5,6 +5,7 @@ A nominee with a shorter log wins, and its followers truncate what was committed
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.messages import VoteRequest
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
@@ -15,3 +16,13 @@ class Z06VoteWithoutLogCheck(QuorumRules):
 
     def log_ok(self, row: Row, m: VoteRequest) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z06VoteWithoutLogCheck,
+    "LeaderCompleteness",
+    "CommittedSurvives",
+    source="Raft (2014), 5.4.1; KIP-595",
+    year=2014,
+)

@@ -6,6 +6,7 @@ differ below entries that they share.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.messages import FetchRequest
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
@@ -16,3 +17,14 @@ class Z07FetchWithoutDivergence(QuorumRules):
 
     def fetch_diverges(self, row: Row, m: FetchRequest) -> bool:
         return False
+
+
+BUG = declared(
+    __name__,
+    Z07FetchWithoutDivergence,
+    "LogMatching",
+    "LogMatchingCommitted",
+    "MajorityReachedHighWatermark",
+    "CommittedSurvives",
+    source="KIP-595",
+)

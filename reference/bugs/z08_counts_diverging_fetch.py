@@ -6,6 +6,7 @@ not have. Its twin among partitions is Z29.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 
 
@@ -14,3 +15,14 @@ class Z08CountsDivergingFetch(QuorumRules):
 
     def fetch_updates_end_offset(self, diverges: bool) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z08CountsDivergingFetch,
+    "MajorityReachedHighWatermark",
+    "DurableMajority",
+    "LeaderCompleteness",
+    "CommittedSurvives",
+    source="KIP-595",
+)

@@ -6,6 +6,7 @@ although a majority lives.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 
 
@@ -14,3 +15,18 @@ class Z09NoCheckQuorum(QuorumRules):
 
     def check_quorum_applies(self) -> bool:
         return False
+
+
+BUG = declared(
+    __name__,
+    Z09NoCheckQuorum,
+    "IsolatedLeaderResigns",
+    "ValuesEventuallyAcked",
+    source="KAFKA-15489, PR 14428",
+    year=2023,
+    klass="liveness",
+    detectors=(
+        "tlc",
+        "invariants",
+    ),
+)

@@ -5,6 +5,7 @@ A sole voter gets no fetches, so its check-quorum timer expires and it resigns, 
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.rules import QuorumRules
 
 
@@ -13,3 +14,14 @@ class Z10SoleVoterChecksQuorum(QuorumRules):
 
     def check_quorum_applies(self) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z10SoleVoterChecksQuorum,
+    "FollowedLeaderStays",
+    source="KAFKA-16144, PR 15235",
+    year=2024,
+    klass="liveness",
+    nodes=1,
+)

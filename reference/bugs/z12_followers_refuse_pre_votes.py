@@ -6,6 +6,7 @@ the other. The cure is to refuse only after one successful fetch in this epoch.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.messages import VoteRequest
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
@@ -16,3 +17,14 @@ class Z12FollowersRefusePreVotes(QuorumRules):
 
     def follower_grants_pre_vote(self, row: Row, m: VoteRequest) -> bool:
         return False
+
+
+BUG = declared(
+    __name__,
+    Z12FollowersRefusePreVotes,
+    "EventuallyLeaderElected",
+    "NotStuckInProspective",
+    source="KAFKA-17641, PR 17807",
+    year=2024,
+    klass="liveness",
+)

@@ -6,6 +6,7 @@ epoch, and votes again.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, Row
 
@@ -15,3 +16,15 @@ class Z13VoteForgotten(QuorumRules):
 
     def voted_within_epoch(self, row: Row) -> int:
         return NOBODY
+
+
+BUG = declared(
+    __name__,
+    Z13VoteForgotten,
+    "VoteOnce",
+    "ElectionSafety",
+    "NoIllegalState",
+    source="KAFKA-17642, PR 18240",
+    year=2025,
+    detectors=NO_CLIENT,
+)

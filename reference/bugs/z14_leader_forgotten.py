@@ -7,6 +7,7 @@ voting for a loser of the same epoch.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.rules import QuorumRules
 from reference.core.types import NOBODY, QuorumStateFile, Role, Row
 
@@ -24,3 +25,15 @@ class Z14LeaderForgotten(QuorumRules):
 
     def remembered_leader(self, quorum_state: QuorumStateFile) -> int:
         return NOBODY
+
+
+BUG = declared(
+    __name__,
+    Z14LeaderForgotten,
+    "VoteOnce",
+    "ElectionSafety",
+    "NoIllegalState",
+    source="KAFKA-16529, PR 16454",
+    year=2024,
+    detectors=NO_CLIENT,
+)

@@ -6,6 +6,7 @@ machine before that has caught up, and writes from old state.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
 
@@ -15,3 +16,14 @@ class Z16ResignedAnnounced(QuorumRules):
 
     def may_announce_leader(self, row: Row) -> bool:
         return row.role in ("Leader", "Resigned")
+
+
+BUG = declared(
+    __name__,
+    Z16ResignedAnnounced,
+    "AnnouncedLeaderIsCaughtUp",
+    source="KAFKA-17333, PR 16900",
+    year=2024,
+    nodes=1,
+    detectors=NO_CLIENT,
+)

@@ -7,6 +7,7 @@ with its follower for ever.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.log import EpochCache, end_offset
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
@@ -22,3 +23,15 @@ class Z20EpochCacheKept(QuorumRules):
 
     def recovered_epoch_cache(self, cache: EpochCache, end_offset: int) -> EpochCache:
         return cache
+
+
+BUG = declared(
+    __name__,
+    Z20EpochCacheKept,
+    "EventuallyFullyReplicated",
+    "EpochCacheSound",
+    source="KAFKA-10706, PR 9633",
+    year=2020,
+    klass="liveness",
+    detectors=NO_CLIENT,
+)

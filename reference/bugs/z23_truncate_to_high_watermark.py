@@ -7,6 +7,7 @@ has fetched again, an acked record is gone, and the old leader cuts its copy too
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import ReplicaFetchRequest
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -20,3 +21,18 @@ class Z23TruncateToHighWatermark(PartitionRules):
 
     def is_diverging(self, row: BrokerRow, m: ReplicaFetchRequest) -> bool:
         return False
+
+
+BUG = declared(
+    __name__,
+    Z23TruncateToHighWatermark,
+    "StrongIsr",
+    "WeakIsr",
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    "PartitionLogMatching",
+    source="KIP-101 case 1; KAFKA-1211",
+    year=2016,
+    nodes=2,
+    field="highWatermark apart from log",
+)

@@ -7,6 +7,7 @@ cuts its log at the wrong place. After a fast failover two logs differ below bot
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import UNDEFINED, EpochEnd
 from reference.core.partition_messages import ReplicaFetchRequest
 from reference.core.partition_rules import PartitionRules
@@ -22,3 +23,16 @@ class Z25EndOffsetWithoutEpoch(PartitionRules):
 
     def truncation_point(self, row: BrokerRow, diverging: EpochEnd) -> int:
         return min(diverging.end_offset, len(row.log))
+
+
+BUG = declared(
+    __name__,
+    Z25EndOffsetWithoutEpoch,
+    "PartitionLogMatching",
+    "StrongIsr",
+    "PartitionEpochCacheSound",
+    source="KIP-279; KAFKA-6361, PR 4882",
+    year=2018,
+    nodes=2,
+    field="epochCache",
+)

@@ -7,6 +7,7 @@ watermark; later it hears of the epochs between and truncates a record that is c
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import UNDEFINED
 from reference.core.partition_messages import ReplicaFetchRequest, ReplicaFetchResponse
 from reference.core.partition_rules import PartitionRules
@@ -29,3 +30,15 @@ class Z26NoFencing(PartitionRules):
             and row.leader == m.source
             and m.request.fetch_offset == len(row.log)
         )
+
+
+BUG = declared(
+    __name__,
+    Z26NoFencing,
+    "StrongIsr",
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KIP-320; KAFKA-6880",
+    year=2018,
+    field="leaderEpoch",
+)

@@ -7,6 +7,7 @@ catches up with the metadata.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import ReplicaFetchRequest
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -17,3 +18,15 @@ class Z27FencedByLastEpochOnly(PartitionRules):
 
     def fetch_epoch_error(self, row: BrokerRow, m: ReplicaFetchRequest) -> str:
         return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
+
+
+BUG = declared(
+    __name__,
+    Z27FencedByLastEpochOnly,
+    "StrongIsr",
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KIP-320, first version",
+    year=2018,
+    field="leaderEpoch apart from lastFetchedEpoch",
+)

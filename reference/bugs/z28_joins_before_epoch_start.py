@@ -6,6 +6,7 @@ earlier leader had committed, joins the ISR, is elected, and the records are gon
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -15,3 +16,15 @@ class Z28JoinsBeforeEpochStart(PartitionRules):
 
     def is_in_sync(self, row: BrokerRow, r: int) -> bool:
         return row.remotes[self.position[r]].end_offset >= row.high_watermark
+
+
+BUG = declared(
+    __name__,
+    Z28JoinsBeforeEpochStart,
+    "LeaderCandidateCompleteness",
+    "StrongIsr",
+    "PartitionLeaderCompleteness",
+    source="KAFKA-7128, PR 5557",
+    year=2018,
+    field="epochStart apart from highWatermark",
+)

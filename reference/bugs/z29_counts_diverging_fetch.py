@@ -6,6 +6,7 @@ it so. The high watermark, or the ISR, then counts records that the follower doe
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import ReplicaFetchRequest
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -16,3 +17,16 @@ class Z29CountsDivergingFetch(PartitionRules):
 
     def may_update_fetch_state(self, row: BrokerRow, m: ReplicaFetchRequest) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z29CountsDivergingFetch,
+    "StrongIsr",
+    "WeakIsr",
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KAFKA-13141, PR 11136",
+    year=2021,
+    field="remotes",
+)

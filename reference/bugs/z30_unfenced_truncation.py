@@ -6,6 +6,7 @@ may come from a log that is itself still to be cut.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import NO_DIVERGENCE
 from reference.core.partition_messages import ReplicaFetchRequest, ReplicaFetchResponse
 from reference.core.partition_rules import PartitionRules
@@ -27,3 +28,16 @@ class Z30UnfencedTruncation(PartitionRules):
             and m.request.fetch_offset == len(row.log)
             and (m.diverging != NO_DIVERGENCE or m.request.epoch == row.leader_epoch)
         )
+
+
+BUG = declared(
+    __name__,
+    Z30UnfencedTruncation,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    "StrongIsr",
+    source="KIP-320",
+    year=2018,
+    nodes=2,
+    field="leaderEpoch, log",
+)

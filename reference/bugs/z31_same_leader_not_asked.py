@@ -6,6 +6,7 @@ stands behind records that the leader never had.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import UNDEFINED
 from reference.core.partition_messages import Partition
 from reference.core.partition_rules import PartitionRules
@@ -19,3 +20,15 @@ class Z31SameLeaderNotAsked(PartitionRules):
         if row.image.partition.leader == partition.leader:
             return UNDEFINED
         return super().last_fetched_on_become_follower(row, partition)
+
+
+BUG = declared(
+    __name__,
+    Z31SameLeaderNotAsked,
+    "PartitionLogMatching",
+    "StrongIsr",
+    source="KAFKA-7164, PR 5436",
+    year=2018,
+    nodes=2,
+    field="lastFetchedEpoch",
+)

@@ -8,6 +8,7 @@ whose log is no longer than the leader's is told that it is out of range, for ev
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import EpochCache
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -18,3 +19,15 @@ class Z32EpochStartNotRecorded(PartitionRules):
 
     def cache_on_become_leader(self, row: BrokerRow, epoch: int) -> EpochCache:
         return row.epoch_cache
+
+
+BUG = declared(
+    __name__,
+    Z32EpochStartNotRecorded,
+    "EventuallyInSync",
+    source="KAFKA-7415, PR 5678",
+    year=2018,
+    klass="liveness",
+    nodes=2,
+    field="epochCache apart from log",
+)

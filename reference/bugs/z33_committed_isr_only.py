@@ -6,6 +6,7 @@ without the new member, which is elected and lacks what was committed.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -15,3 +16,15 @@ class Z33CommittedIsrOnly(PartitionRules):
 
     def high_watermark_quorum(self, row: BrokerRow) -> tuple[int, ...]:
         return row.isr
+
+
+BUG = declared(
+    __name__,
+    Z33CommittedIsrOnly,
+    "LeaderCandidateCompleteness",
+    "StrongIsr",
+    "PartitionLeaderCompleteness",
+    source="KIP-497",
+    year=2020,
+    field="pending apart from isr",
+)

@@ -6,6 +6,7 @@ member is elected, and lacks what was committed without it.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import NO_PENDING, BrokerRow
 
@@ -17,3 +18,15 @@ class Z34EagerShrink(PartitionRules):
         if row.pending == NO_PENDING:
             return row.isr
         return tuple(member.broker for member in row.pending.isr)
+
+
+BUG = declared(
+    __name__,
+    Z34EagerShrink,
+    "StrongIsr",
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KIP-497",
+    year=2020,
+    field="pending apart from isr",
+)

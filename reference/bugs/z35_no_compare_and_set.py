@@ -5,6 +5,7 @@ A request that was delayed puts back into the ISR whom the controller has remove
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import AlterPartitionRequest, Partition
 from reference.core.partition_rules import PartitionRules
 
@@ -14,3 +15,16 @@ class Z35NoCompareAndSet(PartitionRules):
 
     def partition_epoch_error(self, partition: Partition, m: AlterPartitionRequest) -> str:
         return "NONE"
+
+
+BUG = declared(
+    __name__,
+    Z35NoCompareAndSet,
+    "ReplicationQuorumSuperset",
+    "LeaderCandidateCompleteness",
+    "StrongIsr",
+    source="KIP-497; C12",
+    year=2020,
+    nodes=2,
+    field="partitionEpoch apart from leaderEpoch",
+)

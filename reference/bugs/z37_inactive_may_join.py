@@ -6,6 +6,7 @@ for it, or it is elected while it dies.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.partition_log import UNDEFINED
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, Registration
@@ -19,3 +20,15 @@ class Z37InactiveMayJoin(PartitionRules):
 
     def isr_member_active(self, registration: Registration) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z37InactiveMayJoin,
+    "ValidControllerState",
+    source="KIP-841; KAFKA-13916, PR 12181, PR 12240",
+    year=2022,
+    nodes=2,
+    detectors=NO_CLIENT,
+    field="image, registrations",
+)

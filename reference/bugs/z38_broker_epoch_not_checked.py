@@ -6,6 +6,7 @@ and comes back without part of its log; the proposal adds it, and it is elected.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import Member
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import Registration
@@ -16,3 +17,16 @@ class Z38BrokerEpochNotChecked(PartitionRules):
 
     def isr_member_epoch_matches(self, registration: Registration, member: Member) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z38BrokerEpochNotChecked,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KIP-903; KAFKA-14139, PR 13408, PR 13489",
+    year=2023,
+    nodes=2,
+    lossy=True,
+    field="remotes (brokerEpoch), registrations",
+)

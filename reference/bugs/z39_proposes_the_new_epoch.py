@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from reference.bugs.bug import declared
 from reference.core.broker import BrokerHandlers
 from reference.core.partition_messages import AlterPartitionRequest, Member
 from reference.core.partition_types import BrokerRow
@@ -24,3 +25,17 @@ class Z39ProposesTheNewEpoch(BrokerHandlers):
             for member in row.pending.isr
         )
         return replace(super().alter_partition_request(n, row), isr=isr)
+
+
+BUG = declared(
+    __name__,
+    Z39ProposesTheNewEpoch,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KAFKA-15221, PR 14053",
+    year=2023,
+    nodes=2,
+    lossy=True,
+    boundary="propose / send",
+    field="pending (members' epochs) apart from alterRequest",
+)

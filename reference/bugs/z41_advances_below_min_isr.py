@@ -6,6 +6,7 @@ the rest of the ISR commits without them is then lost in a clean election.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -15,3 +16,15 @@ class Z41AdvancesBelowMinIsr(PartitionRules):
 
     def enough_in_sync(self, row: BrokerRow) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z41AdvancesBelowMinIsr,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    "AckedHasMinIsrCopies",
+    source="KAFKA-15583, PR 14594",
+    year=2023,
+    field="highWatermark, isr",
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import Partition
 from reference.core.partition_rules import PartitionRules
 
@@ -18,3 +19,15 @@ class Z42UncleanStaysEligible(PartitionRules):
         self, partition: Partition, target_isr: tuple[int, ...], unclean: Collection[int]
     ) -> tuple[int, ...]:
         return super().target_elr(partition, target_isr, ())
+
+
+BUG = declared(
+    __name__,
+    Z42UncleanStaysEligible,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    source="KAFKA-18106, KAFKA-18635, PR 18045, PR 18277",
+    year=2024,
+    lossy=True,
+    field="elr of the controller",
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.partition_messages import Partition
 from reference.core.partition_rules import PartitionRules
 
@@ -24,3 +25,17 @@ class Z43DeadLastLeaderElected(PartitionRules):
         return super().last_known_leader_electable(
             partition, target_isr, target_elr, (partition.last_known_leader,)
         )
+
+
+BUG = declared(
+    __name__,
+    Z43DeadLastLeaderElected,
+    "FencedNeverElected",
+    "ValidControllerState",
+    source="KAFKA-19522, PR 20200",
+    year=2025,
+    nodes=1,
+    lossy=True,
+    detectors=NO_CLIENT,
+    field="lastKnownLeader, registrations of the controller",
+)

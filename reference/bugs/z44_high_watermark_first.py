@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from reference.bugs.bug import declared
 from reference.core.broker import BrokerHandlers
 from reference.core.partition_log import NO_DIVERGENCE
 from reference.core.partition_messages import ReplicaFetchResponse
@@ -30,3 +31,15 @@ class Z44HighWatermarkFirst(BrokerHandlers):
             if high_watermark != row.high_watermark:
                 return BrokerOutcome(replace(row, high_watermark=high_watermark), (), "")
         return super().handle_replica_fetch_response(n, row, m)
+
+
+BUG = declared(
+    __name__,
+    Z44HighWatermarkFirst,
+    "ReadOnlyCommitted",
+    "PartitionLogMatching",
+    source="KAFKA-14704, PR 13230",
+    year=2023,
+    boundary="handler split: high watermark, then truncation",
+    field="highWatermark apart from log",
+)

@@ -5,6 +5,7 @@ Its next fetch names none, so the leader does not compare the logs.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import UNDEFINED, RecordLog
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -15,3 +16,20 @@ class Z45LastEpochLost(PartitionRules):
 
     def last_fetched_after(self, row: BrokerRow, records: RecordLog) -> int:
         return records[-1].epoch if records else UNDEFINED
+
+
+BUG = declared(
+    __name__,
+    Z45LastEpochLost,
+    "PartitionLogMatching",
+    "StrongIsr",
+    source="KAFKA-15510, PR 14457",
+    year=2023,
+    nodes=2,
+    detectors=("steps",),
+    field="lastFetchedEpoch apart from epochCache",
+    alone=(
+        "in its model the states differ and nothing is broken: within an epoch the "
+        "follower has been compared before"
+    ),
+)

@@ -6,6 +6,7 @@ epochs included, although its leader has changed meanwhile.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import RecordLog
 from reference.core.partition_messages import ReplicaFetchResponse
 from reference.core.partition_rules import PartitionRules
@@ -24,3 +25,19 @@ class Z46ResponseOutlivesEpoch(PartitionRules):
             and row.leader == m.source
             and m.request.fetch_offset == len(row.log)
         )
+
+
+BUG = declared(
+    __name__,
+    Z46ResponseOutlivesEpoch,
+    "PartitionLogMatching",
+    "StrongIsr",
+    source="KAFKA-18723, PR 18852",
+    year=2025,
+    detectors=("steps",),
+    field="log, leaderEpoch",
+    alone=(
+        "in its model the states differ and nothing is broken: the next fetch is "
+        "compared before it counts"
+    ),
+)

@@ -5,6 +5,7 @@ The latest offset that clients are told goes back after an election (KIP-207).
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -14,3 +15,14 @@ class Z48OffsetsGoBack(PartitionRules):
 
     def list_offsets_error(self, row: BrokerRow) -> str:
         return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
+
+
+BUG = declared(
+    __name__,
+    Z48OffsetsGoBack,
+    "MonotonicListOffsets",
+    source="KIP-207; KAFKA-2334, PR 5991",
+    year=2018,
+    nodes=2,
+    field="highWatermark, epochStart",
+)

@@ -6,6 +6,7 @@ stays below its own log start.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -15,3 +16,14 @@ class Z49HighWatermarkBelowStart(PartitionRules):
 
     def high_watermark_after_wipe(self, row: BrokerRow, start: int) -> int:
         return row.high_watermark
+
+
+BUG = declared(
+    __name__,
+    Z49HighWatermarkBelowStart,
+    "LogBounds",
+    source="KAFKA-9491, PR 8037",
+    year=2020,
+    nodes=2,
+    field="highWatermark, logStart",
+)

@@ -6,6 +6,7 @@ watermark does not move below min ISR hides it, so this is Kafka before KAFKA-15
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -18,3 +19,13 @@ class Z50NoCheckAfterAppend(PartitionRules):
 
     def parked_error(self, row: BrokerRow) -> str:
         return "NONE"
+
+
+BUG = declared(
+    __name__,
+    Z50NoCheckAfterAppend,
+    "AckedHasMinIsrCopies",
+    "LeaderCandidateCompleteness",
+    source="P19",
+    field="parked",
+)

@@ -6,6 +6,7 @@ next append or fetch, which may never come.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 
 
@@ -14,3 +15,15 @@ class Z51NotTriedAfterAlter(PartitionRules):
 
     def advances_after_alter_partition(self) -> bool:
         return False
+
+
+BUG = declared(
+    __name__,
+    Z51NotTriedAfterAlter,
+    "EventuallyWriteAccepted",
+    source="KAFKA-13091, PR 11245",
+    year=2021,
+    klass="liveness",
+    nodes=2,
+    field="highWatermark",
+)

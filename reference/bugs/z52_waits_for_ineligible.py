@@ -6,6 +6,7 @@ its lag time is over.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -16,3 +17,15 @@ class Z52WaitsForIneligible(PartitionRules):
     def is_waited_for(self, row: BrokerRow, r: int) -> bool:
         remote = row.remotes[self.position[r]]
         return remote.caught_up or remote.end_offset == len(row.log)
+
+
+BUG = declared(
+    __name__,
+    Z52WaitsForIneligible,
+    "EventuallyWriteAccepted",
+    source="KAFKA-15021, PR 13765",
+    year=2023,
+    klass="liveness",
+    nodes=2,
+    field="remotes (caughtUp), image",
+)

@@ -5,6 +5,7 @@ A batch whose checksum fails stays in the log of a broker that restarts, with wh
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -14,3 +15,16 @@ class Z55RecoverySkipsBadBatch(PartitionRules):
 
     def recovered_end(self, row: BrokerRow) -> int:
         return len(row.log)
+
+
+BUG = declared(
+    __name__,
+    Z55RecoverySkipsBadBatch,
+    "PartitionLogMatching",
+    "LeaderCandidateCompleteness",
+    source="P23",
+    nodes=2,
+    lossy=True,
+    boundary="recovered_end; a crash may corrupt what was not flushed",
+    field="corrupt, log",
+)

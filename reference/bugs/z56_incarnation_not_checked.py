@@ -6,6 +6,7 @@ counted for that one.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import RegisterBrokerRequest, RegisterBrokerResponse
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -16,3 +17,16 @@ class Z56IncarnationNotChecked(PartitionRules):
 
     def registration_accepted(self, row: BrokerRow, m: RegisterBrokerResponse) -> bool:
         return isinstance(row.controller_request, RegisterBrokerRequest)
+
+
+BUG = declared(
+    __name__,
+    Z56IncarnationNotChecked,
+    "LeaderCandidateCompleteness",
+    "WeakIsr",
+    source="C2",
+    nodes=2,
+    lossy=True,
+    boundary="registration_accepted; registration / its answer",
+    field="incarnation, brokerEpoch",
+)

@@ -6,6 +6,7 @@ records twice.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import UNDEFINED
 from reference.core.partition_messages import ProduceRequest
 from reference.core.partition_rules import PartitionRules
@@ -22,3 +23,13 @@ class Z58NoDeduplication(PartitionRules):
 
     def duplicate_offset(self, row: BrokerRow, m: ProduceRequest) -> int:
         return UNDEFINED
+
+
+BUG = declared(
+    __name__,
+    Z58NoDeduplication,
+    "NoDuplicate",
+    source="T1",
+    nodes=1,
+    field="producers",
+)

@@ -6,6 +6,7 @@ order although its records are in the log (KAFKA-5494).
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 
 
@@ -14,3 +15,20 @@ class Z59OneBatchKept(PartitionRules):
 
     def batches_kept(self) -> int:
         return 1
+
+
+BUG = declared(
+    __name__,
+    Z59OneBatchKept,
+    "EventuallyWriteAccepted",
+    source="KAFKA-5494, PR 3743",
+    year=2017,
+    klass="liveness",
+    nodes=1,
+    detectors=("steps",),
+    field="producers",
+    alone=(
+        "a wrong refusal breaks no invariant, and the models of liveness have no "
+        "producer that sends again"
+    ),
+)

@@ -6,6 +6,7 @@ answers their retry as a duplicate: acked, and nowhere.
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_log import Producers, RecordLog
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -16,3 +17,13 @@ class Z60ProducerStateKept(PartitionRules):
 
     def producers_after_truncation(self, row: BrokerRow, log: RecordLog) -> Producers:
         return row.producers
+
+
+BUG = declared(
+    __name__,
+    Z60ProducerStateKept,
+    "PartitionLeaderCompleteness",
+    "AckedHasMinIsrCopies",
+    source="P14, P23",
+    field="producers apart from log",
+)

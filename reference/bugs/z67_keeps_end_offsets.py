@@ -9,6 +9,7 @@ elections only (experiments/folded_reelection.py, docs/divergences.md).
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
 
@@ -18,3 +19,17 @@ class Z67KeepsEndOffsets(PartitionRules):
 
     def keeps_end_offsets(self, row: BrokerRow) -> bool:
         return row.role == "Leader"
+
+
+BUG = declared(
+    __name__,
+    Z67KeepsEndOffsets,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    "StrongIsr",
+    "WeakIsr",
+    source="this kit; shown on Apache Kafka 4.3.1 (docs/divergences.md)",
+    year=2026,
+    boundary="keeps_end_offsets; several changes of metadata folded into one",
+    field="remotes (endOffset)",
+)

@@ -8,6 +8,7 @@ INVALID_REQUEST stops the node.
 
 from __future__ import annotations
 
+from reference.bugs.bug import NO_CLIENT, declared
 from reference.core.rules import QuorumRules
 from reference.core.types import QuorumStateFile, Role
 
@@ -18,3 +19,13 @@ class Z68LoserStandsAgain(QuorumRules):
     def startup_role(self, n: int, quorum_state: QuorumStateFile, last_epoch: int) -> Role:
         role = super().startup_role(n, quorum_state, last_epoch)
         return "Candidate" if role == "Follower" and quorum_state.voted == n else role
+
+
+BUG = declared(
+    __name__,
+    Z68LoserStandsAgain,
+    "NoIllegalState",
+    source="this kit; QuorumState.initialize with the vote kept within the epoch",
+    year=2026,
+    detectors=NO_CLIENT,
+)

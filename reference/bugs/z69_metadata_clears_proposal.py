@@ -9,6 +9,7 @@ replica.lag.time.max.ms (experiments/cleared_proposal.py, docs/divergences.md).
 
 from __future__ import annotations
 
+from reference.bugs.bug import declared
 from reference.core.partition_messages import Partition
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow
@@ -19,3 +20,17 @@ class Z69MetadataClearsProposal(PartitionRules):
 
     def clears_pending(self, row: BrokerRow, partition: Partition) -> bool:
         return True
+
+
+BUG = declared(
+    __name__,
+    Z69MetadataClearsProposal,
+    "LeaderCandidateCompleteness",
+    "PartitionLeaderCompleteness",
+    "ReplicationQuorumSuperset",
+    "StrongIsr",
+    source="this kit; shown on Apache Kafka 4.3.1 (docs/divergences.md)",
+    year=2026,
+    boundary="clears_pending; AlterPartition's answer / its record in the metadata",
+    field="pending, partitionEpoch",
+)

@@ -2,8 +2,8 @@
 
 Law of this file: a step is a pure function of (constants, rules, node, row, input), so remembering
 its outcome changes nothing but the time it takes; the same bytes come out with the memo off, and
-from a memo that other parts have filled. Everything that the scheduler wants to know about a step
-is worked out once, when the step is first seen.
+from a memo that other parts have filled. What a state wants to do next, and everything that a
+scheduler wants to know about a step, is worked out once, when it is first seen.
 
 L7, chaining: before a handler runs, the row that it is about to be given is encoded again and
 compared with the bytes that the step before left. A handler that changed what it was given is
@@ -12,118 +12,94 @@ found out by the next one.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.bugs.catalog import rules_for
-from reference.core.quorum import QuorumHandlers
-from reference.core.timers import Timeouts, TimerEffect, initial_timer_effects, timer_effects
-from reference.core.types import NOBODY, Constants, Outcome, Row, initial_row, is_running
-from reference.sim.clock import Instruction, instruction
+from reference.sim.clock import Instruction
 from reference.sim.interning import Interner, KnownInput, KnownRow
-
-# What the scheduler must look at after a step, as bits of `Step.notable`.
-ELECTED, VOTED, APPENDED, TRUNCATED, WATERMARK, UNFLUSHED, STOPPED_LEADING, SETTLED = (
-    1 << bit for bit in range(8)
-)
 
 Sent: TypeAlias = tuple[tuple[int, KnownInput], ...]
 """(addressee, message) pairs."""
 
 
 class Step(msgspec.Struct, eq=False, gc=False):
-    """A step as it was and will be, whoever takes it again."""
+    """A step as it was and will be, whoever takes it again.
+
+    inert: no property need be asked, if none was violated before. notable: what the scheduler must
+    look at after it, as bits that a protocol's machine names. travelling: of what was sent, the
+    messages that go over the network.
+    """
 
     before: State
     input: KnownInput
     after: State
     sent: Sent
     ignored: str
-    timers: tuple[Instruction, ...]
     inert: bool
     notable: int
+    travelling: Sent
+    timers: tuple[Instruction, ...] = ()
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
 
 
 class State(msgspec.Struct, eq=False, gc=False):
-    """A row of a node under given constants, and the steps that were seen to start from it."""
+    """A row of a node under given constants, the steps that were seen to start from it, and the
+    inputs that the node's own activities are about to give it.
+    """
 
     machine: Machine
     node: int
     known: KnownRow
-    row: Row
+    row: Any
     running: bool
+    wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step]
 
 
-def is_inert(before: Row, after: Row) -> bool:
-    """Whether all that changes is the node's dealings with its peers: who voted for it, who was
-    asked, what each has fetched, which fetches are parked.
+class Machine(ABC):
+    """A protocol under one set of constants and rules: all known states of its nodes, by node.
 
-    Properties that compare nodes, or a node with the history, do not read these fields; those that
-    do read them look at one row alone. So the step, taken again, violates nothing that it did not
-    violate the first time.
+    What is the protocol's own: its first rows, its handlers, and what there is to say of a state
+    and of a step.
     """
-    return (
-        after.log is before.log
-        and after.high_watermark == before.high_watermark
-        and after.role == before.role
-        and after.epoch == before.epoch
-        and after.leader == before.leader
-        and after.voted == before.voted
-        and after.flushed == before.flushed
-        and after.epoch_start == before.epoch_start
-        and after.announced == before.announced
-        and after.quorum_state == before.quorum_state
-        and after.epoch_cache == before.epoch_cache
-    )
 
-
-def notable(before: State, after: Row) -> int:
-    row, found = before.row, 0
-    led = row.role == "Leader"
-    leads_on = led and after.role == "Leader" and after.epoch == row.epoch
-    if after.role == "Leader" and not leads_on:
-        found |= ELECTED
-    if led and not leads_on:
-        found |= STOPPED_LEADING
-    if after.voted not in (NOBODY, before.node) and (
-        (after.voted, after.epoch) != (row.voted, row.epoch)
-    ):
-        found |= VOTED
-    if after.log is not row.log:
-        grows = len(after.log) > len(row.log) and after.log[: len(row.log)] == row.log
-        found |= APPENDED if grows else TRUNCATED if is_running(after) else 0
-    if after.high_watermark != row.high_watermark:
-        found |= WATERMARK
-    if is_running(after) and after.flushed < len(after.log):
-        found |= UNFLUSHED
-    if after.role != row.role and after.role in ("Leader", "Follower", "Down"):
-        found |= SETTLED
-    return found
-
-
-class Machine:
-    """A quorum under one set of constants and rules: all its known states, by node."""
-
-    def __init__(self, memo: Memo, constants: Constants) -> None:
+    def __init__(self, memo: Memo[Any], constants: Any, nodes: Iterable[int]) -> None:
         self.constants = constants
+        self.interner = memo.interner
         self._memo = memo
-        self._interner = memo.interner
-        self._remember = memo.enabled
-        self.handlers = QuorumHandlers(constants, rules_for(memo.bug, constants))
-        self._states: dict[int, dict[KnownRow, State]] = {v: {} for v in constants.voters}
+        self._states: dict[int, dict[KnownRow, State]] = {node: {} for node in nodes}
         self._steps: dict[object, Step] = {}
 
-    def first_state(self, node: int) -> State:
-        return self._state(node, self._interner.row(initial_row(self.constants)))
+    @abstractmethod
+    def first_row(self, node: int) -> Any: ...
 
-    def first_timers(self, node: int) -> tuple[Instruction, ...]:
-        effects = initial_timer_effects(self.constants, node)
-        return tuple([self._memo.instruction(effect) for effect in effects])
+    @abstractmethod
+    def outcome(self, node: int, row: Any, input: Any) -> Any:
+        """What the node's handler makes of the input: `row`, `sent`, `ignored`; None: disabled."""
+
+    @abstractmethod
+    def new_state(self, node: int, known: KnownRow) -> State: ...
+
+    @abstractmethod
+    def new_step(
+        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
+    ) -> Step: ...
+
+    def first_state(self, node: int) -> State:
+        return self.state(node, self.interner.row(self.first_row(node)))
+
+    def state(self, node: int, known: KnownRow) -> State:
+        """The one object for a node in this row."""
+        states = self._states[node]
+        state = states.get(known)
+        if state is None:
+            state = states[known] = self.new_state(node, known)
+        return state
 
     def step(self, state: State, input: KnownInput) -> Step | None:
         """The step that `input` makes of `state`; None if it is disabled there.
@@ -131,39 +107,27 @@ class Machine:
         Remembered steps are in `state.steps`, where whoever takes many looks first.
         """
         assert state.known.is_unchanged(), f"a handler changed the row of node {state.node}"
-        outcome = self.handlers.step(state.node, state.row, input.value)
+        outcome = self.outcome(state.node, state.row, input.value)
         if outcome is None:
             return None
         step = self._step(state, input, outcome)
-        if self._remember:
+        if self._memo.enabled:
             state.steps[input] = step
         return step
 
-    def _step(self, before: State, input: KnownInput, outcome: Outcome) -> Step:
+    def _step(self, before: State, input: KnownInput, outcome: Any) -> Step:
         """The one object for this step by content, whether or not it was seen before."""
-        intern = self._interner.input
+        intern = self.interner.input
         sent = tuple([(message.destination, intern(message)) for message in outcome.sent])
-        after = self._state(before.node, self._interner.row(outcome.row))
-        if not self._remember:
-            key = (before, input, after, sent, outcome.ignored)
-            known = self._steps.get(key)
-            if known is not None:
-                return known
-        canonical = Outcome(after.row, outcome.sent, outcome.ignored)
-        effects = timer_effects(self.constants, before.node, before.row, input.value, canonical)
-        step = Step(
-            before=before,
-            input=input,
-            after=after,
-            sent=sent,
-            ignored=outcome.ignored,
-            timers=tuple([self._memo.instruction(effect) for effect in effects]),
-            inert=is_inert(before.row, after.row),
-            notable=notable(before, after.row),
-        )
-        self._memo.steps += 1
-        if not self._remember:
-            self._steps[key] = step
+        after = self.state(before.node, self.interner.row(outcome.row))
+        remembered = self._memo.enabled
+        key = None if remembered else (before, input, after, sent, outcome.ignored)
+        step = self._steps.get(key)
+        if step is None:
+            step = self.new_step(before, input, after, sent, outcome)
+            self._memo.steps += 1
+            if not remembered:
+                self._steps[key] = step
         return step
 
     def forget(self) -> None:
@@ -174,42 +138,31 @@ class Machine:
             states.clear()
         self._steps.clear()
 
-    def _state(self, node: int, known: KnownRow) -> State:
-        states = self._states[node]
-        state = states.get(known)
-        if state is None:
-            row = known.row
-            state = states[known] = State(self, node, known, row, is_running(row), {})
-        return state
+
+M = TypeVar("M", bound=Machine)
 
 
-class Memo:
+class Memo(ABC, Generic[M]):
     """All that is known under one set of rules. Parts may share one; it then only grows.
 
     With `enabled` off, every step is executed whenever it is taken.
     """
 
-    def __init__(self, timeouts: Timeouts, bug: str | None, enabled: bool = True) -> None:
-        self.timeouts = timeouts
+    def __init__(self, bug: str | None, enabled: bool = True) -> None:
         self.bug = bug
         self.enabled = enabled
         self.interner = Interner()
         self.steps = 0
         """How many steps were worked out."""
-        self._machines: dict[Constants, Machine] = {}
-        self._instructions: dict[TimerEffect, Instruction] = {}
+        self._machines: dict[Any, M] = {}
 
-    def instruction(self, effect: TimerEffect) -> Instruction:
-        known = self._instructions.get(effect)
-        if known is None:
-            known = instruction(effect, self.timeouts, self.interner.input)
-            self._instructions[effect] = known
-        return known
+    @abstractmethod
+    def new_machine(self, constants: Any) -> M: ...
 
-    def machine(self, constants: Constants) -> Machine:
+    def machine(self, constants: Any) -> M:
         machine = self._machines.get(constants)
         if machine is None:
-            machine = self._machines[constants] = Machine(self, constants)
+            machine = self._machines[constants] = self.new_machine(constants)
         return machine
 
     def forget(self) -> None:

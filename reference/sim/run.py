@@ -8,22 +8,19 @@ convenience: only ids differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from reference.bugs.catalog import UnknownBug
-from reference.bugs.catalog import bug as quorum_bug
-from reference.bugs.partition_catalog import partition_bug
+from reference.bugs.catalog import bug as known_bug
 from reference.sim import faults
 from reference.sim.choices import Chooser, SeededChooser, Stream, run_seed
 from reference.sim.cluster import options as cluster_options
 from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.cluster.scheduler import ClusterMemo, ClusterSimulation
-from reference.sim.memo import Memo
 from reference.sim.partition import options as partition_options
 from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.scenario import PartitionScenario
 from reference.sim.partition.scheduler import PartitionSimulation
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Batch, Recorder, RunResult
 from reference.sim.scenario import AnyScenario, Scenario
 from reference.sim.scenario import scenario as scenario_of
@@ -33,7 +30,7 @@ from traces.schema import PartTables
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-AnyMemo: TypeAlias = Memo | PartitionMemo | ClusterMemo
+AnyMemo: TypeAlias = QuorumMemo | PartitionMemo | ClusterMemo
 AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation
 
 _memos: dict[tuple[object, str | None], AnyMemo] = {}
@@ -132,7 +129,7 @@ def simulate(
         assert isinstance(memo, PartitionMemo)
         simulation = PartitionSimulation(scenario, options, chooser, memo, recorder)
     else:
-        assert isinstance(memo, Memo)
+        assert isinstance(memo, QuorumMemo)
         simulation = Simulation(scenario, options, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(
@@ -169,9 +166,9 @@ def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> A
     if isinstance(scenario, ClusterScenario):
         of_quorum, of_partition = bugs_of_parts(bug)
         return ClusterMemo(
-            Memo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+            QuorumMemo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
         )
-    return Memo(scenario.timeouts, bug, enabled)
+    return QuorumMemo(scenario.timeouts, bug, enabled)
 
 
 def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | None]:
@@ -184,9 +181,8 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
     if id is None:
         return None, None
-    with suppress(UnknownBug):
-        return quorum_bug(id).id, None
-    return None, partition_bug(id).id
+    found = known_bug(id)
+    return (found.id, None) if found.protocol == "quorum" else (None, found.id)
 
 
 def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:

@@ -22,19 +22,19 @@ from reference.sim.disk import Disk
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
 from reference.sim.faults import Options
 from reference.sim.interning import KnownInput
-from reference.sim.memo import (
+from reference.sim.memo import Step
+from reference.sim.network import Network
+from reference.sim.operations import Operation
+from reference.sim.progress import Progress
+from reference.sim.quorum_machine import (
     ELECTED,
     SETTLED,
     STOPPED_LEADING,
     TRUNCATED,
     UNFLUSHED,
     WATERMARK,
-    Memo,
-    Step,
+    QuorumMemo,
 )
-from reference.sim.network import Network
-from reference.sim.operations import Operation
-from reference.sim.progress import Progress
 from reference.sim.recorder import Recorder, Violation
 from reference.sim.scenario import Scenario
 from reference.sim.trouble import Trouble
@@ -68,7 +68,12 @@ class Simulation:
     """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
 
     def __init__(
-        self, scenario: Scenario, options: Options, chooser: Chooser, memo: Memo, recorder: Recorder
+        self,
+        scenario: Scenario,
+        options: Options,
+        chooser: Chooser,
+        memo: QuorumMemo,
+        recorder: Recorder,
     ) -> None:
         self._scenario = scenario
         self._watched = options.watched

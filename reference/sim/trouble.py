@@ -22,8 +22,8 @@ from reference.sim.faults import (
     draw_episode,
     draw_outage,
 )
-from reference.sim.memo import APPENDED, ELECTED, TRUNCATED, VOTED
 from reference.sim.network import Network
+from reference.sim.quorum_machine import APPENDED, ELECTED, TRUNCATED, VOTED
 
 TRIGGERS = {"": 0, "vote": VOTED, "election": ELECTED, "append": APPENDED, "truncation": TRUNCATED}
 """After which steps a crash may follow, for each value of `Options.crash_on`."""

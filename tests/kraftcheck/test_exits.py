@@ -147,8 +147,9 @@ ELSEWHERE = """
 import signal, sys, threading
 from kraftcheck import exits
 def work():
-    hit = threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT))
-    threading.Timer(0.3, hit.start).start()
+    def told():
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    threading.Timer(0.3, told).start()
     threading.Event().wait()
 sys.exit(exits.guarded(work))
 """

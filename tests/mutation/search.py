@@ -6,7 +6,7 @@ MUTANT: a path, or the beginning of a mutant's name; default: all of targets.tom
 mutants of each module instead of those of the table. --again: also those that are known.
 
 Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
-fails or the time is up. What was found is kept in build/mutation/ and not asked again while the
+fails or the time is up. What was found is kept in results.json and not asked again while the
 function and those tests are the same. What no test notices needs a test, or a reason in
 reasons.toml.
 
@@ -45,13 +45,14 @@ MEMORY_BYTES: Final = 6 << 30
 """Of each process: a mutant may never stop to append."""
 SLOWER: Final = 4
 
-RESULTS, BASELINE = "results.json", "baseline.json"
+BASELINE = "baseline.json"
 KILLED, TIMEOUT, SURVIVED = "killed", "timeout", "survived"
 REASONED, OPEN, NOT_JUDGED = "has a reason", "OPEN", "not judged"
 
 
 class Settings(NamedTuple):
-    """root: of the tree. In it, table and reasons, and a folder for what is known.
+    """root: of the tree. In it table, reasons and what is known; store: a folder for what the tests
+    take without a mutation.
 
     patience_s: so long a mutant's tests may take beyond SLOWER times what they took without it.
     """
@@ -59,6 +60,7 @@ class Settings(NamedTuple):
     root: Path = ROOT
     table: str = "tests/mutation/targets.toml"
     reasons: str = "tests/mutation/reasons.toml"
+    results: str = "tests/mutation/results.json"
     store: str = "build/mutation"
     patience_s: float = 90.0
     jobs: int = 1
@@ -108,7 +110,7 @@ def run(settings: Settings, screen: Screen) -> int:
     given = reasons.read(settings.root / settings.reasons)
     every: list[Mutant] = []
     asked = list(_asked(settings, every))
-    known = _load(settings.root / settings.store / RESULTS, dict[str, Result]) or {}
+    known = _load(settings.root / settings.results, dict[str, Result]) or {}
     left = [each for each in asked if settings.again or _known(each, known) is None]
     if left:
         _judge(settings, left, known, screen)
@@ -174,7 +176,7 @@ def _judge(
             for done, future in enumerate(as_completed(futures), 1):
                 if (result := future.result()) is not None and not stop.is_set():
                     known[futures[future]] = result
-                    _store(settings.root / settings.store / RESULTS, known)
+                    _store(settings.root / settings.results, known)
                     meter.update(done, f"{futures[future]}: {result.outcome}")
         finally:
             stop.set()

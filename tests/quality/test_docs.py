@@ -1,14 +1,20 @@
-"""The generated parts of the documentation say what their sources say now."""
+"""The generated parts of the documentation say what their sources say now, the glossary lists terms
+that are used, and links lead to headings that are there."""
 
 from __future__ import annotations
 
+import posixpath
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from kraftcheck import docs
+from tests.quality import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = "docs/glossary.md"
 
 
 @pytest.mark.parametrize("page", docs.PAGES)
@@ -21,3 +27,65 @@ def test_generated_parts_are_fresh(page: str) -> None:
 def test_a_stale_part_is_noticed() -> None:
     text = "<!-- generated: models -->\n| stale |\n<!-- end -->"
     assert docs.rewritten(text) != text
+
+
+def unused(glossary: str, used: str) -> list[str]:
+    """Terms of the glossary (a first column of its tables) that occur nowhere else."""
+    terms = re.findall(r"^\| ([^|]+) \|", glossary, re.MULTILINE)
+    assert "row" in terms
+    return [
+        term
+        for term in terms
+        if term != "term" and not re.search(rf"\b{re.escape(term)}", used, re.IGNORECASE)
+    ]
+
+
+def test_the_glossary_lists_terms_that_are_used() -> None:
+    names = [
+        name
+        for name in tidy.tracked_files(ROOT)
+        if Path(name).suffix in {".py", ".tla", ".md"} and name != GLOSSARY
+    ]
+    used = "\n".join((ROOT / name).read_text("utf-8") for name in names)
+    assert unused((ROOT / GLOSSARY).read_text("utf-8"), used) == []
+
+
+def test_a_term_that_nobody_uses_is_noticed() -> None:
+    glossary = "| term | means |\n|---|---|\n| row | state |\n| gribble | none |\n"
+    assert unused(glossary, "Rows are values.") == ["gribble"]
+
+
+def lost_headings(pages: Mapping[str, str]) -> list[str]:
+    """Links to a heading of a page that has none of that name, by GitHub's rule for names."""
+    headings = {
+        page: {_anchor(title) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+        for page, text in pages.items()
+    }
+    return [
+        f"{page}: {target}#{anchor}"
+        for page, text in pages.items()
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", text)
+        if anchor not in headings.get(_page(page, target), set())
+    ]
+
+
+def _page(page: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) if target else page
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-")
+
+
+def test_links_lead_to_headings() -> None:
+    names = [name for name in tidy.tracked_files(ROOT) if name.endswith(".md")]
+    pages = {name: (ROOT / name).read_text("utf-8") for name in names}
+    assert lost_headings(pages) == []
+
+
+def test_a_lost_heading_is_noticed() -> None:
+    pages = {
+        "docs/a.md": "# A page\n[here](#a-page) [lost](#b) [it](b.md#the-claim-l9) [no](b.md#it)",
+        "docs/b.md": "## The `claim` (L9)\n",
+    }
+    assert lost_headings(pages) == ["docs/a.md: #b", "docs/a.md: b.md#it"]

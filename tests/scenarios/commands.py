@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from reference.bugs.catalog import CATALOG, rules_for
+from reference.bugs.catalog import bugs_of, rules_for
 from reference.core.invariants import INVARIANTS, check_step, history_init
 from reference.core.messages import (
     Append,
@@ -134,7 +134,7 @@ class Script(Commands):
         """Starts anew with voters 1 to `voters`; with the rules of a bug if one is named."""
         if voters < 1 or fetch_max < 1:
             raise WrongArgument("a quorum has at least one voter, and a fetch one record")
-        if bug and bug not in [each.id for each in CATALOG if each.in_scope]:
+        if bug and bug not in [each.id for each in bugs_of("quorum") if each.in_scope]:
             raise WrongArgument(f"unknown bug {bug!r}")
         self._set_up(Constants(tuple(range(1, voters + 1)), fetch_max), bug or None)
         what = f", with the rules of {bug}" if bug else ""

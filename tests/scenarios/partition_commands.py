@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.partition_catalog import PARTITION_CATALOG
+from reference.bugs.catalog import bugs_of
 from reference.core.partition_messages import (
     CONTROLLER,
     AlterPartitionRequest,
@@ -91,7 +91,7 @@ class PartitionScript(Commands):
         """Starts anew with brokers 1 to `replicas`, led by 1; with a bug if one is named."""
         if replicas < 1 or not 1 <= min_isr <= replicas:
             raise WrongArgument("a partition has a replica, and min ISR is from 1 to their number")
-        if bug and bug not in [each.id for each in PARTITION_CATALOG if each.replacement]:
+        if bug and bug not in [each.id for each in bugs_of("partition") if each.replacement]:
             raise WrongArgument(f"unknown bug {bug!r}")
         brokers = tuple(range(1, replicas + 1))
         constants = PartitionConstants(brokers, min_isr, elr_enabled=elr == "yes")

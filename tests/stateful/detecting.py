@@ -27,8 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from kraftcheck.retracing.minimising import minimised, minimised_step
 from kraftcheck.retracing.relation import Refused, Relation
-from reference.bugs.catalog import CATALOG, rules_for
-from reference.bugs.partition_catalog import PARTITION_CATALOG
+from reference.bugs.catalog import bugs_of, rules_for
 from reference.core.types import Constants
 from reference.sim.run import Run, forget, simulate_run
 from reference.sim.shrink import failure_of
@@ -54,9 +53,9 @@ SHARES: Final = {"quorum": 0.45, "partition": 0.45, "cluster": 0.1}
 the others.
 """
 BUGS: Final = {
-    "quorum": tuple(bug.id for bug in CATALOG if bug.in_scope),
+    "quorum": tuple(bug.id for bug in bugs_of("quorum") if bug.in_scope),
     "partition": tuple(
-        bug.id for bug in PARTITION_CATALOG if bug.in_scope and not bug.configuration
+        bug.id for bug in bugs_of("partition") if bug.in_scope and not bug.configuration
     ),
 }
 """By machine, the bugs that can be put into its reference. Configurations that promise less are no

@@ -1,4 +1,4 @@
-"""docs/detection.md, made of detection.json and nothing else."""
+"""docs/measured/detection.md, made of detection.json and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.stateful.detecting import BUGS, MACHINES, SHARES, STEPS
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.quantiles import interval, quantile
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "detection.md"
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detection.md"
 SEEDS: Final = 20
 WIDTH: Final = 100
 

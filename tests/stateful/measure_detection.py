@@ -1,4 +1,4 @@
-"""`make detection`: measure how soon the machines find each bug, and write docs/detection.md.
+"""`make detection`: how soon the machines find each bug; writes docs/measured/detection.md.
 
     python -m tests.stateful.measure_detection [--seeds N] [--correct N] [--minutes M] [--again]
                                                [--table] [BUG ...]
@@ -223,7 +223,9 @@ def told(line: str) -> None:
 
 
 def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> int:
-    parser = argparse.ArgumentParser(prog="make detection", description="see docs/detection.md")
+    parser = argparse.ArgumentParser(
+        prog="make detection", description="see docs/measured/detection.md"
+    )
     parser.add_argument("bugs", nargs="*", metavar="BUG", type=str.upper)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--correct", type=int, default=0, metavar="N")

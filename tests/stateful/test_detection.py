@@ -1,6 +1,6 @@
 """The machines are held to account: what they find, how soon, how small; and how that is measured.
 
-A sample that is quick. The figures for all bugs are in docs/detection.md, made by `make detection`.
+A sample that is quick. `make detection` measures all bugs: docs/measured/detection.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tla_utils import ToolError
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 MOST_MOVES = 40
 """To which each find of the first three seeds that found anything was shrunk. Most have fewer than
-20 (docs/detection.md).
+20 (docs/measured/detection.md).
 """
 CANARY = "Z16"
 """A leader that is announced too early: the smallest bug of all, which nobody may miss."""
@@ -82,7 +82,7 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
 def test_a_subtle_change_of_one_rule_is_refused(
     machine: str, change: str, seed: int, action: str
 ) -> None:
-    """250 runs of the simulator meet neither. On other seeds: docs/detection.md."""
+    """250 runs of the simulator meet neither. On other seeds: docs/measured/detection.md."""
     with known(read_rules(CHANGES / f"{change}.py")) as entry:
         found = search(machine, entry.id, seed, budget(400))
     assert found.examples is not None and found.how == f"rejected step: {action}"

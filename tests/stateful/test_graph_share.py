@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from reference.core.timers import Timeouts
 from reference.core.types import Constants
-from reference.sim.memo import Memo
 from reference.sim.partition.options import PartitionOptions
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder
 from reference.sim.steered.partition import PartitionSchedule
 from reference.sim.steered.quorum import Schedule
@@ -64,7 +64,7 @@ def recorded_keys(schedule: AnySchedule) -> set[bytes]:
 def test_a_quorum_has_taken_what_its_recording_says() -> None:
     reached.begin("quorum", True)
     plain = Schedule(VOTERS)
-    record = RecordedSchedule(VOTERS, Memo(Timeouts(), None), Recorder(0))
+    record = RecordedSchedule(VOTERS, QuorumMemo(Timeouts(), None), Recorder(0))
     wander(plain)
     reached.note_run("quorum", plain)
     wander(record)

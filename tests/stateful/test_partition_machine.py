@@ -20,7 +20,7 @@ from tests.stateful.schedule import NoProgress, Violation
 from tests.stateful.test_quorum_machine import BUDGET
 
 SEED = 6
-"""With which the bugs below are found soon: whether they are with any is in docs/detection.md."""
+"""With which the bugs below are found soon; docs/measured/detection.md says of any seed."""
 
 
 def test_the_search_finds_nothing() -> None:

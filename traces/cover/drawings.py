@@ -1,4 +1,4 @@
-"""The page of life cycles (docs/life-cycles.md): what TLC's graphs show, with what they are of.
+"""The page docs/measured/life-cycles.md: what TLC's graphs show, with what they are of.
 
 Looking at the graphs takes TLC a minute, so the page is kept, and its second line is a digest of
 each graph's modules and cfg and of what the pictures look at.

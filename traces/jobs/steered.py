@@ -29,8 +29,8 @@ from traces.jobs.promised import QUORUM
 def broken_promise(logs: Sequence[Steering | Schedule]) -> str:
     """Empty if what clients saw of each log is as consistent as promised, or what is missing.
 
-    Each partition is held against its own faults (docs/guarantees.md); the log of a quorum against
-    what is promised to who asks any of its nodes.
+    Each partition is held against its own faults (docs/protocol-rules.md); the log of a quorum
+    against what is promised to who asks any of its nodes.
     """
     for number, each in enumerate(logs):
         if isinstance(each, Steering):

@@ -39,8 +39,9 @@ from reference.sim.cluster.brokers import Brokers
 from reference.sim.cluster.link import Request
 from reference.sim.cluster.partition import ClusterPartition
 from reference.sim.interning import Interner, KnownInput
+from reference.sim.memo import State, Step
 from reference.sim.operations import Operation
-from reference.sim.partition.machine import WRITTEN, State, Step
+from reference.sim.partition.machine import WRITTEN
 
 REPLAY_AGREES = "ReplayAgrees"
 """What the log says, replayed, is what its controllers decided: a relation between a controller and

@@ -26,7 +26,8 @@ from reference.sim.cluster.options import ClusterOptions, constants_of
 from reference.sim.cluster.partition import Cluster, ClusterPartition
 from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.interning import KnownInput
-from reference.sim.partition.machine import PartitionMemo, Step
+from reference.sim.memo import Step
+from reference.sim.partition.machine import PartitionMemo
 from reference.sim.recorder import Batch, Recorder
 
 _P = TypeVar("_P", bound=ClusterPartition)

@@ -20,7 +20,8 @@ from reference.core.partition_messages import (
 from reference.core.partition_types import PartitionConstants
 from reference.sim.choices import Stream
 from reference.sim.interning import KnownInput
-from reference.sim.partition.machine import Machine, PartitionMemo, State, Step
+from reference.sim.memo import State, Step
+from reference.sim.partition.machine import PartitionMachine, PartitionMemo
 from reference.sim.partition.options import PartitionOptions
 from reference.sim.partition.pace import Pace
 from reference.sim.partition.scenario import Paces
@@ -123,7 +124,7 @@ class ClusterPartition(PartitionWorld):
         return _OwnPace(self, paces, options, clock)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> PartitionMachine:
         return self._machine
 
     def state(self, node: int) -> State:

@@ -28,11 +28,11 @@ from reference.sim.cluster.scenario import ClusterScenario
 from reference.sim.cluster.trouble import Trouble
 from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Memo
-from reference.sim.memo import Step as QuorumStep
+from reference.sim.memo import Step
 from reference.sim.partition.clients import Clients
 from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.progress import Progress
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder, Violation
 from reference.sim.scenario import Load, Scenario
 from reference.sim.scheduler import QuorumClients, Simulation
@@ -46,7 +46,7 @@ _NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
 class ClusterMemo:
     """What is known of the steps of all components."""
 
-    def __init__(self, quorum: Memo, partition: PartitionMemo) -> None:
+    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo) -> None:
         self.quorum = quorum
         self.partition = partition
 
@@ -77,7 +77,7 @@ class _Quorum(Simulation):
         scenario: Scenario,
         options: ClusterOptions,
         chooser: Chooser,
-        memo: Memo,
+        memo: QuorumMemo,
         recorder: Recorder,
     ) -> None:
         self._cluster = cluster
@@ -89,7 +89,7 @@ class _Quorum(Simulation):
     def append_astray(self, node: int) -> None:
         """Nobody but an active controller appends."""
 
-    def take(self, node: int, input: KnownInput) -> QuorumStep | None:
+    def take(self, node: int, input: KnownInput) -> Step | None:
         self._cluster.enter(QUORUM)
         return super().take(node, input)
 

@@ -16,7 +16,7 @@ from reference.core.partition_types import BrokerRow, is_up
 from reference.sim.choices import Stream
 from reference.sim.events import TIMER, Queue
 from reference.sim.interning import KnownInput
-from reference.sim.partition.machine import State
+from reference.sim.memo import State
 from reference.sim.partition.options import PartitionOptions
 from reference.sim.partition.scenario import Paces
 

@@ -19,8 +19,9 @@ from reference.core.partition_messages import (
 from reference.core.partition_types import INITIAL_OFFSET
 from reference.sim.choices import Chooser, chance, pick
 from reference.sim.events import CALL
+from reference.sim.memo import Step
 from reference.sim.partition.clients import Clients
-from reference.sim.partition.machine import WRITTEN, PartitionMemo, Step
+from reference.sim.partition.machine import WRITTEN, PartitionMemo
 from reference.sim.partition.options import PartitionOptions, constants_of
 from reference.sim.partition.progress import Progress
 from reference.sim.partition.scenario import PartitionScenario

@@ -28,6 +28,7 @@ from reference.core.promises import Envelope, promised
 from reference.sim.choices import Stream
 from reference.sim.events import CALL, DELIVER, TIMER, Queue
 from reference.sim.interning import KnownInput
+from reference.sim.memo import State, Step
 from reference.sim.partition.losses import Losses
 from reference.sim.partition.machine import (
     LEADERSHIP,
@@ -37,8 +38,6 @@ from reference.sim.partition.machine import (
     WATERMARK,
     WRITTEN,
     PartitionMemo,
-    State,
-    Step,
 )
 from reference.sim.partition.network import PartitionNetwork
 from reference.sim.partition.options import PartitionOptions, configuration_of

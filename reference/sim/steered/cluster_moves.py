@@ -35,9 +35,9 @@ from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.cluster.scheduler import ClusterMemo
 from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Memo
 from reference.sim.narrate import render_input
 from reference.sim.partition.machine import PartitionMemo
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder
 from reference.sim.run import bugs_of_parts
 from reference.sim.steered.cluster_parts import (
@@ -73,7 +73,9 @@ def _memo(bug: str | None) -> ClusterMemo:
     memo = _memos.get(bug)
     if memo is None or memo.steps > MEMO_STEPS:
         of_quorum, of_partition = bugs_of_parts(bug)
-        memo = _memos[bug] = ClusterMemo(Memo(TIMEOUTS, of_quorum), PartitionMemo(of_partition))
+        memo = _memos[bug] = ClusterMemo(
+            QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition)
+        )
     return memo
 
 

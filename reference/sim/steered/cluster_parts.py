@@ -19,7 +19,7 @@ from reference.sim.cluster.brokers import Brokers
 from reference.sim.cluster.link import Arrival, Ends, Messages
 from reference.sim.cluster.partition import ClusterPartition, is_common
 from reference.sim.interning import KnownInput
-from reference.sim.memo import Memo
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder
 from reference.sim.steered.moves import Names
 from reference.sim.steered.recorded import RecordedSchedule
@@ -44,7 +44,7 @@ class Voters(RecordedSchedule):
     """The controller quorum. Its moves are noted by the cluster."""
 
     def __init__(
-        self, constants: Constants, memo: Memo, recorder: Recorder, watcher: Watcher
+        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
     ) -> None:
         super().__init__(constants, memo, recorder)
         self._watcher = watcher

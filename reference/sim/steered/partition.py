@@ -28,8 +28,9 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED
 from reference.sim.interning import KnownInput
+from reference.sim.memo import State, Step
 from reference.sim.narrate import render_input
-from reference.sim.partition.machine import PartitionMemo, State, Step
+from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.options import PartitionOptions, constants_of
 from reference.sim.partition.scenario import PARTITION
 from reference.sim.recorder import Recorder

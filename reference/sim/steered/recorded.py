@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reference.core.messages import Input
 from reference.core.types import Constants, Outcome, Row
-from reference.sim.memo import Memo
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder
 from reference.sim.steered.moves import NodeStep, recorded_steps
 from reference.sim.steered.quorum import Schedule
@@ -16,7 +16,7 @@ class RecordedSchedule(Schedule):
     """As Schedule, with the rules of a memo."""
 
     def __init__(
-        self, constants: Constants, memo: Memo, recorder: Recorder, watched: bool = True
+        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watched: bool = True
     ) -> None:
         super().__init__(constants, watched=watched)
         self._machine = memo.machine(constants)

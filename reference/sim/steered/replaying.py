@@ -11,14 +11,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.bugs.catalog import bug as quorum_bug
-from reference.bugs.partition_catalog import partition_bug
+from reference.bugs.catalog import bug
 from reference.core.timers import Timeouts
 from reference.core.types import Constants
 from reference.sim import faults
 from reference.sim.cluster.options import ClusterOptions
-from reference.sim.memo import Memo
 from reference.sim.partition.options import PartitionOptions
+from reference.sim.quorum_machine import QuorumMemo
 from reference.sim.recorder import Recorder, RunResult, Violation
 from reference.sim.run import Run, taken
 from reference.sim.steered.cluster import ClusterSchedule
@@ -75,12 +74,12 @@ def begin(script: Script) -> AnySchedule:
             return ClusterSchedule(options, script.bug)
         if script.machine == "partition":
             data = msgspec.convert(dict(script.options), PartitionOptions)
-            return PartitionSchedule(data, script.bug and partition_bug(script.bug).id)
+            return PartitionSchedule(data, script.bug and bug(script.bug, "partition").id)
         setting = msgspec.convert(dict(script.options), QuorumSetting)
     except msgspec.ValidationError as error:
         raise ValueError(f"line 5: options: {error}") from None
     constants = Constants(setting.voters, setting.fetch_max_records)
-    memo = Memo(Timeouts(), script.bug and quorum_bug(script.bug).id)
+    memo = QuorumMemo(Timeouts(), script.bug and bug(script.bug, "quorum").id)
     return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
 
 

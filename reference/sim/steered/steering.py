@@ -39,9 +39,9 @@ from reference.core.partition_messages import (
 from reference.core.partition_types import UNDEFINED, is_up
 from reference.core.promises import spared
 from reference.sim.interning import KnownInput
+from reference.sim.memo import State
 from reference.sim.narrate import render_input
 from reference.sim.operations import Operation
-from reference.sim.partition.machine import State
 from reference.sim.partition.options import ACKS, PartitionOptions, configuration_of
 from reference.sim.partition.pace import Pace
 from reference.sim.partition.scenario import PARTITION

@@ -14,16 +14,16 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import campaigns, counterexamples, figures
 from kraftcheck.zoo.campaigns import Asked, gathered, measure, merged, pieces, search
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.figures import Figure, Measured
 from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.witnesses import Witness
 from kraftcheck.zoo.witnesses import stored as stored_runs
+from reference.bugs.catalog import bug as known_bug
 from tla_utils import Manifest, RunOptions, ToolError, read_manifest
 
-Z06 = [entry_of("Z06")]
+Z06 = [known_bug("Z06")]
 INVARIANTS: tuple[Oracle, ...] = ("invariants",)
 
 
@@ -66,8 +66,8 @@ def test_work_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_controls_and_unexpected_oracles_have_no_campaigns(tmp_path: Path) -> None:
-    assert not [*pieces([entry_of("Z54")], asked(tmp_path))]
-    assert not [*pieces([entry_of("Z10")], asked(tmp_path))]
+    assert not [*pieces([known_bug("Z54")], asked(tmp_path))]
+    assert not [*pieces([known_bug("Z10")], asked(tmp_path))]
 
 
 def test_a_damaged_file_is_bad_input(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from kraftcheck import exits
 from kraftcheck.zoo import detecting, witnesses
 from kraftcheck.zoo.detecting import Asked, Detection, detect
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.runs import Hunt, consult
 from kraftcheck.zoo.witnesses import Witness, store, stored
+from reference.bugs.catalog import bug as known_bug
 from tla_utils import RunOptions
 
 Runs = dict[str, dict[str, Witness]]
@@ -24,7 +24,7 @@ def detections(
     found: list[Detection] = []
     question = Asked(oracles=wanted, out=folder / "runs", **asked)  # type: ignore[arg-type]
     known = stored() if at is None else at
-    detect([entry_of(bug)], question, known, RunOptions(), found.append)
+    detect([known_bug(bug)], question, known, RunOptions(), found.append)
     return found
 
 
@@ -133,10 +133,10 @@ def test_witnesses_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_only_what_is_stored_can_be_asked(tmp_path: Path) -> None:
     runs: Runs = {"Z06": {"invariants": Witness(seed=1, run=4)}}
     asked = detecting.Asked(only_stored=True, out=tmp_path)
-    assert detecting.wanted_of(entry_of("Z06"), asked, runs) == ("tlc", "invariants")
-    assert detecting.wanted_of(entry_of("Z54"), asked, {}) == ("histories",)
+    assert detecting.wanted_of(known_bug("Z06"), asked, runs) == ("tlc", "invariants")
+    assert detecting.wanted_of(known_bug("Z54"), asked, {}) == ("histories",)
     # Z24 has a model of its own with the overlay of Z23; Z36 has none.
-    assert detecting.wanted_of(entry_of("Z24"), asked, {}) == ("tlc",)
-    assert detecting.wanted_of(entry_of("Z36"), asked, {}) == ()
+    assert detecting.wanted_of(known_bug("Z24"), asked, {}) == ("tlc",)
+    assert detecting.wanted_of(known_bug("Z36"), asked, {}) == ()
     everything = detecting.Asked(out=tmp_path)
-    assert len(detecting.wanted_of(entry_of("Z06"), everything, {})) == 4
+    assert len(detecting.wanted_of(known_bug("Z06"), everything, {})) == 4

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from kraftcheck.zoo import counterexamples, hunting, oracles
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.hunting import hunt_down, is_the_bugs
 from kraftcheck.zoo.oracles import FOUND, Opinion
 from kraftcheck.zoo.runs import Hunt, consult, differs
 from kraftcheck.zoo.witnesses import Witness, hunt_of, stored
+from reference.bugs.catalog import bug as known_bug
 from specs import SPECS
 from tla_utils import read_manifest
 
 
 def hunted(bug: str) -> Hunt:
-    hunt = hunt_of(entry_of(bug))
+    hunt = hunt_of(known_bug(bug))
     assert hunt is not None
     return hunt
 

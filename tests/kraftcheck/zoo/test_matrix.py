@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import figures, matrix
-from kraftcheck.zoo.entries import ALL, entry_of
 from kraftcheck.zoo.figures import Figure, Measured
 from kraftcheck.zoo.matrix import BESIDES, EXPECTED, FOUND, NONE, Line, Matrix
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import Witness
+from reference.bugs.catalog import CATALOG, bug
 
 
 def line_of(bug: str) -> Line:
@@ -24,7 +24,7 @@ def line_of(bug: str) -> Line:
 
 def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
     found = matrix.matrix()
-    assert [line.bug for line in found.lines] == [each.id for each in ALL]
+    assert [line.bug for line in found.lines] == [each.id for each in CATALOG]
     numbers = [*range(1, 61), 67, 68, 69]
     assert [line.bug for line in found.lines] == [f"Z{number:02d}" for number in numbers]
     for line in found.lines:
@@ -33,9 +33,9 @@ def test_every_row_is_replayed_on_both_sides_or_says_why_not() -> None:
 
 
 def test_what_one_oracle_alone_has_found_says_why() -> None:
-    assert set(NO_OVERLAY) <= {each.id for each in ALL}
+    assert set(NO_OVERLAY) <= {each.id for each in CATALOG}
     for line in matrix.matrix().lines:
-        entry = entry_of(line.bug)
+        entry = bug(line.bug)
         if not entry.in_scope:
             continue
         found = sum(cell.state in (FOUND, BESIDES) for cell in line.cells)
@@ -76,9 +76,11 @@ def test_markdown_and_html_hold_every_line() -> None:
     found = matrix.matrix()
     table = matrix.markdown(found).splitlines()
     rows = [each for each in table if each.startswith("| Z")]
-    assert len(rows) == len(ALL) and {row.count(" | ") for row in rows} == {len(matrix.HEAD) - 1}
+    assert len(rows) == len(CATALOG) and {row.count(" | ") for row in rows} == {
+        len(matrix.HEAD) - 1
+    }
     page = matrix.html(found)
-    assert all(f'<tr id="{each.id}">' in page for each in ALL)
+    assert all(f'<tr id="{each.id}">' in page for each in CATALOG)
     assert "<script" not in page and "http" not in page
 
 
@@ -93,7 +95,7 @@ def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     shown = CliRunner().invoke(cli, ["bugs", "matrix", "--out", str(out), "--json"])
     assert shown.exit_code == 0
-    assert len(json.loads(shown.stdout)["lines"]) == len(ALL)
+    assert len(json.loads(shown.stdout)["lines"]) == len(CATALOG)
     assert (out / "matrix.md").read_text("utf-8") == matrix.markdown(matrix.matrix())
     assert (out / "matrix.html").read_text("utf-8") == matrix.html(matrix.matrix())
 
@@ -120,7 +122,7 @@ def test_figures_are_read_as_they_were_written(tmp_path: Path) -> None:
     measured = Measured(
         machine="m",
         date="d",
-        figures={entry_of("z06").id: {"steps": Figure(limit=2, runs=[1, None])}},
+        figures={bug("z06").id: {"steps": Figure(limit=2, runs=[1, None])}},
     )
     figures.store(measured, path)
     assert figures.load(path) == measured

@@ -11,11 +11,11 @@ from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import attempts, schedules
 from kraftcheck.zoo.detecting import KINDS, Asked, Detection, detect
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.retelling import told
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED
 from kraftcheck.zoo.witnesses import Witness, stored
+from reference.bugs.catalog import bug as known_bug
 from reference.sim.steered.scripts import Script, write
 from tla_utils import RunOptions
 
@@ -33,7 +33,7 @@ def detected(folder: Path, bug: str, oracle: Oracle, name: str) -> Detection:
     found: list[Detection] = []
     runs: dict[str, dict[str, Witness]] = {bug: {oracle: Witness(seed=0, run=0, schedule=name)}}
     asked = Asked(oracles=(oracle,), out=folder)
-    detect([entry_of(bug)], asked, runs, RunOptions(), found.append)
+    detect([known_bug(bug)], asked, runs, RunOptions(), found.append)
     return found[0]
 
 

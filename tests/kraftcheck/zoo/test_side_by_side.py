@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.zoo.departures import Departures
-from kraftcheck.zoo.entries import entry_of
 from kraftcheck.zoo.hunting import hunt_down
 from kraftcheck.zoo.runs import WATCHED, Hunt, consult
 from kraftcheck.zoo.side_by_side import first_refused
 from kraftcheck.zoo.witnesses import hunt_of
+from reference.bugs.catalog import bug as known_bug
 from traces.jobs.allowed import Allowed
 from traces.jobs.canonical import Step
 
@@ -22,7 +22,7 @@ NEVER_ASKED = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})
 
 
 def hunts(bug: str, *seeds: int) -> list[Hunt]:
-    found = [hunt_of(entry_of(bug), seed) for seed in seeds]
+    found = [hunt_of(known_bug(bug), seed) for seed in seeds]
     return [hunt for hunt in found if hunt is not None]
 
 

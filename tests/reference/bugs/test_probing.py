@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import bug
-from reference.bugs.partition_catalog import broker_handlers_for, partition_bug
+from reference.bugs.catalog import broker_handlers_for, bug
 from reference.bugs.probing import Consulted, probed
 from reference.core.partition_messages import Member
 from reference.core.partition_types import Pending, initial_row
@@ -58,6 +57,6 @@ def test_replaced_handlers_are_counted_like_rules() -> None:
 
 @pytest.mark.parametrize("id", ["Z67", "Z69"])
 def test_what_was_reproduced_on_kafka_is_part_of_the_story(id: str) -> None:
-    story = partition_bug(id).story
+    story = bug(id).story
     assert "reproduced on Apache Kafka 4.3.1" in story and "docs/divergences.md" in story
     assert "4.3.1" not in bug("Z01").story

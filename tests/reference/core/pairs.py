@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from reference.bugs.catalog import rules_for
-from reference.bugs.partition_catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
 from reference.core import partition_properties, properties
 from reference.core.log import Log
 from reference.core.partition_messages import Message, MetadataRecord

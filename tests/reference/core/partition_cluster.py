@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from reference.bugs.partition_catalog import broker_handlers_for
+from reference.bugs.catalog import broker_handlers_for
 from reference.bugs.probing import Consulted
 from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import (

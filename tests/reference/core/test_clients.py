@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from reference.bugs.partition_catalog import partition_rules_for
+from reference.bugs.catalog import partition_rules_for
 from reference.core.broker import BrokerHandlers
 from reference.core.consumer import Consumer, ConsumerConfig, Reset
 from reference.core.controller import PartitionControllerHandlers

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.partition_catalog import (
-    PARTITION_CATALOG,
+from reference.bugs.catalog import (
     broker_handlers_for,
+    bugs_of,
     partition_rules_for,
 )
 from reference.core.broker import BrokerHandlers
@@ -92,7 +92,7 @@ def test_both_ways_agree_on_walks(constants: PartitionConstants, moves: Moves) -
             assert ours == plain
 
 
-BUGS = [each.id for each in PARTITION_CATALOG if each.replacement is not None]
+BUGS = [each.id for each in bugs_of("partition") if each.replacement is not None]
 
 
 @pytest.mark.parametrize("bug", BUGS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import z3
 
-from reference.bugs.partition_catalog import partition_bug
+from reference.bugs.catalog import bug
 from reference.core.broker import BROKER_HANDLERS
 from reference.core.controller import CONTROLLER_HANDLERS
 from reference.proofs import electable, partition_proof
@@ -81,7 +81,7 @@ def test_a_property_that_the_invariant_does_not_imply_fails(
 def test_a_bug_breaks_an_obligation_and_the_state_is_told(
     id: str, action: str, broken: str
 ) -> None:
-    rules: Any = partition_bug(id).replacement
+    rules: Any = bug(id).replacement
     found = discharge_partition(3, action, rules)
     assert (found.status, found.broken) == ("failed", broken)
     assert any(action in line for line in found.state)

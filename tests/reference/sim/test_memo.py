@@ -15,7 +15,7 @@ from reference.core.invariants import first_violated
 from reference.core.messages import FetchRequest, FetchResponse
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants, Outcome, Row
-from reference.sim import memo, scheduler
+from reference.sim import quorum_machine, scheduler
 from reference.sim import run as run_module
 from reference.sim.recorder import Recorder
 from reference.sim.run import forget, simulate_part, simulate_run
@@ -66,7 +66,7 @@ def test_checking_only_what_can_have_broken_finds_the_same(
 
     forget()
     monkeypatch.setattr(scheduler, "check_step", whole)
-    monkeypatch.setattr("reference.sim.memo.is_inert", lambda before, after: False)
+    monkeypatch.setattr("reference.sim.quorum_machine.is_inert", lambda before, after: False)
     slow = [simulate_run("quorum", 1, run, bug=bug).result for run in range(RUNS)]
     assert [r.violations for r in quick] == [r.violations for r in slow]
     assert [r.handler_calls for r in quick] == [r.handler_calls for r in slow]
@@ -83,13 +83,13 @@ def test_a_part_and_a_forgotten_memo_leave_no_memory_behind(
             super().__init__(first_run)
             watched.append(weakref.ref(self))
 
-    class WatchedMachine(memo.Machine):
-        def __init__(self, of: memo.Memo, constants: Constants) -> None:
+    class WatchedMachine(quorum_machine.QuorumMachine):
+        def __init__(self, of: quorum_machine.QuorumMemo, constants: Constants) -> None:
             super().__init__(of, constants)
             watched.append(weakref.ref(self))
 
     monkeypatch.setattr(run_module, "Recorder", Watched)
-    monkeypatch.setattr(memo, "Machine", WatchedMachine)
+    monkeypatch.setattr(quorum_machine, "QuorumMachine", WatchedMachine)
     simulate_part("quorum", 5, 0, 3)
     gc.collect()
     assert [each() is None for each in watched][:2] == [True, False]

@@ -85,3 +85,5 @@ def test_the_estimate_is_near_what_more_runs_show() -> None:
 def test_an_empty_part_has_met_nothing() -> None:
     tables = {name: table.slice(0, 0) for name, table in part("quorum").tables.items()}
     assert features(tables) == pa.Table.from_pylist([], schema=FEATURES)
+    unchunked = {name: pa.Table.from_batches([], each.schema) for name, each in tables.items()}
+    assert features(unchunked) == features(tables)
