@@ -1,5 +1,5 @@
-"""`prove`: safety beyond bounds, obligation by obligation, and reachable counterexamples of
-bugs. docs/proofs.md says exactly what is proved, and under which abstraction."""
+"""`prove`: safety beyond bounds, obligation by obligation. docs/proofs.md says exactly what is
+proved, and under which abstraction."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ from reference.core.partition_rules import PartitionRules
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
 from reference.proofs import completeness_proof, election, partition_proof
-from reference.proofs.bounded import Found, find
 from reference.proofs.obligations import Obligation
-from reference.proofs.partition_bounded import PROPERTY, VALID, find_partition
-from reference.proofs.quorum_bounded import find_in_logs
 from system.children import end_with_parent
 
 PROOF = "proof.json"
@@ -36,8 +33,6 @@ PROPERTIES: Final = {
     **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
 }
 """Property -> whose it is."""
-SEARCHED: Final = (*election.PROPERTIES, *completeness_proof.PROPERTIES, PROPERTY, VALID)
-"""What a search looks for a violation of; the last of them only where it is named."""
 
 
 class Task(NamedTuple):
@@ -57,12 +52,10 @@ class Task(NamedTuple):
 def prove(
     *,
     properties: Sequence[str] = (),
-    nodes: int | None = None,
+    nodes: int = 3,
     bug_id: str | None = None,
     timeout: float = 60.0,
     jobs: int | None = None,
-    search: int | None = None,
-    search_limit: float = 600.0,
     out: Path | None = None,
     screen: Screen,
 ) -> int:
@@ -71,15 +64,6 @@ def prove(
     chosen = _chosen(properties, part, bug_id)
     if out is not None:
         artifacts.claim(out)
-    if search is not None:
-        wanted = [name for name in chosen if name in SEARCHED]
-        if not wanted:
-            raise exits.BadInput(f"a search is for {', '.join(SEARCHED)}")
-        sought = Sought(wanted, nodes or 2, rules, search, search_limit)
-        return _search(sought, bug_id, out, screen)
-    if VALID in chosen:
-        raise exits.BadInput(f"{VALID} is searched for (--search), not proved")
-    nodes = nodes or 3
     tasks = _tasks(chosen, nodes, rules, int(timeout * 1000))
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
@@ -129,11 +113,11 @@ def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
 def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> list[str]:
     """The properties to be proved, in the order in which they are listed."""
     for name in properties:
-        of = PROPERTIES.get(name, "partition")
+        of = PROPERTIES[name]
         if part not in (None, of):
             raise exits.BadInput(f"{name} is a property of the {of}, {bug_id} is not")
     known = [name for name, of in PROPERTIES.items() if part in (None, of)]
-    return [name for name in (*known, VALID) if name in (properties or known)]
+    return [name for name in known if name in (properties or known)]
 
 
 def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
@@ -182,54 +166,3 @@ def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> Non
     )
     for line in done.state:
         screen.line(f"    {line}")
-
-
-class Sought(NamedTuple):
-    """What a search is for: properties, of how many nodes, with which rules, in how many steps at
-    most, in how many seconds.
-    """
-
-    properties: Sequence[str]
-    nodes: int
-    rules: Any
-    bound: int
-    limit: float
-
-    def found(self, name: str) -> Found:
-        if PROPERTIES.get(name) != "quorum":
-            rules = self.rules or PartitionRules
-            return find_partition(self.nodes, rules, self.bound, self.limit, property=name)
-        rules = self.rules or QuorumRules
-        if name in completeness_proof.PROPERTIES:
-            return find_in_logs(self.nodes, rules, name, self.bound, self.limit)
-        constants = Constants(tuple(range(self.nodes)), 1)
-        return find(constants, rules, name, self.bound, timeout_s=self.limit)
-
-
-def _search(sought: Sought, bug_id: str | None, out: Path | None, screen: Screen) -> int:
-    """A reachable counterexample of a few nodes, with the handlers that the proof is about."""
-    found = []
-    for name in sought.properties:
-        screen.note(f"{name}: looking for a counterexample of at most {sought.bound} steps")
-        done = sought.found(name)
-        found.append(done)
-        said = done.reason or f"none within {sought.bound} steps of {sought.nodes} nodes"
-        if done.steps and not done.reason:
-            sure = "confirmed by the handlers" if done.confirmed else "not confirmed"
-            said = f"violated in {done.length} steps, {sure}"
-        screen.line(f"{name}: {said}, {done.seconds:.1f} s")
-        for line in done.steps:
-            screen.line(f"    {line}")
-    violated = any(done.confirmed for done in found)
-    # A bound that was reached is no proof.
-    code = exits.VIOLATED if violated else exits.UNKNOWN
-    document = {
-        "verdict": exits.VERDICTS[code],
-        "bug": bug_id,
-        "nodes": sought.nodes,
-        "searches": [asdict(done) for done in found],
-    }
-    if out is not None:
-        artifacts.write_json(out / PROOF, document)
-    screen.document(document)
-    return code

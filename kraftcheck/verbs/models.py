@@ -115,8 +115,6 @@ PROVED = (
     *("LeaderCandidateCompleteness", "PartitionLeaderCompleteness"),
 )
 """What can be proved; docs/proofs.md says under which abstraction."""
-SOUGHT = (*PROVED, "ValidControllerState")
-"""The same, and what can only be searched for."""
 
 
 @click.command()
@@ -124,13 +122,15 @@ SOUGHT = (*PROVED, "ValidControllerState")
     "--property",
     "properties",
     multiple=True,
-    type=click.Choice(SOUGHT),
-    help="A property; may be repeated; default: all that can be proved.",
+    type=click.Choice(PROVED),
+    help="A property; may be repeated; default: all.",
 )
 @click.option(
     "--nodes",
     type=click.Choice([2, 3, 5]),
-    help="How many nodes; default: 3, of a search 2.",
+    default=3,
+    show_default=True,
+    help="How many nodes.",
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
 @click.option(
@@ -141,19 +141,6 @@ SOUGHT = (*PROVED, "ValidControllerState")
     help="Seconds for each question to the solver; what it does not answer is unknown.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
-@click.option(
-    "--search",
-    type=click.IntRange(1, 100),
-    metavar="STEPS",
-    help="Prove nothing; look for a reachable counterexample of at most so many steps.",
-)
-@click.option(
-    "--search-limit",
-    type=click.FloatRange(0.001),
-    default=600.0,
-    show_default=True,
-    help="Seconds for the search.",
-)
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")
 @shown
 def prove(**options: Any) -> int:

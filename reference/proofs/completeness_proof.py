@@ -173,7 +173,7 @@ def _path_keeps(
     before = any_logs(constants, {case.node: case.row})
     later = completeness.after(before, case)
     solver = _solver(timeout_ms)
-    solver.add(*case.path.condition, *assumed(before, later, case, known))
+    solver.add(*case.condition, *assumed(before, later, case, known))
     goals = _shown(later) | _step_goals(before, later, case)
     given = {term.get_id() for term in solver.assertions()}
     goals = {name: goal for name, goal in goals.items() if goal.get_id() not in given}

@@ -261,24 +261,6 @@ def invariant(system: System, epochs: Sequence[z3.ArithRef]) -> list[z3.BoolRef]
     return parts + [part for e in epochs for part in epoch_parts(system, e).values()]
 
 
-def prove(
-    constants: Constants,
-    properties: Sequence[str] = PROPERTIES,
-    rules: type[QuorumRules] = QuorumRules,
-    timeout_ms: int = 60_000,
-    shown: Callable[[Obligation], None] = lambda obligation: None,
-) -> list[Obligation]:
-    """All obligations: first states, every handler, the properties. `shown` hears of each at once.
-
-    timeout_ms: for each question to the solver; one that it does not answer is "unknown".
-    """
-    found = []
-    for name in obligations(properties):
-        found.append(discharge(constants, name, rules, timeout_ms))
-        shown(found[-1])
-    return found
-
-
 def obligations(properties: Sequence[str] = PROPERTIES) -> list[str]:
     """The names of all obligations; each can be discharged for itself."""
     return obligation_names(HANDLERS.values(), properties)
@@ -338,7 +320,7 @@ def _path_keeps(constants: Constants, case: Case, done: Obligation, timeout_ms: 
     row = later.rows[n]
     epochs = [*(r.epoch for r in before.rows.values()), row.epoch, _ANYWHERE]
     solver = _solver(timeout_ms)
-    solver.add(*case.path.condition)
+    solver.add(*case.condition)
     arrived = case.input if hasattr(case.input, "destination") else None
     if arrived is not None:
         epochs += epochs_of(arrived)

@@ -1,7 +1,11 @@
-"""Local steps of a protocol, and whether what a relation makes on symbols is what a step makes.
+"""Local steps of a protocol, and whether a relation on symbols makes them and nothing else.
 
-A local step is what a node, its row and an input make; of the surrounding it sees nothing. A
-relation is held against it by a term: that each symbol is the value which the step has in its
+A local step is what a node, its row and an input make; of the surrounding it sees nothing: it is an
+edge of TLC's graph, or a step of a run. `differences` compares in both directions: some way through
+the handler must make the step (else it is missing), and once all that the model makes is blocked,
+no way may make anything else (else it is spare).
+
+A relation is held against a step by a term: that each symbol is the value which the step has in its
 place. All relations agree on what a number, a word, a set of nodes or a message is. What else a
 relation has for symbols, and what it leaves out, it tells its `Comparison`.
 """
@@ -9,7 +13,7 @@ relation has for symbols, and what it leaves out, it tells its `Comparison`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -50,6 +54,45 @@ def by_input(steps: Iterable[LocalStep]) -> list[list[LocalStep]]:
         group = groups[step.action, step.node, step.before, step.input]
         group[step.after, step.sent] = step
     return [list(group.values()) for group in groups.values()]
+
+
+class Relation(Protocol):
+    """All ways through a protocol's handlers, on symbols."""
+
+    def has(self, step: LocalStep) -> bool:
+        """Whether it has symbols for a step like this."""
+        ...
+
+    def solutions(self, group: Sequence[LocalStep]) -> tuple[Collection[LocalStep], bool]:
+        """Which of these steps of one row and input some way makes, and whether a way makes
+        anything else.
+        """
+        ...
+
+
+class Compared(NamedTuple):
+    """steps: how many local steps were compared. skipped: how many have no symbol. missing: steps
+    that no way makes; spare: rows and inputs of which a way makes something else; a line for each.
+    """
+
+    steps: int
+    skipped: int
+    missing: list[str]
+    spare: list[str]
+
+
+def differences(relation: Relation, steps: Iterable[LocalStep]) -> Compared:
+    """Whether each step is a solution, and whether its row and input have any other."""
+    given = list(steps)
+    kept = list(filter(relation.has, given))
+    groups = by_input(kept)
+    compared = Compared(sum(map(len, groups)), len(given) - len(kept), [], [])
+    for group in groups:
+        made, other = relation.solutions(group)
+        compared.missing.extend(step.told for step in group if step not in made)
+        if other:
+            compared.spare.append(group[0].told)
+    return compared
 
 
 class Same(Protocol):

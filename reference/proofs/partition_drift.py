@@ -1,9 +1,4 @@
-"""The partition's relation against local steps that TLC's graph has, in both directions.
-
-A local step (local_steps.py) is an edge in a surrounding that the step does not see. It is compared
-in every field that the relation does not abstract from: some way through the
-handler makes what the model makes, and once all that the model makes is blocked, no way makes
-anything else.
+"""The partition's relation against local steps (local_steps.py).
 
 What the relation leaves open has the value here that the core's own functions give it: where an
 epoch ends in the leader's or the follower's log, how many records a batch has. What is foretold,
@@ -56,7 +51,7 @@ from reference.core.partition_messages import (
 )
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.local_steps import Comparison, LocalStep, by_input
+from reference.proofs.local_steps import Comparison, LocalStep
 from reference.proofs.partition_relation import (
     ANSWERS,
     MIN_ISR,
@@ -144,6 +139,49 @@ class PartitionRelation:
             shapes = self._shapes(step.action, step.node, peer, election)
             self._known[key] = [(shape, list(self._through(step, shape))) for shape in shapes]
         return self._known[key]
+
+    def has(self, step: LocalStep) -> bool:
+        return True
+
+    def solutions(self, group: Sequence[LocalStep]) -> tuple[set[LocalStep], bool]:
+        one, made, other = group[0], set[LocalStep](), False
+        input = folded_input(one, self.brokers)
+        for shape, cases in self.ways(one):
+            if isinstance(input, ReplicaFetchResponse):
+                awaited = input.request in one.before.fetching
+                if awaited != bool(shape.row.fetching):
+                    continue
+            solver = z3.SimpleSolver()
+            solver.add(self.constants.effective_min_isr == MIN_ISR)
+            solver.add(same(shape.row, one.before), same(shape.input, input))
+            if isinstance(input, _TOLD):
+                solver.add(same(shape.row.controller_request, one.before.controller_request))
+            if solver.check() != z3.sat:
+                continue
+            for case in cases:
+                solver.push()
+                solver.add(*case.condition)
+                found, more = self._solved(solver, case, group)
+                solver.pop()
+                made |= found
+                other = other or more
+        return made, other
+
+    def _solved(
+        self, solver: z3.Solver, case: Case, group: Sequence[LocalStep]
+    ) -> tuple[set[LocalStep], bool]:
+        """Which of these steps this way makes, and whether it makes anything else."""
+        if solver.check() != z3.sat:
+            return set(), False
+        values = values_of_open(group[0], self.constants)
+        outcomes = {step: _made(case, step) for step in group}
+        for name, term in _open_symbols([*case.condition, *outcomes.values()]).items():
+            if (known := name.split("!")[0]) in values:
+                solver.add(term == values[known])
+        if solver.check() != z3.sat:
+            return set(), False
+        made = {step for step, out in outcomes.items() if solver.check(out) == z3.sat}
+        return made, bool(solver.check(z3.Not(z3.Or([*outcomes.values()]))) != z3.unsat)
 
     def _through(self, step: LocalStep, shape: Shape) -> Iterator[Case]:
         def make(handlers: Handlers) -> Made | None:
@@ -325,60 +363,3 @@ def _made(case: Case, step: LocalStep) -> z3.BoolRef:
         left: Any = made
         told.append(same(left.controller_request, step.after.controller_request))
     return z3.And(told)
-
-
-def differences(
-    constants: PartitionConstants,
-    steps: Iterable[LocalStep],
-    rules: type[PartitionRules] = PartitionRules,
-) -> tuple[int, int, list[str]]:
-    """(local steps compared, solutions found, differences).
-
-    A solution is counted when it is found; those that the model has are blocked, and any other is a
-    difference.
-    """
-    relation = PartitionRelation(constants, rules)
-    compared = solved = 0
-    told: list[str] = []
-    for wanted in by_input(steps):
-        compared += len(wanted)
-        found, other = _solutions(relation, wanted[0], wanted)
-        solved += found
-        if found != len(wanted) or other:
-            told.append(wanted[0].told)
-    return compared, solved, told
-
-
-def _solutions(
-    relation: PartitionRelation, one: LocalStep, wanted: Sequence[LocalStep]
-) -> tuple[int, bool]:
-    """How many of these outcomes some way makes, and whether one makes any other."""
-    values = values_of_open(one, relation.constants)
-    input = folded_input(one, relation.brokers)
-    made: set[int] = set()
-    other = False
-    for shape, cases in relation.ways(one):
-        if isinstance(input, ReplicaFetchResponse):
-            awaited = input.request in one.before.fetching
-            if awaited != bool(shape.row.fetching):
-                continue
-        solver = z3.SimpleSolver()
-        solver.add(relation.constants.effective_min_isr == MIN_ISR)
-        solver.add(same(shape.row, one.before), same(shape.input, input))
-        if isinstance(input, _TOLD):
-            solver.add(same(shape.row.controller_request, one.before.controller_request))
-        if solver.check() != z3.sat:
-            continue
-        for case in cases:
-            solver.push()
-            solver.add(*case.condition)
-            if solver.check() == z3.sat:
-                outcomes = [_made(case, step) for step in wanted]
-                for name, term in _open_symbols([*case.condition, *outcomes]).items():
-                    if (known := name.split("!")[0]) in values:
-                        solver.add(term == values[known])
-                if solver.check() == z3.sat:
-                    made |= {n for n, out in enumerate(outcomes) if solver.check(out) == z3.sat}
-                    other = other or solver.check(z3.Not(z3.Or(outcomes))) != z3.unsat
-            solver.pop()
-    return len(made), other

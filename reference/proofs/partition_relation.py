@@ -293,10 +293,10 @@ def view_of(row: BrokerRow, brokers: Sequence[int]) -> View:
             f"image.stopping.{b}": truth_of(state.stopping),
             f"image.isr.{b}": known[b],
         }
-    return view | alter_view(row.alter_request, brokers)
+    return view | _alter_view(row.alter_request, brokers)
 
 
-def alter_view(asked: Any, brokers: Sequence[int]) -> View:
+def _alter_view(asked: Any, brokers: Sequence[int]) -> View:
     """The AlterPartition of a row as terms."""
     if isinstance(asked, Unread):
         return {name: term for name, term in asked.view.items() if name.split(".")[0] == "asked"}

@@ -291,22 +291,13 @@ def modules_of(rules: type[Any]) -> list[Any]:
 
 @contextmanager
 def abstract_partition(also: Sequence[Any] = ()) -> Iterator[None]:
-    """While it lasts, the core computes with the symbols of this file. also: other modules that do
-    so, those of a bug.
-    """
-    with replacing({**_OPEN_RULES, **_BUILTIN}, also):
-        yield
-
-
-@contextmanager
-def replacing(names: Mapping[str, Callable[..., Any]], also: Sequence[Any] = ()) -> Iterator[None]:
-    """While it lasts, these names mean this in the handlers' modules: where a module has the name,
-    and builtins everywhere.
+    """While it lasts, the core computes with the symbols of this file: names mean this where a
+    module has them, and builtins everywhere. also: other modules that do so, those of a bug.
     """
     replaced: list[tuple[Any, str, Any, bool]] = []
     try:
         for module in (*_MODULES, *also):
-            for name, new in names.items():
+            for name, new in (*_OPEN_RULES.items(), *_BUILTIN.items()):
                 own = name in vars(module)
                 if own or name in _BUILTIN:
                     replaced.append((module, name, vars(module).get(name), own))

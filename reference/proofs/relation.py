@@ -75,7 +75,6 @@ from reference.proofs.symbolic import (
     Log,
     NodeSet,
     Number,
-    Path,
     Truth,
     assume,
     bits_of,
@@ -434,18 +433,14 @@ class Logs(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One path of one handler: who, in which row, by which input, and what came of it."""
+    """One path of one handler: who, in which row, by which input, when, and what came of it."""
 
     action: str
     node: int
     row: Row
     input: Any
-    path: Path[Outcome | None]
-
-    @property
-    def outcome(self) -> Outcome:
-        assert self.path.result is not None, "a disabled input has no outcome"
-        return self.path.result
+    condition: list[z3.BoolRef]
+    outcome: Outcome
 
 
 def cases(
@@ -454,14 +449,13 @@ def cases(
     kinds: Sequence[type] = tuple(HANDLERS),
     node: int | None = None,
     peers: Sequence[int] | None = None,
-    disabled: bool = False,
     logs: Logs = Logs(),  # noqa: B008
 ) -> Iterator[Case]:
-    """All paths of the handlers of these kinds of input.
+    """All paths of the handlers of these kinds of input, but for those on which it is disabled.
 
     node, peers: who acts (the first voter), and who may have sent the input (the second). Handlers
     compare nodes for equality only (L9), so other pairs have the same paths under other names.
-    disabled: also the paths on which the input is disabled. logs: how they are abstracted.
+    logs: how they are abstracted.
     """
     node = constants.voters[0] if node is None else node
     others = constants.others(node)
@@ -484,8 +478,10 @@ def cases(
                     with abstract_logs(logs.functions, type(rules)):
                         found = paths(code, given, constants.voters)
                     for path in found:
-                        if path.result is not None or disabled:
-                            yield Case(HANDLERS[kind], node, row, input, path)
+                        if path.result is not None:
+                            yield Case(
+                                HANDLERS[kind], node, row, input, path.condition, path.result
+                            )
 
 
 def _rows(constants: Constants, node: int, peer: int, role: Role) -> Iterator[Row]:

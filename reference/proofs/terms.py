@@ -8,11 +8,6 @@ from typing import Any
 import z3
 
 
-def is_symbol(term: z3.ExprRef) -> bool:
-    """Whether it is a symbol, which stands for any value."""
-    return bool(z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED)
-
-
 def symbols_in(*terms: z3.ExprRef) -> dict[str, z3.ExprRef]:
     """The symbols in these terms by their names."""
     found: dict[str, z3.ExprRef] = {}
@@ -22,15 +17,10 @@ def symbols_in(*terms: z3.ExprRef) -> dict[str, z3.ExprRef]:
         if at.get_id() in seen:
             continue
         seen.add(at.get_id())
-        if is_symbol(at):
+        if z3.is_const(at) and at.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             found[at.decl().name()] = at
         waiting += at.children()
     return found
-
-
-def symbol_like(name: str, like: z3.ExprRef) -> z3.ExprRef:
-    """A symbol of this name: a truth if the term is one, else a number."""
-    return z3.Bool(name) if z3.is_bool(like) else z3.Int(name)
 
 
 def values_in(model: z3.ModelRef) -> Callable[[z3.ExprRef], Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from kraftcheck.cli import cli
 from kraftcheck.verbs import models
 from reference.core.messages import Crash
 from reference.proofs import completeness_proof, election, partition_proof
-from reference.proofs.partition_bounded import PROPERTY, find_partition
-from reference.proofs.quorum_bounded import find_in_logs
 
 TWO = ("Init", "HandleSendReplicaFetch")
 
@@ -37,7 +34,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_choice_is_what_can_be_proved() -> None:
     assert tuple(prove.PROPERTIES) == models.PROVED
-    assert {*prove.PROPERTIES, *prove.SEARCHED} == set(models.SOUGHT)
 
 
 @pytest.mark.usefixtures("few")
@@ -76,30 +72,6 @@ def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.Mo
     assert "an obligation that fails is no counterexample" in done.output
 
 
-def test_a_search_tells_a_counterexample_and_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = partial(find_partition, names=("TimesOut", "ReadsAll", "Produces"))
-    monkeypatch.setattr(prove, "find_partition", few)
-    out = tmp_path / "search"
-    done = run("--bug", "Z41", "--search", "4", "--out", str(out))
-    assert done.exit_code == 1, done.output
-    assert "violated in 3 steps, confirmed by the handlers" in done.output
-    assert ": Produces -> Running Leader" in done.output
-    written = json.loads((out / prove.PROOF).read_text("utf-8"))
-    (search,) = written["searches"]
-    assert written["nodes"] == 2 and search["confirmed"] and search["length"] == 3
-    none = run("--property", PROPERTY, "--search", "2")
-    assert none.exit_code == 2 and "none within 2 steps of 2 nodes" in none.output
-
-
-def test_a_search_of_the_quorum_has_its_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prove, "find_in_logs", partial(find_in_logs, names=("Crashes 0",)))
-    done = run("--property", "CommittedSurvives", "--search", "1")
-    assert done.exit_code == 2, done.output
-    assert "CommittedSurvives: none within 1 steps of 2 nodes" in done.output
-
-
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -107,11 +79,6 @@ def test_a_search_of_the_quorum_has_its_logs(monkeypatch: pytest.MonkeyPatch) ->
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
         (("--bug", "Z33", "--property", "LogMatching"), "LogMatching is a property of the quorum"),
-        (("--property", "ValidControllerState"), "is searched for (--search), not proved"),
-        (
-            ("--property", "PartitionLeaderCompleteness", "--search", "3"),
-            "a search is for ElectionSafety, VoteOnce, LeaderCompleteness",
-        ),
     ],
 )
 def test_what_cannot_be_proved_is_refused_in_one_line(args: tuple[str, ...], said: str) -> None:

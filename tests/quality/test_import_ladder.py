@@ -76,9 +76,9 @@ RULES = {
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
-            *("reference.proofs", "traces.sealed", "system", "specs"),
+            *("traces.sealed", "system", "specs"),
         ),
-        third_party=("pyarrow", "numpy", "msgspec", "networkx", "z3"),
+        third_party=("pyarrow", "numpy", "msgspec", "networkx"),
     ),
     # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
     # a client history, what was recorded and what was found. It judges nothing itself.

@@ -128,7 +128,7 @@ def test_a_step_that_elects_is_possible_under_all_that_is_assumed() -> None:
         after = completeness.after(before, case)
         epoch, log = after.base.rows[case.node].epoch, after.logs[case.node]
         solver = z3.SimpleSolver()
-        solver.add(*WATCHED, *case.path.condition, *assumed(before, after, case, Known()))
+        solver.add(*WATCHED, *case.condition, *assumed(before, after, case, Known()))
         solver.add(completeness.elected(before, case))
         for name, wish in {
             "own": z3.And(epoch == EPOCH, log.length >= END),

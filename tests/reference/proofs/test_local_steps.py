@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,7 +10,7 @@ import pytest
 import z3
 
 from reference.core.messages import Append, BeginQuorumEpochRequest, VoteRequest
-from reference.proofs.local_steps import Comparison, LocalStep, by_input
+from reference.proofs.local_steps import Compared, Comparison, LocalStep, by_input, differences
 from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
 
 A, B = z3.Ints("a b")
@@ -65,6 +65,27 @@ def test_steps_of_one_input_are_together_and_no_step_is_there_twice() -> None:
     other, elsewhere = step._replace(sent=("m",)), step._replace(node=1)
     assert by_input([step, elsewhere, other, step]) == [[step, other], [elsewhere]]
     assert step.told == "Acts of 0 in row at input"
+
+
+class _Made:
+    """A relation that makes these steps; at the row "loose" it makes others, too."""
+
+    def __init__(self, *made: LocalStep) -> None:
+        self.made = made
+
+    def has(self, step: LocalStep) -> bool:
+        return bool(step.input != "no symbol")
+
+    def solutions(self, group: Sequence[LocalStep]) -> tuple[list[LocalStep], bool]:
+        return [step for step in group if step in self.made], group[0].before == "loose"
+
+
+def test_steps_that_are_not_made_are_missing_and_what_else_is_made_is_spare() -> None:
+    step = LocalStep("Acts", 0, "row", "input", "after", ())
+    lost, loose = step._replace(after="else"), step._replace(before="loose")
+    unknown = step._replace(input="no symbol")
+    compared = differences(_Made(step, loose), [step, lost, loose, unknown, step])
+    assert compared == Compared(3, 1, [lost.told], [loose.told])
 
 
 def test_what_a_relation_has_or_leaves_out_is_told() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.proofs import local_steps
 from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import BrokerRow, PartitionConstants
-from reference.proofs.local_steps import LocalStep
+from reference.proofs.local_steps import Compared, LocalStep, differences
 from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_drift import differences
+from reference.proofs.partition_drift import PartitionRelation
 from tests.traces.cover.graphs import matched
-from traces.cover.drift import local_steps
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -29,8 +29,11 @@ def constants() -> PartitionConstants:
 
 
 def test_edges_are_solutions_and_solutions_are_edges() -> None:
-    compared, solved, told = differences(constants(), steps(3))
-    assert told == [] and compared == solved > 30
+    given = steps(3)
+    assert (
+        differences(PartitionRelation(constants()), given) == Compared(len(given), 0, [], [])
+        and len(given) > 30
+    )
 
 
 class _NobodyJoins(PartitionRules):
@@ -44,6 +47,5 @@ class _NobodyJoins(PartitionRules):
 
 def test_a_relation_that_drifts_is_told() -> None:
     asked = [step for step in steps(1) if step.action == "HandleReplicaFetchRequest"]
-    compared, _, told = differences(constants(), asked, _NobodyJoins)
-    assert 0 < len(told) < compared
-    assert all("HandleReplicaFetchRequest" in line for line in told)
+    compared = differences(PartitionRelation(constants(), _NobodyJoins), asked)
+    assert 0 < len(compared.missing) < compared.steps and compared.spare

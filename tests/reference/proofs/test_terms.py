@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import z3
 
-from reference.proofs.terms import is_symbol, symbol_like, symbols_in, values_in
+from reference.proofs.terms import symbols_in, values_in
 
 A, P = z3.Int("a"), z3.Bool("p of 1")
 
@@ -13,12 +13,6 @@ def test_the_symbols_of_terms_are_found_once_and_by_name() -> None:
     function = z3.Function("f", z3.IntSort(), z3.IntSort())
     assert symbols_in(z3.And(P, function(A) < A + 1), A == 2) == {"a": A, "p of 1": P}
     assert symbols_in(z3.IntVal(3), z3.BoolVal(True)) == {} == symbols_in()
-    assert is_symbol(A) and not is_symbol(z3.IntVal(1)) and not is_symbol(A + 1)
-
-
-def test_a_symbol_is_like_a_term() -> None:
-    assert symbol_like("b", P).sort() == z3.BoolSort()
-    assert symbol_like("b", A + 1).sort() == z3.IntSort()
 
 
 def test_a_model_says_something_of_every_term() -> None:

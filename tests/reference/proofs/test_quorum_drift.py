@@ -1,5 +1,5 @@
-"""The relation with logs as branches is the one of TLC's graph and of runs whose logs branch; a
-function on branches that is wrong, or too loose, is told.
+"""The quorum's relations are those of TLC's graph, and with logs as branches that of runs whose
+logs branch; a rule that is another is told, and a function on branches that is wrong or too loose.
 """
 
 from __future__ import annotations
@@ -9,32 +9,54 @@ from typing import Any
 
 import pytest
 
+from benchmarks.proofs import local_steps
 from reference.core.log import UNDEFINED
-from reference.core.messages import FetchRequest, FetchResponse
+from reference.core.messages import FetchRequest, FetchResponse, VoteRequest
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row
-from reference.proofs.branch_drift import BranchRelation, Compared, differences
 from reference.proofs.branches import BRANCHES, Branch, Records, slice_of
-from reference.proofs.local_steps import LocalStep
+from reference.proofs.local_steps import Compared, LocalStep, differences
+from reference.proofs.quorum_drift import ELECTIONS, IN_BRANCHES, Abstraction, QuorumRelation
 from reference.proofs.symbolic import Number, fresh
 from tests.reference.proofs.test_completeness_runs import SEEDS, THREE, Run
 from tests.traces.cover.graphs import matched
-from traces.cover.drift import local_steps
 
 
-@pytest.mark.tlc
-@pytest.mark.xdist_group("cover")
-def test_edges_are_solutions_and_solutions_are_edges() -> None:
-    """A sample of one node, of elections; `python -m benchmarks proofs` compares all steps of two
-    graphs with records, the larger one of 18,737 states.
-    """
+def graph_steps() -> tuple[Constants, list[LocalStep]]:
+    """A sample of one node; `python -m benchmarks proofs` compares all steps of larger graphs."""
     matcher = matched("quorum-few-votes")
     constants: Any = matcher.composition.constants
     assert isinstance(constants, Constants), "a graph of a quorum"
     steps = [step for step in local_steps(matcher) if step.node == constants.voters[0]][::2]
-    compared = differences(BranchRelation(constants), steps)
-    assert compared == Compared(len(steps), 0, [], []) and len(steps) > 30
+    assert len(steps) > 30
+    return constants, steps
+
+
+@pytest.mark.tlc
+@pytest.mark.xdist_group("cover")
+@pytest.mark.parametrize("held", [ELECTIONS, IN_BRANCHES], ids=["lengths", "branches"])
+def test_edges_are_solutions_and_solutions_are_edges(held: Abstraction) -> None:
+    constants, steps = graph_steps()
+    compared = differences(QuorumRelation(constants, held), steps)
+    assert compared == Compared(len(steps), 0, [], [])
+
+
+class _Grants(QuorumRules):
+    __slots__ = ()
+
+    def vote_granted(self, row: Row, m: VoteRequest) -> bool:
+        return True
+
+
+@pytest.mark.tlc
+@pytest.mark.xdist_group("cover")
+@pytest.mark.parametrize("held", [ELECTIONS, IN_BRANCHES], ids=["lengths", "branches"])
+def test_a_relation_that_drifts_is_told(held: Abstraction) -> None:
+    constants, steps = graph_steps()
+    compared = differences(QuorumRelation(constants, held, _Grants), steps)
+    assert compared.missing and compared.spare
+    assert all("HandleVoteRequest" in line for line in (*compared.missing, *compared.spare))
 
 
 @cache
@@ -58,7 +80,7 @@ def test_steps_on_logs_that_branch_are_solutions_and_there_are_no_others() -> No
     steps = list(filter(branches, run_steps(SEEDS[0])))
     actions = {step.action for step in steps}
     assert actions == {"HandleFetchRequest", "HandleFetchResponse"}
-    compared = differences(BranchRelation(THREE), steps)
+    compared = differences(QuorumRelation(THREE, IN_BRANCHES), steps)
     assert compared.steps + compared.skipped == len(steps) and compared.steps > 3
     assert not compared.missing and not compared.spare
 
@@ -75,7 +97,7 @@ def fetches(**functions: Any) -> Compared:
     of = steps[0]
     pair = [step for step in steps if (step.node, step.input.source) == (of.node, of.input.source)]
     logs = BRANCHES._replace(functions={**BRANCHES.functions, **functions})
-    return differences(BranchRelation(THREE, logs=logs), pair[:4])
+    return differences(QuorumRelation(THREE, IN_BRANCHES._replace(logs=logs)), pair[:4])
 
 
 def _one_further(log: Any, offset: Any, end: Any, limit: Any) -> Records:
@@ -99,7 +121,7 @@ class _NeverDiverges(QuorumRules):
 def test_a_rule_that_is_another_is_told() -> None:
     steps = [each for each in run_steps(SEEDS[0]) if branches(each) and not each.before.parked]
     of = next(step for step in steps if step.action == "HandleFetchRequest")
-    compared = differences(BranchRelation(THREE, _NeverDiverges), [of])
+    compared = differences(QuorumRelation(THREE, IN_BRANCHES, _NeverDiverges), [of])
     assert compared.missing and compared.spare
 
 
