@@ -22,7 +22,8 @@ follower is stopped and started N times. Then its index is compared with the lea
 four of them, as fast as they can; even: two, which rest for a tenth of a second in between; uneven:
 one that does not rest, and one that rests for a second. In the end it leads and is read from.
 
-Clients have their own settings, and brokers Kafka's, but for: offsets.topic.num.partitions=1 and
+Clients have their own settings (producers of --unforced linger.ms=0: a transaction is quick), and
+brokers Kafka's, but for: offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
 auto.leader.rebalance.enable=false (the leader moves when the script says so).
 
