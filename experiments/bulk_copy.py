@@ -27,7 +27,8 @@ brokers Kafka's, but for: offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
 auto.leader.rebalance.enable=false (the leader moves when the script says so).
 
-Ends with 1 if aborted records were read, with 0 if not, with 3 if it could not be tried.
+Ends with 1 if aborted records were read (--unforced: if the index is wrong), with 0 if not, with 3
+if it could not be tried.
 """
 
 from __future__ import annotations
