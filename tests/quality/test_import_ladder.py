@@ -35,6 +35,11 @@ RULES = {
     "reference": Rule(),
     "reference.core.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
     "reference.bugs.*": Rule(ours=("reference.core",), third_party=("msgspec",), forbidden=NO_IO),
+    # It finds the files of its folder by their names.
+    "reference.bugs.catalog.*": Rule(
+        ours=("reference.core", "reference.bugs"),
+        forbidden=tuple(name for name in NO_IO if name != "importlib"),
+    ),
     "reference.proofs.*": Rule(
         ours=("reference.core", "reference.bugs"), third_party=("msgspec", "z3")
     ),
