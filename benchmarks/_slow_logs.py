@@ -132,9 +132,7 @@ class _Search:
         promise = self.promise
         if each.f == "append":
             acked = each.outcome == OK
-            if each.outcome == FAIL:
-                if promise.allows("G1a"):
-                    yield _Item(each, each.invoked, math.inf, False)
+            if each.outcome == FAIL and not promise.allows("G1a"):
                 return
             late = not acked or promise.allows("append-order")
             end = math.inf if late or each.completed is None else each.completed

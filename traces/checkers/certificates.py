@@ -162,10 +162,9 @@ def _late(judgement: Judgement, segment: int, slot: int) -> Certificate:
         )
         return _certificate(batch, segment, "stale-read", (victim_op, read), sentence)
     other = int(batch.appends.operation[culprit])
-    behind = _offset_of(records, culprit)
+    behind = _place_of(records, culprit)
     sentence = (
-        f"append of offset {behind} was invoked only after the append of offset {place} "
-        "had been acked"
+        f"append of {behind} was invoked only after the append of offset {place} had been acked"
     )
     return _certificate(batch, segment, "append-order", (victim_op, other), sentence)
 
@@ -186,10 +185,9 @@ def _future(judgement: Judgement, segment: int, read: int) -> Certificate:
         )
         operations = (int(batch.reads.operation[read]), int(batch.reads.operation[culprit]))
         return _certificate(batch, segment, "stale-read", operations, sentence)
-    place = _offset_of(records, culprit)
     sentence = (
         f"the {_verb(batch, read)} saw offset {seen} and was over before "
-        f"the append of offset {place} was invoked"
+        f"the append of {_place_of(records, culprit)} was invoked"
     )
     operations = (int(batch.appends.operation[culprit]), int(batch.reads.operation[read]))
     return _certificate(batch, segment, "future-read", operations, sentence)
@@ -286,9 +284,13 @@ def source(records: Records, segment: int, slot: int, bound: int) -> tuple[int, 
     """What gave a slot its bound: (row of an append, False), or (row of a read, True)."""
     begin = int(records.base[segment])
     at = begin + np.flatnonzero(records.begin[begin : slot + 1] == bound)
-    at = at[records.owner[at] >= 0]
+    owners = records.owner[at]
+    if bound != BEFORE and (owners >= 0).any():
+        return int(owners[owners >= 0][0]), False
     if bound != BEFORE and len(at):
-        return int(records.owner[at[0]]), False
+        # Of an aborted record.
+        sent = _rows(records.batch.appends.segment, segment)
+        return int(sent[records.a_begin[sent] == bound][0]), False
     rows = _rows(records.batch.reads.segment, segment)
     fitting = records.judged[rows] & (records.high[rows] <= slot)
     return int(rows[fitting & (records.r_begin[rows] == bound)][0]), True
@@ -299,11 +301,13 @@ def _rows(segments: Ints, segment: int) -> Ints:
     return np.arange(begin, end)
 
 
-def _offset_of(records: Records, append: int) -> int:
-    """Where an append's record stands."""
-    known = int(records.batch.appends.offset[append])
-    slot = int(records.append_slot[append])
-    return known if known >= 0 or slot < 0 else int(records.offset[slot])
+def _place_of(records: Records, append: int) -> str:
+    """Where an append's record stands; of an aborted one what it is."""
+    appends = records.batch.appends
+    known, slot = int(appends.offset[append]), int(records.append_slot[append])
+    if known < 0 and slot < 0:
+        return shown(records.batch, int(appends.value[append]))
+    return f"offset {known if known >= 0 else int(records.offset[slot])}"
 
 
 def _verb(batch: LogBatch, read: int) -> str:

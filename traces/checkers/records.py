@@ -439,7 +439,8 @@ class _Work:
         mine, theirs, groups = _join(segment, value, self.a.segment, self.a.value)
         live, dead = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
         live[theirs[self.live]] = indices(self.live)
-        dead[theirs[~self.live]] = indices(~self.live)
+        # Of several, the one that was invoked first.
+        dead[theirs[~self.live][::-1]] = indices(~self.live)[::-1]
         copy, aborted = live[mine], dead[mine]
         for kind, level, some, first in (
             ("duplicate", 6, copy >= 0, copy),
@@ -452,9 +453,12 @@ class _Work:
         slots = self.e_slot[at[copied]]
         self.owner[slots] = copy[copied]
         self.begin[slots] = self.a_begin[copy[copied]]
-        # Nobody appended these; they are records all the same, at no time in particular.
+        # Nobody appended these; they are records all the same, at no time in particular, but for
+        # aborted ones: nobody can have seen them before they were sent.
         strange = self.e_slot[at[copy < 0]]
         self.owner[strange] = -2
+        sent = indices((copy < 0) & (aborted >= 0))
+        self.begin[self.e_slot[at[sent]]] = self.a_begin[aborted[sent]]
 
     # -- Gaps
 

@@ -180,6 +180,21 @@ def test_a_stale_read_beside_it_hides_nothing(calls: tuple[Operation, ...], kind
         assert kind in {each.name for each in found.anomalies if not each.allowed}
 
 
+def test_nobody_reads_an_aborted_record_before_it_is_sent() -> None:
+    """Who may see aborted records still sees no future."""
+    uncommitted = Configuration(transactions=True)
+    aborted = call("append", 10, 15, "a", outcome="fail")
+    early, late = (call("fetch", at, at + 5, 0, ((0, "a"),)) for at in (0, 20))
+    assert check_history(history(late, aborted, model=LOG), configuration=uncommitted).holds
+    found = check_history(history(early, aborted, model=LOG), configuration=uncommitted)
+    certificate = found.parts[0].certificate
+    assert found.verdict == "violated" and certificate is not None
+    assert (certificate.kind, certificate.sentence) == (
+        "future-read",
+        "the fetch saw offset 0 and was over before the append of a was invoked",
+    )
+
+
 def test_a_consumer_that_goes_back_may_find_less_than_it_had_read() -> None:
     """A new leader does not know yet how far it has been read (P20); forward, that is not seen."""
     sent = (*APPENDS, call("append", 20, 25, "c", 2))
