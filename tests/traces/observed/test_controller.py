@@ -67,7 +67,8 @@ def test_every_sample_s_metadata_are_steps(sample: Path, tmp_path: Path) -> None
         archive.extract(NAME, tmp_path)
     report = judge(read(tmp_path / NAME))
     assert report.findings == []
-    assert report.judged > 5
+    # One broker that nobody harms registers and is unfenced, and no more.
+    assert report.judged > 2
 
 
 # -- Planted faults
