@@ -164,10 +164,6 @@ def _named(mask: int, types: list[str]) -> str:
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """The distinct texts of a column, and of each entry the number of its own."""
     encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        if not encoded.num_chunks:
-            return [], np.zeros(0, dtype=np.int64)
-        encoded = encoded.unify_dictionaries().chunk(0)
     return encoded.dictionary.to_pylist(), ints(encoded.indices)
 
 
