@@ -93,11 +93,11 @@ def _form(annotation: Any) -> Any:
         plain, *said = get_args(annotation)
         form = _form(plain)
         if Kind.BY_NODE in said:
-            form = dict[NodeId, _form(get_args(plain)[0])]  # type: ignore[misc]
+            form = dict[NodeId, _form(get_args(plain)[0])]  # type: ignore[misc]  # made at run time
         metas = [_METAS[each] for each in said if each in _METAS]
         return Annotated[tuple([form, *said, *metas])]
     if get_origin(annotation) is tuple:
-        return tuple[_form(get_args(annotation)[0]), ...]  # type: ignore[misc]
+        return tuple[_form(get_args(annotation)[0]), ...]  # type: ignore[misc]  # made at run time
     if get_origin(annotation) in (Union, types.UnionType):
         return _union(get_args(annotation))
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
@@ -141,7 +141,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     format: Literal["kraftcheck steps 1"]
     constants: Annotated[
-        _CONSTANTS,  # type: ignore[valid-type]
+        _CONSTANTS,  # type: ignore[valid-type]  # made at run time
         Meta(description="Who takes part, and the settings of the protocol."),
     ]
     rows: Annotated[
@@ -177,7 +177,7 @@ def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:
             "before": twin(kind.row, partial),
             "input": _union(kind.inputs, partial),
             "after": twin(kind.row, partial),
-            "sent": tuple[_union(messages, partial), ...],  # type: ignore[misc]
+            "sent": tuple[_union(messages, partial), ...],  # type: ignore[misc]  # made at run time
             "ignored": str,
         }
         hidden = [(field, of | UnsetType, UNSET) for field, of in form.items()]
