@@ -15,8 +15,10 @@ BIN := .venv/bin
 CODE := $(wildcard kraftcheck system tla_utils reference specs traces tests benchmarks tools live \
     experiments)
 
-# Tests of one module each, without another program: those that take less than about a second.
-QUICK := not (slow or tlc or spark or chaos)
+# Tests of one module each, without another program.
+UNITS := $(addprefix tests/,reference/core system tla_utils traces/checkers traces/formats \
+    traces/observed traces/report quality/test_docs.py quality/test_import_ladder.py \
+    quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test spec spec-medium chaos bugs bugs-full kafka bench lint format
@@ -33,7 +35,8 @@ verify: setup ## the main job: models, faulty runs, conformance, a planted bug, 
 	@$(BIN)/kraftcheck verify --out $(OUT) $(ARGS)
 
 check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q -m "$(QUICK)" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q $(UNITS) \
+	    -m "not (slow or tlc or spark)" $(ARGS)
 
 test: setup ## the whole test-suite (JOBS=n, ARGS="-k name")
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
