@@ -94,7 +94,7 @@ class Large(Confluent):
 
     def sender(self, bootstrap: str, options: Options) -> ConfluentSender:
         sender = super().sender(bootstrap, options)
-        sender._producer = Keyed(sender._producer)  # type: ignore[assignment]
+        sender._producer = Keyed(sender._producer)  # type: ignore[assignment]  # stands in
         return sender
 
 
@@ -133,7 +133,7 @@ def write(producer: Producer, value: int, size: int, offsets: dict[int, int]) ->
 
     def note(error: object, message: object) -> None:
         if error is None:
-            offsets[value] = message.offset()  # type: ignore[attr-defined]
+            offsets[value] = message.offset()  # type: ignore[attr-defined]  # untyped there
 
     producer.produce(TOPIC, str(value).encode(), b"x" * size, partition=0, on_delivery=note)
     producer.flush(SECONDS)
