@@ -33,15 +33,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from reference.core.quorum_protocol import VOTER
 from specs import SPECS
 from tla_utils import CheckOptions, StepReport, check_steps
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.backends import Pool
 from traces.jobs.columns import Part
 from traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from traces.jobs.judge import CHUNK, as_columns, blocks, step_frame, step_table
+from traces.jobs.judge import CHUNK, as_columns, blocks, step_table
 from traces.jobs.protocols import decode_step_constants
 from traces.jobs.simulate import simulate
+from traces.jobs.step_frames import step_frame
 from traces.schema import Campaign, read_manifest, read_parts
 
 SIZES = (10_000, 100_000)
@@ -101,7 +103,7 @@ def runs_needed(campaign: Campaigned, size: int) -> int:
 def judge(steps: Any, text: str) -> Cost:
     begin = time.process_time()
     report: StepReport = check_steps(
-        step_frame(decode_step_constants(text)), steps, CheckOptions(chunk=CHUNK, parallel=1)
+        step_frame(VOTER, decode_step_constants(text)), steps, CheckOptions(chunk=CHUNK, parallel=1)
     )
     python = time.process_time() - begin
     if report.numbers("rejected") or report.numbers("unknown"):
@@ -124,7 +126,7 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     for bench, block in blocks(files, wanted, CHUNK):
         text = bench.text
         begin = time.process_time()
-        table = step_table(block, decode_step_constants(text))
+        table = step_table(block, decode_step_constants(text), VOTER)
         converted = time.process_time() - begin
         cost = judge(table, text)
         costs.append(cost._replace(python=cost.python + converted))
@@ -182,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
         entries = read_manifest(campaign.folder).parts
         files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
         for bench, block in islice(blocks(files, warm_up, CHUNK), 1):
-            judge(step_table(block, decode_step_constants(bench.text)), bench.text)
+            judge(step_table(block, decode_step_constants(bench.text), VOTER), bench.text)
         for size in sizes:
             compare(campaign, size)
 

@@ -32,23 +32,19 @@ import msgspec
 
 from kraftcheck.zoo import schedules
 from kraftcheck.zoo.runs import WATCHED, Hunt, Stepper
-from reference.core.broker import BROKER_HANDLERS
-from reference.core.controller import CONTROLLER_HANDLERS
 from reference.core.log import EpochEnd
-from reference.core.partition_messages import CONTROLLER
-from reference.core.quorum import action_of
-from reference.core.types import UNDEFINED, Constants
+from reference.core.types import UNDEFINED
+from reference.kit.dispatch import action_name
+from reference.protocols import kind_named, kind_of
 from reference.sim.run import Run
 from reference.sim.steered.replaying import recorded as replayed
 from reference.sim.steered.scripts import Script
-from specs import SPECS
 from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
-from traces.cover.refusals import DISABLED
-from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
+from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step
 from traces.jobs.judge import as_columns
+from traces.jobs.step_frames import DISABLED, step_frame
 
-QUORUM, BROKER, OF_CONTROLLER = "RefuseQuorum", "RefusePartition", "RefusePartitionController"
 RUNS: Final = 60
 ROWS: Final = 80
 """So many rows of each node are given inputs."""
@@ -92,7 +88,7 @@ run had. Their steps are judged as they are: nothing is attempted."""
 
 
 Recorded: TypeAlias = dict[str, dict[tuple[int, Any, Any], Step]]
-"""By frame, the distinct steps."""
+"""By kind of node, the distinct steps."""
 
 
 class Battery(NamedTuple):
@@ -134,11 +130,11 @@ def batteries(
     """
     for hunt in CAMPAIGNS[module]:
         constants, recorded = _recorded(hunt, runs)
-        for frame, known in recorded.items():
+        for kind, known in recorded.items():
             taken_steps = _taken_steps(known)
             tried = _attempts(_Taking(constants, bug), taken_steps, rows, changes)
             made = [step for step in tried if _key(step) not in known]
-            yield _battery(frame, constants, taken_steps, made)
+            yield _battery(kind, constants, taken_steps, made)
     for name in SCHEDULES.get(module, ()):
         yield from of_schedule(schedules.stored(name))
 
@@ -188,15 +184,15 @@ def _taken_steps(known: Mapping[tuple[int, Any, Any], Step]) -> list[Step]:
 
 
 def of_schedule(script: Script) -> Iterator[Battery]:
-    """The distinct steps of a schedule, by the frames that judge them.
+    """The distinct steps of a schedule, by the kinds of nodes that took them.
 
     Raises BadInput: a move is not possible.
     """
     run, _ = replayed(schedules.made(script, WATCHED, script.bug))
     recorded: Recorded = {}
     _enter(run, recorded)
-    for frame, known in recorded.items():
-        yield _battery(frame, run.result.constants, [*known.values()], ())
+    for kind, known in recorded.items():
+        yield _battery(kind, run.result.constants, [*known.values()], ())
 
 
 def _enter(run: Run, recorded: Recorded) -> None:
@@ -205,7 +201,7 @@ def _enter(run: Run, recorded: Recorded) -> None:
             taken.action, taken.node, taken.before, taken.input, taken.after, taken.sent,
             taken.ignored,
         )  # fmt: skip
-        known = recorded.setdefault(_frame_of(run.result.constants, taken.node), {})
+        known = recorded.setdefault(kind_of(run.result.constants, taken.node).name, {})
         known[_key(step)] = step
 
 
@@ -222,24 +218,11 @@ def _encoded(input: Any) -> bytes:
     return type(input).__name__.encode() + msgspec.json.encode(input)
 
 
-def _frame_of(constants: Any, node: int) -> str:
-    if isinstance(constants, Constants):
-        return QUORUM
-    return OF_CONTROLLER if node == CONTROLLER else BROKER
-
-
-def _battery(
-    frame: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]
-) -> Battery:
+def _battery(kind: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]) -> Battery:
     form = Abstraction(constants)
     steps = (*recorded, *tried)
     return Battery(
-        StepFrame(
-            frame,
-            [SPECS, SPECS / "steps"],
-            cfg_constants(constants),
-            definitions=constant_definitions(constants),
-        ),
+        step_frame(kind_named(kind), constants, refusals=True),
         steps,
         tuple(as_columns(form, step) for step in steps),
         len(steps) - len(tried),
@@ -398,7 +381,6 @@ class _Taking:
     """What the reference makes of an attempt."""
 
     def __init__(self, constants: Any, bug: str | None) -> None:
-        self._is_quorum = isinstance(constants, Constants)
         self._stepper = Stepper(bug, constants)
 
     def step(self, node: int, row: Any, input: Any) -> Step | None:
@@ -407,15 +389,7 @@ class _Taking:
             outcome = self._stepper.take(node, row, input)
         except (AssertionError, LookupError, ValueError):
             return None
-        action = self._action(node, input)
+        action = action_name(type(input))
         if outcome is None:
             return Step(action, node, row, input, row, (), DISABLED)
         return Step(action, node, row, input, outcome.row, tuple(outcome.sent), outcome.ignored)
-
-    def _action(self, node: int, input: Any) -> str:
-        if self._is_quorum:
-            return action_of(input)
-        handlers: Mapping[type, str] = (
-            CONTROLLER_HANDLERS if node == CONTROLLER else BROKER_HANDLERS
-        )
-        return handlers[type(input)]

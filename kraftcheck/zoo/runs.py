@@ -24,9 +24,9 @@ from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import CONTROLLER
 from reference.core.quorum import QuorumHandlers
 from reference.core.types import Constants
+from reference.protocols import components_of
 from reference.sim.run import Run, bugs_of_parts, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
-from traces.jobs.protocols import components_of
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, begin_trace, write_part
 

@@ -19,7 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.core.dispatch import action_name, handlers_of
 from reference.core.partition_log import CORRUPT, UNDEFINED, RecordLog, ends_batch, producers_of
 from reference.core.partition_messages import (
     BROKER_INPUTS,
@@ -57,6 +56,7 @@ from reference.core.partition_types import (
     is_up,
 )
 from reference.core.replication import HighWatermarkSteps
+from reference.kit.dispatch import action_name, handlers_of
 
 BROKER_HANDLERS: dict[type, str] = {of: action_name(of) for of in BROKER_INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from reference.core.dispatch import action_name, handlers_of
 from reference.core.partition_messages import (
     CONTROLLER,
     CONTROLLER_INPUTS,
@@ -53,6 +52,7 @@ from reference.core.partition_types import (
     PartitionConstants,
     Registration,
 )
+from reference.kit.dispatch import action_name, handlers_of
 
 CONTROLLER_HANDLERS: dict[type, str] = {of: action_name(of) for of in CONTROLLER_INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.core.fields import Address, Node, NodeOrNobody, Value
 from reference.core.log import UNDEFINED, EpochEnd, Log
+from reference.kit.fields import Address, Node, NodeOrNobody, Value
 
 NO_DIVERGENCE = EpochEnd(UNDEFINED, UNDEFINED)
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from reference.core.fields import Address, Node, NodeOrNobody, Position, Rank, SetOf, Value
 from reference.core.partition_log import EpochEnd, RecordLog
+from reference.kit.fields import Address, Node, NodeOrNobody, Position, Rank, SetOf, Value
 
 NOBODY = -1
 """Kafka's own sentinel: no leader."""

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.core.fields import AtLeastOne, ByNode, Node, NodeOrNobody, Position, Rank, SetOf
 from reference.core.partition_log import (
     CORRUPT,
     GONE,
@@ -48,6 +47,7 @@ from reference.core.partition_messages import (
     RegisterBrokerRequest,
     ReplicaFetchRequest,
 )
+from reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, Position, Rank, SetOf
 
 __all__ = [
     "CLIENTS",

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from reference.core import log
-from reference.core.dispatch import action_name, handlers_of
 from reference.core.log import LEADER_CHANGE, UNDEFINED, Entry, EpochEnd, Log
 from reference.core.messages import (
     INPUTS,
@@ -67,6 +66,7 @@ from reference.core.types import (
     Row,
     is_running,
 )
+from reference.kit.dispatch import action_name, handlers_of
 
 HANDLERS: dict[type, str] = {of: action_name(of) for of in INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""

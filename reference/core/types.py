@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from reference.core.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
 from reference.core.log import (
     LEADER_CHANGE,
     UNDEFINED,
@@ -26,6 +25,7 @@ from reference.core.log import (
     Log,
 )
 from reference.core.messages import NO_DIVERGENCE, FetchRequest, Message
+from reference.kit.fields import AtLeastOne, ByNode, Node, NodeOrNobody, SetOf
 
 __all__ = [
     "AWAITING",

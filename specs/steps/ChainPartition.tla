@@ -10,7 +10,7 @@
 (* Fields are filled in the order of traces/foreign/hidden.py, and a set    *)
 (* looks only at those that stand before it there.                          *)
 (***************************************************************************)
-EXTENDS StepPartition
+EXTENDS BrokerCases
 
 CONSTANT Logged     \* field -> the values that the trace has under this name
 

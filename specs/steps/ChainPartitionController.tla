@@ -5,7 +5,7 @@
 (* compared with what is registered, so one that is equal and one on each   *)
 (* side are enough where they are not kept.                                 *)
 (***************************************************************************)
-EXTENDS StepPartitionController
+EXTENDS PartitionController
 
 CONSTANT Logged     \* field -> the values that the trace has under this name
 

@@ -1,7 +1,7 @@
 ---------------------------- MODULE ChainQuorum -----------------------------
 (***************************************************************************)
-(* The frame in which partly logged steps of voters are judged.  StepQuorum *)
-(* says what is allowed; here stands what a hidden field of an input may    *)
+(* The frame in which partly logged steps of voters are judged.  What is    *)
+(* allowed the handlers say; here stands what a hidden field of an input may *)
 (* have been.  The sets are finite, and enough: whatever lies outside has   *)
 (* the effect of something inside.  Handlers compare numbers and look at    *)
 (* nothing else of them, so it takes one number on each side of those that  *)
@@ -9,7 +9,7 @@
 (* Two sets are not enough, and traces/foreign/hidden.py knows it:          *)
 (* an epoch that a row may have kept unseen, and records likewise.          *)
 (***************************************************************************)
-EXTENDS StepQuorum
+EXTENDS QuorumHandlers
 
 CONSTANT Logged     \* field -> the values that the trace has under this name
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from reference.protocols import AnyConstants
 from tla_utils import ModuleText, StepTable, TlcJob, Value, run_tlc
 from tla_utils.steptable import Batch
 from traces.jobs.abstraction import cfg_constants, constant_definitions
-from traces.jobs.protocols import AnyConstants
 
 Variables = Mapping[str, Value]
 """A state: the value of each variable."""

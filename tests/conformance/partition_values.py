@@ -7,8 +7,6 @@ functions there. All else follows from the type.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from reference.core.broker import BROKER_HANDLERS
@@ -16,7 +14,7 @@ from reference.core.controller import CONTROLLER_HANDLERS
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_types import PartitionConstants
 from tests.reference.core.partition_walks import Step
-from tla_utils import Record, StepFrame, Value, function
+from tla_utils import Record, Value, function
 
 SETS = frozenset({"isr", "elr", "producers", "parked", "fetching"})
 BY_BROKER = frozenset({"brokers", "remotes", "registrations", "contacts"})
@@ -81,15 +79,3 @@ def cfg_constants(constants: PartitionConstants) -> str:
         f"  UncleanElection = {str(constants.unclean_election).upper()}\n"
         f"  FetchMaxRecords = {constants.fetch_max_records}\n"
     )
-
-
-def frame(constants: PartitionConstants, module: str, specs: Path, into: Path) -> StepFrame:
-    """The frame in which steps under these constants are judged."""
-    replicas = ", ".join(str(replica) for replica in constants.replicas)
-    name = f"{module}Under"
-    (into / f"{name}.tla").write_text(
-        f"---- MODULE {name} ----\nEXTENDS {module}\nReplicaList == <<{replicas}>>\n====\n",
-        encoding="utf-8",
-    )
-    text = cfg_constants(constants) + "  Replicas <- ReplicaList\n"
-    return StepFrame(name, [into, specs, specs / "steps"], text)

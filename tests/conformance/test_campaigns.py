@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reference.core.quorum_protocol import VOTER
 from traces.jobs.backends import Pool
 from traces.jobs.conform import Conformance, ConformOptions, conform
-from traces.jobs.protocols import VOTER
 from traces.jobs.simulate import simulate
 from traces.report.page import write_report
 from traces.schema import Campaign

@@ -29,7 +29,7 @@ from reference.core.partition_messages import (
     ReplicaFetchRequest,
     encode,
 )
-from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED
+from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
 from reference.sim.run import simulate_part
 from tests.conformance.altered import Altered
 from traces import schema
@@ -37,10 +37,12 @@ from traces.jobs.backends import Pool
 from traces.jobs.checks import CHECKS, check_runs
 from traces.jobs.columns import Part
 from traces.jobs.conform import ConformOptions, conform
-from traces.jobs.protocols import constants_text, decode_constants, decode_input
+from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
 from traces.schema import Campaign, PartTables, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("cluster-faults")
+
+DECODE = decoder_of_inputs(PartitionConstants((0, 1, 2), 2))
 
 Tables = dict[str, pa.Table]
 LISTS = ("steps", "times", "components")
@@ -197,7 +199,7 @@ def test_an_answer_that_contradicts_its_decision_is_rejected(
     bodies, digests = inputs["body"].to_pylist(), inputs["digest"].to_pylist()
     changed = None
     for at, body in enumerate(bodies):
-        value = decode_input(body)
+        value = DECODE(body)
         if isinstance(value, AlterPartitionResponse) and value.error == "NONE":
             changed = at
             bodies[at] = encode(replace(value, partition_epoch=value.partition_epoch + 1))
@@ -230,7 +232,7 @@ def _first(table: pa.Table) -> pa.Table:
 def test_what_controllers_write_goes_to_the_log(recorded: PartTables) -> None:
     [batches] = recorded.tables["runs"]["batches"].to_pylist()
     bodies = recorded.tables["inputs"]["body"].to_pylist()
-    written = [decode_input(bodies[each["records"]]) for each in batches if each["records"]]
+    written = [DECODE(bodies[each["records"]]) for each in batches if each["records"]]
     assert written and all(isinstance(m, MetadataRecords) for m in written)
 
 

@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reference.core.broker import BrokerHandlers
-from reference.core.fields import fields_of, within
 from reference.core.log import CacheEntry, Entry
 from reference.core.partition_log import Record
 from reference.core.partition_properties import PARTITION_INVARIANTS
@@ -37,6 +36,8 @@ from reference.core.partition_types import (
 )
 from reference.core.properties import INVARIANTS
 from reference.core.types import Constants, QuorumStateFile, Row
+from reference.kit.fields import fields_of, within
+from reference.protocols import protocol_of
 from tests.conformance.judged_states import Asked, Variables, answers
 from tests.reference.core import pairs, partition_cluster, partition_plants, plants
 from tests.reference.core.changes import Pool
@@ -47,7 +48,6 @@ from tla_utils import function
 from tla_utils.definitions import definition
 from tla_utils.overrides import read_module
 from traces.jobs.abstraction import Abstraction
-from traces.jobs.protocols import protocol_of
 
 pytestmark = pytest.mark.tlc
 

@@ -35,10 +35,12 @@ from traces.jobs.backends import Pool
 from traces.jobs.checks import check_runs
 from traces.jobs.columns import Part
 from traces.jobs.conform import Conformance, ConformOptions, conform
-from traces.jobs.protocols import constants_text, decode_constants, decode_input
+from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
 from traces.schema import Campaign, PartTables, begin_trace, write_part
 
 pytestmark = pytest.mark.xdist_group("partition-faults")
+
+DECODE = decoder_of_inputs(PartitionConstants((0, 1, 2), 2))
 
 FIRST = 3
 """Two runs from this one on have what the faults need."""
@@ -77,7 +79,7 @@ def change_input(of: type, change: Callable[[Any], Any]) -> Callable[[Tables], T
         inputs = tables["inputs"]
         bodies, digests = inputs["body"].to_pylist(), inputs["digest"].to_pylist()
         for at in reversed(range(len(bodies))):
-            value = decode_input(bodies[at])
+            value = DECODE(bodies[at])
             if isinstance(value, of) and change(value) != value:
                 bodies[at] = encode(change(value))
                 digests[at] = schema.digest(bodies[at])

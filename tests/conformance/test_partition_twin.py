@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -22,9 +21,11 @@ from reference.core.partition_types import (
     BrokerRow,
     PartitionConstants,
 )
-from tests.conformance.partition_values import PartitionValues, frame
+from reference.protocols import kind_of
+from tests.conformance.partition_values import PartitionValues
 from tests.reference.core.partition_walks import Moves, PartitionWalk, Step
 from tla_utils import CheckOptions, Value, check_steps
+from traces.jobs.step_frames import step_frame
 
 pytestmark = pytest.mark.tlc
 
@@ -45,25 +46,22 @@ def walked(
         yield from PartitionWalk(constants, seed, rules, Moves(delete=0.1)).steps(length)
 
 
-def verdicts(
-    constants: PartitionConstants, steps: list[dict[str, Value]], specs: Path, into: Path
-) -> list[int]:
+def verdicts(constants: PartitionConstants, steps: list[dict[str, Value]]) -> list[int]:
     """The numbers of the steps that TLC does not accept; all are of brokers, or none is."""
-    module = "StepPartitionController" if steps[0]["node"] == CONTROLLER else "StepPartition"
-    report = check_steps(frame(constants, module, specs, into), steps, OPTIONS)
+    node = steps[0]["node"]
+    assert isinstance(node, int)
+    report = check_steps(step_frame(kind_of(constants, node), constants), steps, OPTIONS)
     return report.numbers("rejected") + report.numbers("unknown")
 
 
 @pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"{len(c.replicas)}-replicas")
-def test_every_step_is_one_of_the_specification(
-    constants: PartitionConstants, specs_dir: Path, tmp_path: Path
-) -> None:
+def test_every_step_is_one_of_the_specification(constants: PartitionConstants) -> None:
     values = PartitionValues(constants)
     steps = list(walked(constants, 8, 150))
     for of_controller in (False, True):
         judged = [s for s in steps if (s.node == CONTROLLER) is of_controller]
         listed = [values.step(step) for step in judged]
-        rejected = verdicts(constants, listed, specs_dir, tmp_path)
+        rejected = verdicts(constants, listed)
         assert not rejected, judged[rejected[0]]
 
 
@@ -115,7 +113,7 @@ def changed(step: Step) -> Iterator[tuple[str, Step]]:
     yield "ignored", step._replace(outcome=replace(outcome, ignored=outcome.ignored + "?"))
 
 
-def test_a_change_of_any_field_is_rejected(specs_dir: Path, tmp_path: Path) -> None:
+def test_a_change_of_any_field_is_rejected() -> None:
     values = PartitionValues(MAIN)
     planted: list[dict[str, Value]] = []
     fields: list[str] = []
@@ -125,12 +123,12 @@ def test_a_change_of_any_field_is_rejected(specs_dir: Path, tmp_path: Path) -> N
                 if fields.count(name) < 6:
                     planted.append(values.step(other))
                     fields.append(name)
-    rejected = verdicts(MAIN, planted, specs_dir, tmp_path)
+    rejected = verdicts(MAIN, planted)
     assert len(set(fields)) >= 25
     assert len(rejected) == len(planted)
 
 
-def test_a_lost_reply_of_the_controller_is_rejected(specs_dir: Path, tmp_path: Path) -> None:
+def test_a_lost_reply_of_the_controller_is_rejected() -> None:
     values = PartitionValues(MAIN)
     planted = []
     for step in walked(MAIN, 6, 150):
@@ -138,7 +136,7 @@ def test_a_lost_reply_of_the_controller_is_rejected(specs_dir: Path, tmp_path: P
             kept = tuple(m for m in step.outcome.sent if isinstance(m, MetadataRecords))
             planted.append(values.step(step._replace(outcome=replace(step.outcome, sent=kept))))
     assert len(planted) > 5
-    assert len(verdicts(MAIN, planted, specs_dir, tmp_path)) == len(planted)
+    assert len(verdicts(MAIN, planted)) == len(planted)
 
 
 class EagerShrink(PartitionRules):
@@ -150,7 +148,7 @@ class EagerShrink(PartitionRules):
         return super().maximal_isr(row)
 
 
-def test_a_replaced_rule_is_rejected(specs_dir: Path, tmp_path: Path) -> None:
+def test_a_replaced_rule_is_rejected() -> None:
     values = PartitionValues(MAIN)
     steps = [s for s in walked(MAIN, 20, 200, EagerShrink(MAIN)) if s.node != CONTROLLER]
-    assert verdicts(MAIN, [values.step(s) for s in steps], specs_dir, tmp_path)
+    assert verdicts(MAIN, [values.step(s) for s in steps])

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.core.dispatch import handler_name
 from reference.core.messages import (
     CheckQuorumTimeout,
     Crash,
@@ -32,6 +31,7 @@ from reference.core.messages import (
 )
 from reference.core.quorum import QuorumHandlers, action_of
 from reference.core.types import Constants, Row, initial_row, is_running
+from reference.kit.dispatch import handler_name
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from traces.jobs.backends import Pool
 from traces.jobs.canonical import Step

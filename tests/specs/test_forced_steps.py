@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reference.core.quorum_protocol import VOTER
 from reference.core.types import initial_row
 from tests.reference.core.builders import THREE, fetch_request, handlers, leader_of, log_of, taken
-from tests.specs.cfgs import LIBRARIES
 from tests.specs.forced import STEPS_ONLY
-from tla_utils import StepFrame, check_steps
-from traces.jobs.abstraction import Abstraction, cfg_constants
+from tla_utils import check_steps
+from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step
 from traces.jobs.judge import as_columns
+from traces.jobs.step_frames import step_frame
 
 pytestmark = pytest.mark.tlc
 
@@ -31,7 +33,10 @@ def steps() -> list[Step]:
 
 
 def judged(module: str, override: str, folder: Path) -> list[str]:
-    frame = StepFrame(module, [folder, *LIBRARIES], cfg_constants(THREE) + override)
+    frame = step_frame(VOTER, THREE, module=module)
+    frame = replace(
+        frame, libraries=[folder, *frame.libraries], constants=frame.constants + override
+    )
     form = Abstraction(THREE)
     report = check_steps(frame, [as_columns(form, step) for step in steps()])
     return [each.verdict for each in report.verdicts]
@@ -40,7 +45,7 @@ def judged(module: str, override: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(("rule", "parameters", "value"), STEPS_ONLY)
 def test_a_forced_rule_shows(rule: str, parameters: str, value: str, tmp_path: Path) -> None:
     (tmp_path / "StepForced.tla").write_text(
-        "---- MODULE StepForced ----\nEXTENDS StepQuorum\n"
+        "---- MODULE StepForced ----\nEXTENDS QuorumHandlers\n"
         f"Forced_{rule}({parameters}) == {value}\n====\n",
         "utf-8",
     )

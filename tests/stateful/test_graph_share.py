@@ -23,7 +23,8 @@ from tests.stateful.graph_share import firsts, note_steps, report
 from traces.cover.charts import Chart, ChartClass, ChartStore
 from traces.cover.models import CoverModel
 from traces.jobs.columns import Part
-from traces.jobs.distinct import CLASSES, INIT, Classes
+from traces.jobs.distinct import CLASSES, Classes
+from traces.jobs.step_frames import INIT
 
 VOTERS = Constants((0, 1, 2), 2)
 MOVES = 150

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import msgspec
 
+from reference.protocols import AnyConstants
 from specs import SPECS
 from system.files import read_bytes
 from tla_utils import Jar, Java, ToolError
@@ -30,7 +31,7 @@ from tla_utils.sources import source_digest
 from traces.cover.matching import Matcher
 from traces.cover.models import CoverModel, dump_graph
 from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.protocols import FRAMES, AnyConstants, constants_text
+from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import stamp
 from traces.sealed import Unsealed, sealed, unsealed
@@ -249,7 +250,7 @@ def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
 
 @cache
 def _sources(specs: Path) -> str:
-    digest = sha256(stamp(specs, FRAMES).encode())
+    digest = sha256(stamp(specs).encode())
     for path in [path for each in MADE_BY for path in sorted(ROOT.glob(each))]:
         digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()

@@ -7,11 +7,10 @@ of the graph has, and what each does. A second protocol is a second class of thi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from tla_utils import StepFrame, Value
-from traces.jobs.protocols import AnyConstants
+from reference.protocols import AnyConstants
 
 RowLike: TypeAlias = Any
 """A row of the protocol: immutable, hashable, equal by content."""
@@ -80,10 +79,6 @@ class Composition(Protocol):
         """What the shared log holds at first."""
         ...
 
-    def action_of(self, input: InputLike) -> str:
-        """The action that handles an input."""
-        ...
-
     def receiver(self, message: InputLike) -> int | None:
         """The node that a message in the network may be delivered to; None: nobody of these."""
         ...
@@ -127,18 +122,12 @@ class Composition(Protocol):
         """A message with one thing changed: what nobody sends."""
         ...
 
-    def row_value(self, row: RowLike) -> Value: ...
 
-    def input_value(self, input: InputLike) -> Value: ...
-
-    def sent_value(self, sent: Iterable[InputLike]) -> Value: ...
-
-    def record_value(self, record: RecordLike) -> Value: ...
-
-    def frame(self, node: int) -> StepFrame:
-        """The frame in which TLC judges steps of this node, refusals among them."""
-        ...
-
-    def tell(self, input: InputLike) -> str:
-        """An input in one readable line."""
-        ...
+def tell(input: InputLike) -> str:
+    """An input in one readable line."""
+    fields = ", ".join(
+        f"{name}={tell(value) if hasattr(value, '__struct_fields__') else value}"
+        for name in input.__struct_fields__
+        for value in [getattr(input, name)]
+    )
+    return f"{type(input).__name__}({fields})"

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from tla_utils.dump import shortest_ways
-from traces.cover.composition import Composition, InputLike, RecordLike, RowLike
+from traces.cover.composition import Composition, InputLike, RecordLike, RowLike, tell
 from traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 
 
@@ -99,7 +99,7 @@ def _walk(matcher: Matcher, walk: Iterable[int]) -> tuple[int, Mismatch | None]:
         for message in () if isinstance(made, str) else made:
             bit = matcher.message_bit(message)
             if bit == ABSENT or not network >> bit & 1:
-                told = told or f"the model sends no {matcher.composition.tell(message)}"
+                told = told or f"the model sends no {tell(message)}"
             else:
                 mask |= 1 << bit
         if not told and mask != network:
@@ -117,7 +117,7 @@ def script(matcher: Matcher, walk: Iterable[int]) -> list[str]:
     lines = []
     for move in walk:
         step = matcher.moves.steps[matcher.moves.step[move]]
-        lines.append(f"{step.action} node {step.node}: {matcher.composition.tell(step.input)}")
+        lines.append(f"{step.action} node {step.node}: {tell(step.input)}")
     return lines
 
 

@@ -22,9 +22,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from reference.kit.dispatch import action_name
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
-from traces.cover.composition import Composition, InputLike, RecordLike, Result, RowLike
+from traces.cover.composition import Composition, InputLike, RecordLike, Result, RowLike, tell
+from traces.jobs.abstraction import Abstraction
 
 LABEL: Final = "Move_"
 """What the disjuncts of a cover module put before the name of an action."""
@@ -86,6 +88,7 @@ class Matcher:
 
     def __init__(self, dump: Dump, composition: Composition) -> None:
         self.dump, self.composition = dump, composition
+        self._form = Abstraction(composition.constants)
         self.moves = Moves()
         self.mismatches: list[Mismatch] = []
         self.rows: dict[int, RowLike] = {}  # piece -> the reference's row
@@ -137,7 +140,7 @@ class Matcher:
     def row_piece(self, row: RowLike) -> int:
         piece = self._pieces.get(row)
         if piece is None:
-            text = render(self.composition.row_value(row))
+            text = render(self._form.row(row))
             piece = self._pieces[row] = self.dump.canonical.get(text, ABSENT)
             if piece != ABSENT:
                 self.rows[piece] = row
@@ -146,7 +149,7 @@ class Matcher:
     def message_bit(self, message: InputLike) -> int:
         bit = self._bits.get(message)
         if bit is None:
-            text = render(self.composition.input_value(message))
+            text = render(self._form.input(message))
             piece = self.dump.canonical.get(text, ABSENT)
             bit = self._bit_of_piece.get(piece, ABSENT)
             self._bits[message] = bit
@@ -156,13 +159,13 @@ class Matcher:
                 self.messages[bit] = message
                 receiver = self.composition.receiver(message)
                 if receiver is not None:
-                    self._deliveries[bit] = (receiver, self.composition.action_of(message))
+                    self._deliveries[bit] = (receiver, action_name(type(message)))
         return bit
 
     def record_piece(self, record: RecordLike) -> int:
         piece = self._record_pieces.get(record)
         if piece is None:
-            text = render(self.composition.record_value(record))
+            text = render(self._form.input(record))
             piece = self._record_pieces[record] = self.dump.canonical.get(text, ABSENT)
             if piece != ABSENT:
                 self.records[piece] = record
@@ -317,6 +320,6 @@ class Matcher:
             for name in row.__struct_fields__
             if getattr(step.before, name) != getattr(row, name)
         )
-        sent = ", ".join(self.composition.tell(m) for m in step.result.sent)
-        input: Any = self.composition.tell(step.input)
+        sent = ", ".join(tell(m) for m in step.result.sent)
+        input: Any = tell(step.input)
         return f"node {step.node}, {input}: {changed or 'no change'}; sent {sent or 'nothing'}"

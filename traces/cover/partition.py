@@ -62,12 +62,10 @@ from reference.core.partition_types import (
     is_leader,
     is_up,
 )
-from specs import SPECS
-from tla_utils import StepFrame, ToolError, Value
+from tla_utils import ToolError
 from traces.cover.composition import LocalMove, Result
 from traces.cover.partition_mutation import mutants
 from traces.cover.settings import Settings
-from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
 
 ACTIONS: Final[Mapping[type, str]] = {**BROKER_HANDLERS, **CONTROLLER_HANDLERS}
 # What a move that is no delivery spends; the others are free.
@@ -155,7 +153,6 @@ class PartitionComposition:
         self.clients = clients
         self.led = led
         self._brokers, self._controller = _handlers(constants, replacement)
-        self._abstraction = Abstraction(constants)
 
     # --- The first state.
 
@@ -186,9 +183,6 @@ class PartitionComposition:
 
     # --- Moves.
 
-    def action_of(self, input: Input) -> str:
-        return ACTIONS[type(input)]
-
     def receiver(self, message: Message) -> int | None:
         return message.destination if message.destination in self.nodes else None
 
@@ -213,7 +207,7 @@ class PartitionComposition:
         else:
             inputs = (*self.broker_inputs(node, row, shared), *self._asked(node, row, spent))
         for input in inputs:
-            action = self.action_of(input)
+            action = ACTIONS[type(input)]
             if action in self.moves:
                 yield LocalMove(action, input, BUDGET.get(action))
 
@@ -324,36 +318,6 @@ class PartitionComposition:
 
     def mutants(self, message: Message) -> Iterator[Message]:
         return mutants(message, self.constants.brokers)
-
-    # --- The spec's values.
-
-    def row_value(self, row: PartitionRow) -> Value:
-        return self._abstraction.row(row)
-
-    def input_value(self, input: Input) -> Value:
-        return self._abstraction.input(input)
-
-    def sent_value(self, sent: Iterable[Message]) -> Value:
-        return self._abstraction.sent(sent)
-
-    def record_value(self, record: MetadataRecord) -> Value:
-        return self._abstraction.input(record)
-
-    def frame(self, node: int) -> StepFrame:
-        return StepFrame(
-            "RefusePartitionController" if node == CONTROLLER else "RefusePartition",
-            [SPECS, SPECS / "steps", SPECS / "cover"],
-            cfg_constants(self.constants),
-            definitions=constant_definitions(self.constants),
-        )
-
-    def tell(self, input: Any) -> str:
-        fields = ", ".join(
-            f"{name}={self.tell(value) if hasattr(value, '__struct_fields__') else value}"
-            for name in input.__struct_fields__
-            for value in [getattr(input, name)]
-        )
-        return f"{type(input).__name__}({fields})"
 
 
 def _handlers(

@@ -33,12 +33,10 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row, initial_row
-from specs import SPECS
-from tla_utils import StepFrame, ToolError, Value
+from tla_utils import ToolError
 from traces.cover.composition import LocalMove, Result
 from traces.cover.mutation import mutants
 from traces.cover.settings import Settings
-from traces.jobs.abstraction import Abstraction, cfg_constants
 
 # What a move that is no delivery spends; the others are free.
 BUDGET: Final[Mapping[str, str]] = {
@@ -101,16 +99,12 @@ class QuorumComposition:
         self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
         self.max_epoch = max_epoch
         self._handlers = Scripted(constants, (replacement or QuorumRules)(constants))
-        self._abstraction = Abstraction(constants)
 
     def initial(self) -> Sequence[Row]:
         return [initial_row(self.constants) for _ in self.nodes]
 
     def first_log(self) -> tuple[()]:
         return ()
-
-    def action_of(self, input: Input) -> str:
-        return action_of(input)
 
     def receiver(self, message: Message) -> int:
         return message.destination
@@ -166,30 +160,6 @@ class QuorumComposition:
                 results.append(Result(outcome.row, outcome.sent, outcome.ignored))
         self._handlers.choice = 0
         return results
-
-    def row_value(self, row: Row) -> Value:
-        return self._abstraction.row(row)
-
-    def input_value(self, input: Input) -> Value:
-        return self._abstraction.input(input)
-
-    def sent_value(self, sent: Iterable[Message]) -> Value:
-        return self._abstraction.sent(sent)
-
-    def record_value(self, record: Message) -> Value:
-        raise ToolError(f"voters share no log, so {self.tell(record)} is no record of one")
-
-    def frame(self, node: int) -> StepFrame:
-        libraries = [SPECS, SPECS / "steps", SPECS / "cover"]
-        return StepFrame("RefuseQuorum", libraries, cfg_constants(self.constants))
-
-    def tell(self, input: Input) -> str:
-        fields = ", ".join(
-            f"{name}={self.tell(value) if name == 'request' else value}"
-            for name in input.__struct_fields__
-            for value in [getattr(input, name)]
-        )
-        return f"{type(input).__name__}({fields})"
 
 
 def composition_of(

@@ -25,13 +25,15 @@ from typing import Any, Final
 
 import msgspec
 
+from reference.kit.dispatch import action_name
+from reference.protocols import kind_of
 from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value, check_steps
 from tla_utils.steps import Progress
-from traces.cover.composition import Composition, InputLike, Result, RowLike
+from traces.cover.composition import Composition, InputLike, Result, RowLike, tell
 from traces.cover.matching import Matcher
+from traces.jobs.abstraction import Abstraction
+from traces.jobs.step_frames import DISABLED, step_frame
 
-DISABLED: Final = "(disabled)"
-"""What RefuseQuorum.tla calls an input that has no outcome."""
 KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
 
 
@@ -57,7 +59,7 @@ class Refusals:
         return sum(counts[kind] for counts in self.kinds.values())
 
 
-def kind_of(before: RowLike, result: Result | None) -> str:
+def sort_of(before: RowLike, result: Result | None) -> str:
     """What came of an attempt, in one word; only for counting."""
     if result is None:
         return "disabled"
@@ -74,7 +76,7 @@ class _Table:
     """Steps by column, each value abstracted once."""
 
     def __init__(self, composition: Composition) -> None:
-        self.composition = composition
+        self._form = Abstraction(composition.constants)
         self.values: dict[str, list[Value]] = {
             name: [] for name in ("action", "node", "before", "input", "after", "sent", "ignored")
         }
@@ -91,15 +93,15 @@ class _Table:
         self.index[column].append(position)
 
     def add(self, node: int, before: RowLike, input: Any, result: Result | None) -> None:
-        given = self.composition
+        form = self._form
         after, sent, ignored = result if result is not None else (before, (), DISABLED)
-        action = given.action_of(input)
+        action = action_name(type(input))
         self._enter("action", action, lambda: action)
         self._enter("node", node, lambda: node)
-        self._enter("before", before, lambda: given.row_value(before))
-        self._enter("input", input, lambda: given.input_value(input))
-        self._enter("after", after, lambda: given.row_value(after))
-        self._enter("sent", sent, lambda: given.sent_value(sent))
+        self._enter("before", before, lambda: form.row(before))
+        self._enter("input", input, lambda: form.input(input))
+        self._enter("after", after, lambda: form.row(after))
+        self._enter("sent", sent, lambda: form.sent(sent))
         self._enter("ignored", ignored, lambda: ignored)
         self.told.append((node, before, input, result))
 
@@ -157,7 +159,10 @@ def refuse(
     if not attempts:
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
-    frames = {node: composition.frame(node) for node in composition.nodes}
+    frames = {
+        node: step_frame(kind_of(composition.constants, node), composition.constants, refusals=True)
+        for node in composition.nodes
+    }
     tables = {frame.module: _Table(composition) for frame in frames.values()}
     for step in matcher.moves.steps:
         table = tables[frames[step.node].module]
@@ -165,7 +170,7 @@ def refuse(
     for node, row, input in attempts:
         result = next(iter(composition.outcomes(node, row, input)), None)
         tables[frames[node].module].add(node, row, input, result)
-        _count(found, composition.action_of(input), row, result)
+        _count(found, action_name(type(input)), row, result)
     for frame in {frame.module: frame for frame in frames.values()}.values():
         _judge(found, frame, tables[frame.module], options, progress)
     return found
@@ -192,23 +197,21 @@ def _judge(
     found.unknown += len(report.numbers("unknown"))
     for number in report.numbers("rejected"):
         node, before, input, result = table.told[number]
-        found.rejected.append(_told(table.composition, node, before, input, result))
+        found.rejected.append(_told(node, before, input, result))
 
 
 def _count(found: Refusals, action: str, row: RowLike, result: Result | None) -> None:
-    found.kinds.setdefault(action, Counter())[kind_of(row, result)] += 1
+    found.kinds.setdefault(action, Counter())[sort_of(row, result)] += 1
     found.unchanged += result is None or result.row == row
     if result is not None:
         found.errors.update(m.error for m in result.sent if getattr(m, "error", "NONE") != "NONE")
 
 
-def _told(
-    composition: Composition, node: int, before: RowLike, input: Any, result: Result | None
-) -> str:
+def _told(node: int, before: RowLike, input: Any, result: Result | None) -> str:
     row = msgspec.json.encode(before).decode()
     made = "finds it disabled"
     if result is not None:
-        sent = ", ".join(composition.tell(m) for m in result.sent) or "nothing"
+        sent = ", ".join(tell(m) for m in result.sent) or "nothing"
         made = f"makes {msgspec.json.encode(result.row).decode()}, sends {sent}"
         made += f", ignored: {result.ignored}" if result.ignored else ""
-    return f"node {node} in {row} at {composition.tell(input)}: the reference {made}"
+    return f"node {node} in {row} at {tell(input)}: the reference {made}"

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from reference.core.cluster_types import ClusterConstants
+from reference.protocols import AnyConstants, kind_of, nodes_of, row_has_form
 from specs import SPECS
 from traces.cover.charts import Namer
 from traces.cover.matching import Matcher
@@ -30,14 +31,7 @@ from traces.jobs import canonical
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import recorded_name
-from traces.jobs.protocols import (
-    AnyConstants,
-    constants_text,
-    decode_constants,
-    decode_step_constants,
-    kind_of,
-    nodes_of,
-)
+from traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
 from traces.jobs.relevance import Relevance
 
 Mark: TypeAlias = tuple[Hashable, ...]
@@ -81,8 +75,8 @@ class _Marker:
 
     def action(self, node: int, action: str, before: Any, input: Any) -> tuple[str, str]:
         """The action that is judged and where, which says what of a row is in a mark."""
-        frame = kind_of(self.constants, node).frame
-        return frame, self._relevance.label(node, action, before, input)
+        kind = kind_of(self.constants, node)
+        return kind.name, self._relevance.label(node, action, before, input)
 
     def of_row(self, action: tuple[str, str], node: int, row: Any) -> Mark:
         known = self._plans.get(action)
@@ -185,9 +179,8 @@ class Sieve:
         if known is None:
             _, node, row = end
             constants = marker.constants
-            formed[end] = known = node in nodes_of(constants) and kind_of(constants, node).has_form(
-                constants, part.rows[row]
-            )
+            is_node = node in nodes_of(constants)
+            formed[end] = known = is_node and row_has_form(constants, part.rows[row])
         return known
 
     def _marker(self, text: str) -> _Marker | None:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from reference.protocols import kind_named
 from specs import SPECS
 from tla_utils import CheckOptions, Record, StepFrame, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
@@ -31,8 +32,7 @@ from traces.foreign.provenance import (
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
 from traces.jobs.abstraction import INIT_INPUT
-from traces.jobs.distinct import INIT
-from traces.jobs.judge import step_frame
+from traces.jobs.step_frames import INIT, step_frame
 
 CHECK = CheckOptions(heap_mb=2048)
 MOST_EXPLAINED = 50
@@ -47,21 +47,21 @@ def judge_batch(
     up.
     """
     assert trace.full, "partial rows are for chain.py"
-    by_frame: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
+    by_kind: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
     for step in trace.steps:
-        frame = trace.kind(step).frame
+        kind = trace.kind(step).name
         if (step.run, step.node) not in seen and trace.from_initial:
-            by_frame[frame].append((step, _first_row(step)))
+            by_kind[kind].append((step, _first_row(step)))
         seen.add((step.run, step.node))
-        by_frame[frame].append((step, as_columns(step)))
+        by_kind[kind].append((step, as_columns(step)))
     senders = Senders(trace)
     rejections: list[Rejection] = []
     doubts: list[Doubt] = []
     distinct = runs = 0
     seconds = 0.0
-    for name, judged in sorted(by_frame.items()):
-        bench = step_frame(trace.constants, specs, name)
+    for name, judged in sorted(by_kind.items()):
+        bench = step_frame(kind_named(name), trace.constants, specs)
         report = check_steps(bench, [columns for _, columns in judged], options)
         if report.warnings:
             raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")

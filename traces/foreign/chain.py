@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from reference.kit.protocol import NodeKind
 from specs import SPECS
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
@@ -36,8 +37,7 @@ from traces.foreign.narrate import narrate
 from traces.foreign.provenance import Senders, not_asked, provenanced
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
-from traces.jobs.judge import step_frame
-from traces.jobs.protocols import NodeKind
+from traces.jobs.step_frames import step_frame
 
 CHECK = CheckOptions(heap_mb=2048, timeout_s=300.0)
 # Lines for one run of TLC: its start costs as much as judging some thousands.
@@ -203,7 +203,7 @@ class _Session:
     def _search(self, group: Sequence[_Chain]) -> Search:
         domain = DOMAINS[group[0].kind.name]
         return Search(
-            frame=step_frame(self.trace.constants, self.specs, domain.frame),
+            frame=step_frame(group[0].kind, self.trace.constants, self.specs, module=domain.module),
             logged=self.logged,
             nodes=[chain.node for chain in group],
             firsts=[chain.first for chain in group],

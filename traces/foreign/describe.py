@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from reference.protocols import KINDS, PROTOCOLS
 from traces.foreign.forms import constants_name, json_schema, line_name
-from traces.jobs.protocols import KINDS, PROTOCOLS
 
 # The types that docs/foreign-traces.md tells of in its own words.
 _TOLD: Final = frozenset(

@@ -22,13 +22,13 @@ from traces.foreign.reading import Fields, ForeignStep
 class Domain(NamedTuple):
     """What is known of the hidden fields of a kind of node.
 
-    frame: the module with the sets. impossible: a field of a row with a value that none has.
+    module: with the sets. impossible: a field of a row with a value that none has.
     row_fields: all of a row. complete: fields of inputs whose sets leave nothing out, by their name
     or by that of the input and their own. seen: fields whose sets leave nothing out if this field
     of the row after the step was logged.
     """
 
-    frame: str
+    module: str
     impossible: Mapping[str, Value]
     row_fields: frozenset[str]
     complete: frozenset[str]
@@ -80,7 +80,7 @@ def _row_fields(kind: str) -> frozenset[str]:
 
 DOMAINS: Final[dict[str, Domain]] = {
     "voter": Domain(
-        frame="ChainQuorum",
+        module="ChainQuorum",
         impossible={"role": "Nobody's"},
         row_fields=_row_fields("voter"),
         complete=frozenset(
@@ -94,7 +94,7 @@ DOMAINS: Final[dict[str, Domain]] = {
     ),
     # Not known of brokers: what identifies a client's request, since a parked one is kept with it.
     "broker": Domain(
-        frame="ChainPartition",
+        module="ChainPartition",
         impossible={"role": "Nobody's"},
         row_fields=_row_fields("broker"),
         complete=frozenset(
@@ -118,7 +118,7 @@ DOMAINS: Final[dict[str, Domain]] = {
     ),
     # Not known of the controller: who exactly is proposed for the ISR.
     "controller": Domain(
-        frame="ChainPartitionController",
+        module="ChainPartitionController",
         impossible={"offset": -2},
         row_fields=_row_fields("controller"),
         complete=frozenset(
@@ -130,4 +130,4 @@ DOMAINS: Final[dict[str, Domain]] = {
         seen={"incarnation": "registrations", "metadataOffset": "contacts"},
     ),
 }
-"""By the kind of node (traces/jobs/protocols.py)."""
+"""By the kind of node (reference/protocols.py)."""

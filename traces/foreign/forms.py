@@ -1,7 +1,7 @@
 """What a line of a foreign trace may hold: types made from those of the reference.
 
 Law of this file: no field is written down here. Every type is made from its twin in the core, under
-the names of the specification (reference/core/fields.py), so a field that is added there is asked
+the names of the specification (reference/kit/fields.py), so a field that is added there is asked
 for here. In form a foreign trace is nearer to the specification than a recording of our own:
 
     the core                         a foreign trace
@@ -26,8 +26,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 
-from reference.core.fields import Kind, spec_name, union
-from traces.jobs.protocols import PROTOCOLS, NodeKind
+from reference.kit.fields import Kind, spec_name, union
+from reference.kit.protocol import NodeKind
+from reference.protocols import PROTOCOLS
 
 FORMAT: Final = "kraftcheck steps 1"
 """What the first line of every foreign trace says; the number changes when the format does."""

@@ -19,10 +19,10 @@ from typing import Final
 
 from reference.core.partition_messages import CLIENTS, CONTROLLER
 from reference.core.partition_types import INITIAL_OFFSET
+from reference.protocols import MESSAGES
 from tla_utils import Record, Value
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Finding
-from traces.jobs.protocols import MESSAGES
 
 PROVENANCED, NOTHING_WHEN_DOWN = "Provenanced", "NothingWhenDown"
 SENT_ONCE, CHAINED, METADATA_READ = "SentOnce", "Chained", "MetadataRead"

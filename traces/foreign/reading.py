@@ -21,22 +21,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
-from reference.core.fields import NODES, Field, Kind, fields_of
 from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
 from reference.core.types import NOBODY
+from reference.kit.fields import NODES, Field, Kind, fields_of
+from reference.kit.protocol import NodeKind, Protocol
+from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of
 from system.files import lines as lines_of
 from system.files import open_file
 from tla_utils import Record, Value, function
 from traces.foreign.forms import LINES, Header
-from traces.jobs.protocols import (
-    PROTOCOLS,
-    AnyConstants,
-    NodeKind,
-    Protocol,
-    kind_of,
-    nodes_of,
-    peers_of,
-)
 from traces.schema import TraceError
 
 Fields: TypeAlias = Mapping[str, Value]

@@ -1,7 +1,7 @@
 """Recorded values as values of the specification: the total function `abstract` of law L1.
 
 The reference keeps its state in the fields of the specification, in snake case. What differs in
-form is said where a field is declared (reference/core/fields.py): sorted tuples that are sets there
+form is said where a field is declared (reference/kit/fields.py): sorted tuples that are sets there
 (`SetOf`), and tuples aligned with the nodes that are functions on nodes there (`ByNode`).
 
 All else follows from the type: a struct is a record, a tagged struct a record with the
@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.core.fields import Field, Kind, fields_of
+from reference.kit.fields import Field, Kind, fields_of, spec_name
+from reference.protocols import AnyConstants, peers_of
 from tla_utils import Record, Value, function
 from tla_utils.errors import ToolError
-from traces.jobs.protocols import AnyConstants, peers_of
 
 # The input of a node's first step, which nothing causes; the frame does not look at it.
 INIT_INPUT: Final = Record(type="Init")
@@ -94,7 +94,7 @@ class Abstraction:
         return tuple(items)
 
 
-def cfg_constants(constants: AnyConstants) -> str:
+def cfg_constants(constants: msgspec.Struct) -> str:
     """The constants as TLC's configuration names them (L8). It knows no sequences: those are
     replaced by what `constant_definitions` defines."""
     lines = []
@@ -109,7 +109,7 @@ def cfg_constants(constants: AnyConstants) -> str:
     return "CONSTANTS\n" + "".join(lines)
 
 
-def constant_definitions(constants: AnyConstants) -> str:
+def constant_definitions(constants: msgspec.Struct) -> str:
     """Definitions of the constants that a configuration cannot write."""
     return "".join(
         f"Recorded{_constant(field)} == <<{_listed(getattr(constants, field.name))}>>\n"
@@ -118,9 +118,14 @@ def constant_definitions(constants: AnyConstants) -> str:
     )
 
 
-def _constant(field: Field) -> str:
-    name = field.spec_name
+def constant_name(field: str) -> str:
+    """The name that the specification gives a constant."""
+    name = spec_name(field)
     return name[0].upper() + name[1:]
+
+
+def _constant(field: Field) -> str:
+    return constant_name(field.name)
 
 
 def _listed(values: Iterable[int]) -> str:

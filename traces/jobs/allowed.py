@@ -16,17 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from reference.protocols import AnyConstants, kind_of, row_has_form
 from specs import SPECS
 from tla_utils import CheckOptions, ToolError
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.distinct import CLASSES
 from traces.jobs.judge import Bench, report_on
-from traces.jobs.protocols import (
-    FRAMES,
-    AnyConstants,
-    constants_text,
-    kind_of,
-)
+from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
 
@@ -41,7 +37,7 @@ class Allowed:
 
     def __init__(self, store: Path, check: CheckOptions = CHECK) -> None:
         """store: the folder of the verdicts. Raises ToolError: there is no jar of TLC."""
-        self._store = VerdictStore(store, stamp(SPECS, FRAMES))
+        self._store = VerdictStore(store, stamp(SPECS))
         self._check = check
         self._verdicts: dict[bytes, str] = {}
         self._waiting: dict[Bench, dict[bytes, CanonicalStep]] = {}
@@ -58,7 +54,7 @@ class Allowed:
         None: a row of the step has no form in the spec, so that TLC cannot be asked.
         """
         kind = kind_of(constants, step.node)
-        if not (kind.has_form(constants, step.before) and kind.has_form(constants, step.after)):
+        if not (row_has_form(constants, step.before) and row_has_form(constants, step.after)):
             return None
         relevance = self._relevance.get(constants)
         if relevance is None:
@@ -68,7 +64,7 @@ class Allowed:
         text = constants_text(judged.constants)
         key = form.digest(text.encode())
         if key not in self._verdicts:
-            self._waiting.setdefault(Bench(kind.frame, text), {})[key] = form
+            self._waiting.setdefault(Bench(kind.name, text), {})[key] = form
         return key
 
     def refuses(self, key: bytes) -> bool | None:

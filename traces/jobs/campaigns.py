@@ -50,7 +50,6 @@ from traces.jobs.judge import (
     judge,
 )
 from traces.jobs.plan import Configuration, Plan, write_plan
-from traces.jobs.protocols import FRAMES
 from traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
 from traces.jobs.relevance import action_of
 from traces.jobs.simulate import Range
@@ -275,7 +274,7 @@ class _Run:
         self, configuration: Configuration, merged: pa.Table, files: Sequence[Any]
     ) -> tuple[Judgement, pa.Table]:
         """TLC's verdicts on all classes: those that are stored, and those it is asked for now."""
-        store = VerdictStore(self.store, stamp(self.options.specs, FRAMES))
+        store = VerdictStore(self.store, stamp(self.options.specs))
         keys = merged["key"].combine_chunks()
         known = store.known(keys)
         told = pc.is_in(keys.cast(pa.binary(16)), value_set=known["key"].combine_chunks())
@@ -392,7 +391,7 @@ def _together(merged: pa.Table, stored: pa.Table, fresh: Mask, asked: Judgement)
     whole.verdicts[at] = np.where(rejected, REJECTED, ACCEPTED)
     for number, row in zip(at[rejected].tolist(), rows.filter(rejected).to_pylist(), strict=True):
         whole.reasons[number] = row["reason"]
-        whole.kinds[number] = (Bench(row["frame"], row["constants"]), action_of(row["action"]))
+        whole.kinds[number] = (Bench(row["kind"], row["constants"]), action_of(row["action"]))
     lost = whole.numbers(UNJUDGED)
     if lost:
         raise ToolError(f"{len(lost)} distinct steps have no verdict")

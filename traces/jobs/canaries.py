@@ -27,9 +27,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec.structs import replace
 
+from reference.kit.protocol import NodeKind
 from tla_utils import StepReport
 from tla_utils.errors import ToolError
-from traces.jobs.protocols import NodeKind
 
 SPACING: Final = 47
 """The fewer steps between canaries, the more faults they meet, and the more there is to judge: with

@@ -2,7 +2,7 @@
 
 Runs number their nodes and values as it happens; the specification tells neither apart. So a step
 is renamed into a representative of its class before it is judged, and one verdict serves the class.
-What is renamed is what the fields' declarations say (reference/core/fields.py):
+What is renamed is what the fields' declarations say (reference/kit/fields.py):
 
 * nodes: one bijection of the nodes onto themselves, applied to the whole step (node, row, input,
   after, sent). The acting node becomes the first one. The others are told apart by a signature that
@@ -44,9 +44,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import astuple, replace
 
-from reference.core.fields import NODES, Field, Kind, fields_of, holds
+from reference.kit.fields import NODES, Field, Kind, fields_of, holds
+from reference.protocols import AnyConstants, kind_of, nodes_of, peers_of
 from tla_utils.errors import ToolError
-from traces.jobs.protocols import AnyConstants, kind_of, nodes_of, peers_of
 
 UNNUMBERED: Final = -1
 """In place of a value that has no number yet, where messages are put in an order."""

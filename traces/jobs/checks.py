@@ -47,10 +47,17 @@ from msgspec.structs import replace
 from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_messages import MetadataRecord, MetadataUpdate
 from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
+from reference.protocols import (
+    KINDS,
+    MESSAGES,
+    RunConstants,
+    needs_no_sender,
+    nodes_of,
+    row_has_form,
+)
 from traces.jobs import cluster_checks
 from traces.jobs.cluster_checks import Wrong
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
-from traces.jobs.protocols import KINDS, MESSAGES, RunConstants, needs_no_sender, nodes_of
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -328,8 +335,7 @@ def ill_formed(part: Part) -> Mask:
             continue
         rows = np.zeros(len(part.rows), dtype=np.bool_)
         for row in np.unique([part.before[mine], part.after[mine]]).tolist():
-            kind = KINDS[part.row_kind[row]]
-            rows[row] = not kind.has_form(constants, part.rows[row])
+            rows[row] = not row_has_form(constants, part.rows[row])
         strangers = ~np.isin(part.node, nodes_of(constants))
         ill |= mine & (rows[part.before] | rows[part.after] | strangers)
     return ill

@@ -20,18 +20,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from traces.jobs.canonical import Step
-from traces.jobs.protocols import (
+from reference.protocols import (
     KINDS,
     MESSAGES,
     RunConstants,
     component_name,
     components_of,
-    constants_text,
-    decode_constants,
-    decode_input,
     kind_of,
 )
+from traces.jobs.canonical import Step
+from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
 from traces.schema import PartTables, TraceError, digest
 
 __all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
@@ -162,7 +160,8 @@ class Part:
 
     @cached_property
     def inputs(self) -> list[Any]:
-        of = [decode_input] * len(self.input_bodies)
+        decode = decoder_of_inputs(self.constants[0])
+        of = [decode] * len(self.input_bodies)
         return self._decoded("inputs", of, self.input_bodies)
 
     @cached_property

@@ -30,18 +30,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from reference.protocols import AnyConstants
 from specs import SPECS
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
 from traces.jobs.checks import Finding, check_runs, ill_formed
 from traces.jobs.columns import Mask, Part
-from traces.jobs.protocols import AnyConstants, constants_text, decode_step_constants
+from traces.jobs.protocols import constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
+from traces.jobs.step_frames import INIT
 from traces.schema import PROGRESSED, STATISTICS, STOPPED, PartEntry, PartTables, read_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-INIT: Final = "Init"
 FIRST_ROW: Final = -1
 """In place of a step's id: the class is that of a node's first row."""
 

@@ -340,20 +340,20 @@ class _Findings:
         stored = self.outcome.stored
         if not stored.num_rows:
             return []
-        grouped = stored.group_by("frame").aggregate(
+        grouped = stored.group_by("kind").aggregate(
             [("key", "count"), ("constants", "count_distinct")]
         )
         accepted = stored.filter(pc.equal(stored["verdict"], "accepted"))
-        by_frame = accepted.group_by("frame").aggregate([("key", "count")]).to_pylist()
-        count = {row["frame"]: row["key_count"] for row in by_frame}
+        by_kind = accepted.group_by("kind").aggregate([("key", "count")]).to_pylist()
+        count = {row["kind"]: row["key_count"] for row in by_kind}
         return [
             {
-                "frame": row["frame"],
+                "kind": row["kind"],
                 "constants": row["constants_count_distinct"],
                 "steps": row["key_count"],
-                "accepted": count.get(row["frame"], 0),
+                "accepted": count.get(row["kind"], 0),
             }
-            for row in sorted(grouped.to_pylist(), key=lambda row: str(row["frame"]))
+            for row in sorted(grouped.to_pylist(), key=lambda row: str(row["kind"]))
         ]
 
     # -- Coverage

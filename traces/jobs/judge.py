@@ -20,7 +20,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -31,24 +30,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from reference.kit.protocol import NodeKind
+from reference.protocols import AnyConstants, kind_named, kind_of
 from specs import SPECS
-from system.files import read_text
-from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
+from tla_utils import CheckOptions, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
-from tla_utils.overrides import find_module, read_module
-from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
+from traces.jobs.abstraction import Abstraction
 from traces.jobs.canaries import canaries_of, planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
-from traces.jobs.distinct import CLASSES, INIT, PartFiles
-from traces.jobs.protocols import (
-    AnyConstants,
-    decode_input,
-    decode_step_constants,
-    kind_of,
-    kind_of_frame,
-)
+from traces.jobs.distinct import CLASSES, PartFiles
+from traces.jobs.protocols import decode_step_constants, decoder_of_inputs
 from traces.jobs.relevance import action_of
+from traces.jobs.step_frames import INIT, step_frame
 from traces.schema import PartEntry, read_part
 
 CHUNK: Final = 50_000
@@ -72,36 +66,10 @@ JUDGED = pa.schema(
 
 
 class Bench(NamedTuple):
-    """Where steps are judged: a frame of the spec, and constants as text (L8)."""
+    """Where steps are judged: in the frame of a kind of node, under constants as text (L8)."""
 
-    frame: str
+    kind: str
     text: str
-
-
-def step_frame(
-    constants: AnyConstants, specs: Path = SPECS, frame: str = "StepQuorum"
-) -> StepFrame:
-    """The frame in which steps under these constants are judged."""
-    return StepFrame(
-        frame,
-        [specs, specs / "steps"],
-        cfg_constants(constants),
-        definitions=constant_definitions(constants),
-    )
-
-
-def frame_digest(specs: Path = SPECS, frames: Sequence[str] = ("StepQuorum",)) -> str:
-    """sha256 over the frames and every module that they build on: what steps are judged against."""
-    texts: dict[str, str] = {}
-    waiting = list(frames)
-    while waiting:
-        name = waiting.pop()
-        path = find_module(name, [specs, specs / "steps"])
-        if name not in texts and path is not None:  # others are TLC's own
-            texts[name] = read_text(path)
-            module = read_module(texts[name])
-            waiting += [*module.extends, *module.instances]
-    return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
 
 
 @dataclass
@@ -185,7 +153,7 @@ def _by_bench(classes: pa.Table) -> Iterator[_Block]:
     decoded = {text: decode_step_constants(text) for text in dict.fromkeys(texts)}
     rows: dict[Bench, list[int]] = {}
     for number, (text, node) in enumerate(zip(texts, nodes, strict=True)):
-        bench = Bench(kind_of(decoded[text], node).frame, text)
+        bench = Bench(kind_of(decoded[text], node).name, text)
         rows.setdefault(bench, []).append(number)
     for bench, numbers in rows.items():
         yield bench, classes.take(pa.array(numbers))
@@ -224,9 +192,10 @@ def report_on(
     `check_steps` does, where a canary was accepted, and where TLC warns.
     """
     constants = decode_step_constants(bench.text)
-    asked, canary = planted(steps, kind_of_frame(bench.frame))
-    frame = step_frame(constants, specs, bench.frame)
-    report = check_steps(frame, step_table(asked, constants, bench.frame), options)
+    kind = kind_named(bench.kind)
+    asked, canary = planted(steps, kind)
+    frame = step_frame(kind, constants, specs)
+    report = check_steps(frame, step_table(asked, constants, kind), options)
     if report.warnings:
         raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
     return without_canaries(report, canary)
@@ -262,10 +231,10 @@ def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
     return found
 
 
-def step_table(block: pa.Table, constants: AnyConstants, frame: str = "StepQuorum") -> StepTable:
+def step_table(block: pa.Table, constants: AnyConstants, kind: NodeKind) -> StepTable:
     """The steps of a block as values of the spec, each distinct part converted once."""
     form = Abstraction(constants)
-    decode_row = kind_of_frame(frame).decode
+    decode_row, decode_input = kind.decode, decoder_of_inputs(constants)
     rows: dict[bytes, Value] = {}
     messages: dict[bytes, Value] = {}
 
@@ -334,7 +303,9 @@ def explain(
         constants = decode_step_constants(bench.text)
         form = Abstraction(constants)
         asked = [as_columns(form, steps[number]) for number in numbers]
-        told = diagnose(step_frame(constants, specs, bench.frame), asked, options=options)
+        told = diagnose(
+            step_frame(kind_named(bench.kind), constants, specs), asked, options=options
+        )
         for number, diagnosis in zip(numbers, told, strict=True):
             explained[number] = Explanation(
                 steps[number].node, len(diagnosis.outcomes), list(diagnosis.lines)

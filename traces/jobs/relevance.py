@@ -15,12 +15,12 @@ metadata) is treated alike where it was left as it was, and where the definition
 the way to fields of its own: then it is nowhere read or replaced as a whole.
 
 Likewise for constants: what no definition mentions may have any value, so the step is judged under
-the value in CONSTANTS, together with steps of runs that had other ones. The nodes stay.
+the one in `Protocol.unmentioned`, together with steps of runs that had others. The nodes stay.
 
-Some handlers do little in most cases and much in a few. The frame has an action of its own for such
+Some handlers do little in most cases and much in a few. The spec has an action of its own for such
 a case (`HandleHeartbeatResponse_Unmoved`), which the handler is built from, and which is disabled
 in every other case. So it is the specification that says in which case a step is: a step that is
-put into a wrong one here (CASES) is refused, however good it is.
+put into a wrong one here (`NodeKind.cases`) is refused, however good it is.
 
 Two definitions of one name cannot be told apart here; TLA+ has none in modules that extend each
 other. The tests judge recorded steps and damaged ones in both forms.
@@ -28,84 +28,42 @@ other. The tests judge recorded steps and damaged ones in both forms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from reference.core.fields import spec_name
-from reference.core.partition_messages import (
-    HeartbeatResponse,
-    MetadataUpdate,
-    PartitionRecord,
-    ReplicaFetchResponse,
-)
+from reference.kit.fields import spec_name
+from reference.kit.protocol import NodeKind
+from reference.protocols import AnyConstants, kind_named, kind_of, protocol_of
 from tla_utils.mentions import Mentions, mentions
 from tla_utils.overrides import ModuleSource, read_modules
+from traces.jobs.abstraction import constant_name
 from traces.jobs.canonical import Step
-from traces.jobs.protocols import AnyConstants, kind_of
-
-CONSTANTS: Final[dict[str, tuple[str, Any]]] = {
-    "elr_enabled": ("ElrEnabled", True),
-    "unclean_election": ("UncleanElection", False),
-}
-"""By field: its name in the spec, and the value under which steps are judged to which it does not
-matter. Brokers mention neither, and their controller both. Other constants stay: a set of constants
-of its own costs a TLC of its own."""
-
-
-class Case(NamedTuple):
-    """A case of a handler that the frame knows as an action of its own."""
-
-    label: str
-    input: type
-    """Another input has no such case: TLC refuses the step, whatever it is judged on."""
-    holds: Callable[[Any, Any], bool]
-    """Of the row before and the input, never of the outcome."""
-
-
-def _leaves_partition(row: Any, input: Any) -> bool:
-    touched = any(isinstance(record, PartitionRecord) for record in input.records)
-    return row.status == "Starting" or not touched
-
-
-def _moves_nobody(row: Any, input: Any) -> bool:
-    stops = row.status == "ShuttingDown" and input.should_shut_down
-    return not stops and not (row.status == "Starting" and input.is_caught_up)
-
-
-def _leaves_log(row: Any, input: Any) -> bool:
-    awaited = input.request in row.fetching
-    return not awaited or input.error not in ("NONE", "OFFSET_OUT_OF_RANGE")
-
-
-CASES: Final[dict[tuple[str, str], Case]] = {
-    ("StepPartition", "HandleMetadataUpdate"): Case("Aside", MetadataUpdate, _leaves_partition),
-    ("StepPartition", "HandleHeartbeatResponse"): Case("Unmoved", HeartbeatResponse, _moves_nobody),
-    ("StepPartition", "HandleReplicaFetchResponse"): Case(
-        "Unused", ReplicaFetchResponse, _leaves_log
-    ),
-}
-
-FIRST_ROWS: Final = frozenset({"InitialRow", "InitialController"})
-"""Operators that make a row from nothing."""
+from traces.jobs.step_frames import INIT, libraries
 
 
 @lru_cache(maxsize=8)
-def _modules(frame: str, specs: Path) -> dict[str, ModuleSource]:
-    return read_modules([frame], [specs, specs / "steps"])
+def _modules(kind: str, specs: Path) -> dict[str, ModuleSource]:
+    of = kind_named(kind)
+    return read_modules([of.module], libraries(of, specs))
 
 
 @lru_cache(maxsize=1024)
-def mentions_of(frame: str, action: str, specs: Path) -> Mentions:
-    """What the definition of an action in a frame mentions.
+def mentions_of(kind: str, action: str, specs: Path) -> Mentions:
+    """What the definition of an action mentions, for a kind of node by its name.
 
-    Raises ToolError: the frame has no such action.
+    Raises ToolError: the spec has no such action.
     """
-    return mentions(f"Step_{action}", _modules(frame, specs))
+    operator = first_row(kind_named(kind)) if action == INIT else f"Step_{action}"
+    return mentions(operator, _modules(kind, specs))
+
+
+def first_row(kind: NodeKind) -> str:
+    """The operator of the spec that makes a row from nothing."""
+    return kind.first_row.partition("(")[0]
 
 
 def action_of(label: str) -> str:
@@ -150,7 +108,7 @@ class Relevance:
 
     def label(self, node: int, action: str, before: Any, input: Any) -> str:
         """The action that is judged: that of the case, where the handler has one that holds."""
-        case = CASES.get((kind_of(self._constants, node).frame, action))
+        case = kind_of(self._constants, node).case(action)
         if case is None or not isinstance(input, case.input) or not case.holds(before, input):
             return action
         return f"{action}_{case.label}"
@@ -170,23 +128,23 @@ class Relevance:
     def _known(self, node: int, label: str) -> tuple[_Plan | None, AnyConstants]:
         """What is done to rows, and the constants, by the action that is judged."""
         kind = kind_of(self._constants, node)
-        known = self._plans.get((kind.frame, label))
+        known = self._plans.get((kind.name, label))
         if known is None:
-            found = mentions_of(kind.frame, label, self._specs)
+            found = mentions_of(kind.name, label, self._specs)
             # An operator that makes a row from nothing sets fields that it does not mention.
-            makes = found.operators & FIRST_ROWS
+            makes = label == INIT or first_row(kind) in found.operators
             plan = None if makes else self._plan(kind.initial(self._constants), found)
             known = plan, self._relevant_constants(found)
-            self._plans[kind.frame, label] = known
+            self._plans[kind.name, label] = known
         return known
 
     def _relevant_constants(self, mentioned: Mentions) -> AnyConstants:
         free = {
             field: value
-            for field, (name, value) in CONSTANTS.items()
-            if field in self._constants.__struct_fields__ and name not in mentioned.constants
+            for field, value in protocol_of(self._constants).unmentioned.items()
+            if constant_name(field) not in mentioned.constants
         }
-        return replace(self._constants, **free)
+        return replace(self._constants, **free) if free else self._constants
 
     def _plan(self, initial: Any, mentioned: Mentions) -> _Plan:
         unmentioned, within = [], []

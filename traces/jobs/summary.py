@@ -22,19 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from reference.kit.protocol import NodeKind
+from reference.protocols import KINDS, components_of, kind_of, nodes_of
 from tla_utils import find_jar, find_java
 from traces.jobs.checks import CHECKS, Finding
 from traces.jobs.columns import Ints
 from traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
-from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement, frame_digest
-from traces.jobs.protocols import (
-    FRAMES,
-    actions_of,
-    components_of,
-    decode_constants,
-    kind_of,
-    nodes_of,
-)
+from traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement
+from traces.jobs.protocols import actions_of, decode_constants
+from traces.jobs.step_frames import frame_digest
 from traces.jobs.sums import demand_all_classed, demand_all_joined
 from traces.schema import PROGRESSED, STOPPED, Manifest, version
 
@@ -325,12 +321,12 @@ def _tlc(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _frames(evidence: Evidence) -> list[str]:
-    """The frames of the spec that the runs' nodes are judged in."""
+def _kinds(evidence: Evidence) -> list[NodeKind]:
+    """The kinds of the runs' nodes."""
     texts = sorted({text for fact in evidence.facts for text in fact.constants})
     constants = [each for text in texts for each in components_of(decode_constants(text))]
-    found = {kind_of(each, node).frame for each in constants for node in nodes_of(each)}
-    return [frame for frame in FRAMES if frame in found]
+    found = {kind_of(each, node).name for each in constants for node in nodes_of(each)}
+    return [kind for kind in KINDS if kind.name in found]
 
 
 def _versions(evidence: Evidence) -> dict[str, str]:
@@ -339,7 +335,7 @@ def _versions(evidence: Evidence) -> dict[str, str]:
         "kraftcheck": version(),
         "recorded with": evidence.manifest.kraftcheck_version,
         "schema": str(evidence.manifest.schema_version),
-        "specs (sha256)": frame_digest(evidence.specs, _frames(evidence)),
+        "specs (sha256)": frame_digest(_kinds(evidence), evidence.specs),
         "TLC": jar.version,
         "Java": str(java.version),
         "Python": platform.python_version(),

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -28,12 +27,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import tla_utils
-from reference.core import fields
-from reference.core.fields import within
+from reference.kit import fields
+from reference.kit.fields import within
+from reference.protocols import KINDS
 from system.files import read_bytes
 from tla_utils import find_jar
-from traces.jobs.judge import Bench, frame_digest
-from traces.jobs.protocols import KINDS
+from traces.jobs.judge import Bench
+from traces.jobs.step_frames import frame_digest
 from traces.schema import TraceError, parquet_bytes
 
 ACCEPTED, REJECTED = "accepted", "rejected"
@@ -43,21 +43,21 @@ STORED: Final = pa.schema(
         ("key", pa.binary(16)),
         ("verdict", pa.string()),
         ("reason", pa.string()),
-        ("frame", pa.string()),
+        ("kind", pa.string()),
         ("constants", pa.string()),
         ("action", pa.string()),
     ]
 )
 """A judged step: TLC's verdict and why it was rejected; where it was judged, and its action."""
 
-TRANSLATION: Final = ("abstraction.py", "canaries.py", "canonical.py", "judge.py", "protocols.py")
+TRANSLATION: Final = ("abstraction.py", "canaries.py", "canonical.py", "judge.py", "step_frames.py")
 """Our modules that say what value of the spec a recorded value is and what is made of TLC's answer,
 beside those in which rows and inputs are declared."""
 
 
-def stamp(specs: Path, frames: Sequence[str]) -> str:
+def stamp(specs: Path) -> str:
     """What steps are judged against. Raises ToolError: there is no jar of TLC."""
-    digest = sha256(frame_digest(specs, frames).encode())
+    digest = sha256(frame_digest(KINDS, specs).encode())
     digest.update(find_jar().version.encode())
     sources = [Path(__file__).with_name(name) for name in TRANSLATION]
     sources += _declarations()
@@ -105,7 +105,7 @@ class VerdictStore:
             "key": decided["key"].cast(pa.binary(16)),
             "verdict": decided["verdict"],
             "reason": pc.fill_null(decided["reason"], ""),
-            "frame": [bench.frame] * count,
+            "kind": [bench.kind] * count,
             "constants": [bench.text] * count,
             "action": decided["action"],
         }

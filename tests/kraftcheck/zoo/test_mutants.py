@@ -29,8 +29,11 @@ from kraftcheck.zoo.mutants import (
     Result,
     Stored,
 )
+from reference.core.partition_protocol import BROKER, CONTROLLER_KIND
+from reference.core.partition_types import PartitionConstants
 from specs import SPECS
-from tla_utils import Manifest, RunOptions, StepFrame, read_manifest
+from tla_utils import Manifest, RunOptions, read_manifest
+from traces.jobs.step_frames import step_frame
 
 DROPPED = "QuorumRules.MayAnnounceLeader.2"
 CORRECT_TOO = "QuorumRules.CheckQuorumApplies.1"
@@ -117,7 +120,7 @@ def test_steps_of_the_reference_refuse_a_mutant(
 @pytest.mark.tlc
 def test_the_frame_of_attempts_on_a_broker_judges_what_is_disabled() -> None:
     every = attempts.batteries("PartitionRules", runs=1, rows=4, changes=1)
-    battery = next(each for each in every if each.frame.module == attempts.BROKER)
+    battery = next(each for each in every if each.frame.module == BROKER.module)
     few = battery.only(range(0, len(battery.steps), 2))
     # A fault in what was recorded is seen, and so is one in what was found disabled.
     broken = [dict(column) for column in few.columns]
@@ -130,9 +133,11 @@ def test_the_frame_of_attempts_on_a_broker_judges_what_is_disabled() -> None:
 
 
 def test_decisions_are_asked_in_the_frames_that_use_them() -> None:
-    folders = [SPECS, SPECS / "steps"]
-    of_broker = mutant_trials.uses(StepFrame(attempts.BROKER, folders), "PartitionRules")
-    of_controller = mutant_trials.uses(StepFrame(attempts.OF_CONTROLLER, folders), "PartitionRules")
+    constants = PartitionConstants((0, 1, 2), 2)
+    of_broker, of_controller = (
+        mutant_trials.uses(step_frame(kind, constants), "PartitionRules")
+        for kind in (BROKER, CONTROLLER_KIND)
+    )
     assert "FetchEpochError" in of_broker - of_controller
     assert "TargetElr" in of_controller - of_broker
     # Through another decision.

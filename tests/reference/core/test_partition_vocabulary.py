@@ -28,10 +28,11 @@ from reference.core import (
 )
 from reference.core.broker import BROKER_HANDLERS
 from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
-from reference.core.dispatch import handler_name
 from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
 from reference.core.partition_properties import PARTITION_INVARIANTS
+from reference.core.partition_protocol import BROKER
 from reference.core.partition_rules import PARTITION_RULES, PartitionRules
+from reference.kit.dispatch import handler_name
 from tests.reference.core.test_vocabulary import (
     COMMENT,
     differences,
@@ -41,7 +42,6 @@ from tests.reference.core.test_vocabulary import (
     snake,
     spec,
 )
-from traces.jobs.relevance import CASES
 
 BROKER_MODULES = ("IsrMembership", "HighWatermark", "BrokerLifecycle")
 MODULES = ("PartitionRow", *BROKER_MODULES, "PartitionController")
@@ -105,16 +105,10 @@ def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
     return sorted(n for n in names if n.startswith("Handle")), sorted(ours)
 
 
-def framed_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """What the frames in which steps are judged know, but for the first step of a run."""
-    text = ""
-    for frame in ("StepPartition", "StepPartitionController"):
-        text += COMMENT.sub("", (specs_dir / "steps" / f"{frame}.tla").read_text("utf-8"))
-    known = re.findall(r'action = "(\w+)"', text)
-    cases = {f"{action}_{case.label}" for (_, action), case in CASES.items()}
-    assert cases <= set(known)
-    theirs = {name for name in known if name != "Init" and name not in cases}
-    return sorted(theirs), sorted([*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()])
+def cases(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """The cases of handlers by which recorded steps are judged."""
+    theirs = steps(specs_dir, "steps/BrokerCases")
+    return theirs, [label for label in BROKER.labels if label not in BROKER.actions]
 
 
 def helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -240,7 +234,7 @@ def step_invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
 Names = Callable[[Path], tuple[list[str], list[str]]]
 COMPARED: list[Names] = [
     *(rule_names, rule_signatures, log_functions, broker_actions, controller_actions),
-    *(lifted_actions, framed_actions, helpers, row_fields, controller_row_fields, values),
+    *(lifted_actions, cases, helpers, row_fields, controller_row_fields, values),
     *(messages_and_inputs, reasons, error_codes, invariants, step_invariants),
 ]
 
@@ -267,7 +261,7 @@ PLANTED = [
     (broker_actions, "BrokerLifecycle", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
     (controller_actions, "PartitionController", "Step_HandleNap(c, row, m) == {}", "HandleNap"),
     (lifted_actions, "PartitionReplication", "HandleNap(n) == FALSE", "HandleNap"),
-    (framed_actions, "steps/StepPartition", 'Nap == action = "HandleNap"', "HandleNap"),
+    (cases, "steps/BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
     (helpers, "HighWatermark", "BecomeTired(row) == row", "become_tired"),
     (messages_and_inputs, "PartitionReplication", 'N == [type |-> "Nap", end |-> 1]', "Nap(end)"),
     (reasons, "IsrMembership", 'Nap == Ignore(row, "Tired")', "Tired"),

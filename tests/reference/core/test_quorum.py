@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reference.core.dispatch import handler_name
 from reference.core.messages import (
     INPUTS,
     MESSAGES,
@@ -35,6 +34,7 @@ from reference.core.messages import (
 from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Role, Row, is_running
+from reference.kit.dispatch import handler_name
 from tests.reference.core.builders import (
     ONE,
     THREE,

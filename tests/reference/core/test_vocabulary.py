@@ -17,11 +17,11 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from reference.core import log, messages, quorum, rules, types
-from reference.core.dispatch import handler_name
 from reference.core.invariants import INVARIANT_NAMES
 from reference.core.properties import INVARIANTS
 from reference.core.quorum import HANDLERS, QuorumHandlers
 from reference.core.rules import RULES, QuorumRules
+from reference.kit.dispatch import handler_name
 
 OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
 COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from reference.protocols import peers_of
 from reference.sim.run import simulate_part
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.renaming import rename_step
@@ -20,7 +21,6 @@ from traces.jobs import canonical
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import Classes
-from traces.jobs.protocols import peers_of
 from traces.jobs.simulate import Range, simulate_range
 from traces.schema import Campaign, begin_trace
 

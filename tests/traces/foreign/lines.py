@@ -10,11 +10,11 @@ import msgspec
 
 from reference.core.partition_types import PartitionConstants
 from reference.core.types import Constants
+from reference.protocols import AnyConstants
 from tla_utils import Record, Value
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step
 from traces.jobs.judge import as_columns
-from traces.jobs.protocols import AnyConstants
 
 Line = dict[str, Any]
 

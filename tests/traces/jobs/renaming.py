@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from reference.protocols import AnyConstants, peers_of
 from traces.jobs.canonical import UNCHANGED, Renaming, Renumbering, Step
-from traces.jobs.protocols import AnyConstants, peers_of
 
 
 def rename_step(

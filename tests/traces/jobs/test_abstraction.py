@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reference.core.fields import Kind, fields_of
 from reference.core.messages import (
     INPUTS,
     NO_DIVERGENCE,
@@ -28,6 +27,7 @@ from reference.core.types import (
     Row,
     initial_row,
 )
+from reference.kit.fields import Kind, fields_of
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
 from traces.jobs.abstraction import Abstraction, cfg_constants

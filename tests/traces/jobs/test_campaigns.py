@@ -336,7 +336,7 @@ def test_whatever_judges_is_in_the_digest(
     ranges.code_digest.cache_clear()
     assert ranges.code_digest(tmp_path) != before
     monkeypatch.undo()
-    (tmp_path / "steps" / "StepQuorum.tla").write_text("changed", encoding="utf-8")
+    (tmp_path / "steps" / "BrokerCases.tla").write_text("changed", encoding="utf-8")
     ranges.code_digest.cache_clear()
     assert ranges.code_digest(tmp_path) != before
     (tmp_path / "models").mkdir()

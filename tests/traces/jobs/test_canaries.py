@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from msgspec.msgpack import encode
 
+from reference.core.quorum_protocol import VOTER
 from reference.core.types import Constants, initial_row
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
@@ -31,10 +32,10 @@ from traces.jobs.canaries import (
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, Classes
 from traces.jobs.judge import CHUNK, Bench, report_on
-from traces.jobs.protocols import VOTER, constants_text
+from traces.jobs.protocols import constants_text
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
-BENCH = Bench("StepQuorum", constants_text(THREE))
+BENCH = Bench("voter", constants_text(THREE))
 COLUMNS = ("action", "node", "before", "input", "after", "sent", "ignored")
 
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reference.core.fields import fields_of, within
 from reference.core.messages import (
     Append,
     FetchResponse,
@@ -21,12 +20,15 @@ from reference.core.messages import (
     decode_input,
     decode_message,
 )
+from reference.core.quorum_protocol import VOTER
 from reference.core.types import (
     Constants,
     Entry,
     QuorumStateFile,
     initial_row,
 )
+from reference.kit.fields import fields_of, within
+from reference.protocols import KINDS
 from tests.conformance.recording import steps_of_walk
 from tests.traces.jobs.renaming import rename_step
 from tests.traces.jobs.test_abstraction import module_text
@@ -35,8 +37,8 @@ from tla_utils.errors import ToolError
 from traces.jobs import canonical
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from traces.jobs.judge import as_columns, step_frame
-from traces.jobs.protocols import KINDS, VOTER
+from traces.jobs.judge import as_columns
+from traces.jobs.step_frames import step_frame
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 FIVE = Constants(voters=(0, 1, 2, 3, 4), fetch_max_records=2)
@@ -309,7 +311,7 @@ def test_tlc_judges_renamed_steps_alike() -> None:
             other = rename_step(THREE, step, named(THREE, images), lambda value: value * 37 % 997)
             renamed.append(as_columns(abstraction, other))
         renamed.append(as_columns(abstraction, decoded(form(THREE, step))))
-    report = check_steps(step_frame(THREE), renamed)
+    report = check_steps(step_frame(VOTER, THREE), renamed)
     verdicts = [verdict.verdict for verdict in report.verdicts]
     of_step = [set(verdicts[at : at + 7]) for at in range(0, len(verdicts), 7)]
     assert all(len(each) == 1 for each in of_step)

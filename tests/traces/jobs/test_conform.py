@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
+from reference.core.quorum_protocol import VOTER
 from reference.core.types import Constants
 from specs import SPECS
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
@@ -34,8 +35,7 @@ from traces.jobs.conform import (
     conform,
 )
 from traces.jobs.distinct import SLIM, merge, merge_with_spark
-from traces.jobs.judge import frame_digest
-from traces.jobs.protocols import VOTER
+from traces.jobs.step_frames import frame_digest
 from traces.jobs.summary import verdict_of
 from traces.schema import (
     Campaign,
@@ -360,29 +360,28 @@ def test_what_cannot_be_decoded_is_one_line(
 
 
 def test_the_digest_of_the_specs_changes_with_any_module_of_the_frame(tmp_path: Path) -> None:
-    assert frame_digest() == frame_digest(SPECS)
-    (tmp_path / "steps").mkdir()
+    here = frame_digest([VOTER])
+    assert here == frame_digest([VOTER], SPECS)
     for name in ("QuorumHandlers", "QuorumRules", "ReplicaLog", "VoterSet"):
         (tmp_path / f"{name}.tla").write_bytes((SPECS / f"{name}.tla").read_bytes())
-    frame = tmp_path / "steps" / "StepQuorum.tla"
-    frame.write_bytes((SPECS / "steps" / "StepQuorum.tla").read_bytes())
-    assert frame_digest(tmp_path) == frame_digest()
+    assert frame_digest([VOTER], tmp_path) == here
+    assert frame_digest([VOTER._replace(first_row="{}")], tmp_path) != here
     for path in sorted(tmp_path.rglob("*.tla")):
         text = path.read_text(encoding="utf-8")
         path.write_text(text + " ", encoding="utf-8")
-        assert frame_digest(tmp_path) != frame_digest()
+        assert frame_digest([VOTER], tmp_path) != here
         path.write_text(text, encoding="utf-8")
 
 
 def test_modules_that_are_named_later_count_too(tmp_path: Path) -> None:
-    (tmp_path / "StepQuorum.tla").write_text(
-        "---- MODULE StepQuorum ----\nEXTENDS Integers,\n  Wide\nLOCAL INSTANCE Deep\n====\n"
+    (tmp_path / "QuorumHandlers.tla").write_text(
+        "---- MODULE QuorumHandlers ----\nEXTENDS Integers,\n  Wide\nLOCAL INSTANCE Deep\n====\n"
     )
     digests = set()
     for name in ("Wide", "Deep"):
-        digests.add(frame_digest(tmp_path))
+        digests.add(frame_digest([VOTER], tmp_path))
         (tmp_path / f"{name}.tla").write_text(f"---- MODULE {name} ----\n====\n")
-    assert len({*digests, frame_digest(tmp_path)}) == 3
+    assert len({*digests, frame_digest([VOTER], tmp_path)}) == 3
 
 
 def test_recordings_by_hand_keep_the_contract(trace: Path) -> None:

@@ -16,10 +16,11 @@ from specs import SPECS
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils.errors import ToolError
 from traces.jobs.canonical import Canonicaliser, Step
-from traces.jobs.distinct import INIT, SLIM, Facts, PartFiles, examine_part, merge
+from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge
 from traces.jobs.joined import JOINED, join_part
 from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
+from traces.jobs.step_frames import INIT
 from traces.jobs.sums import demand_all_classed, demand_all_joined
 from traces.schema import read_manifest
 

@@ -11,6 +11,7 @@ import pytest
 
 from reference.core.partition_messages import CONTROLLER
 from reference.core.types import Constants
+from reference.protocols import KINDS, kind_named
 from reference.sim.run import simulate_part
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
@@ -29,13 +30,7 @@ from traces.jobs.judge import (
     judge,
     step_table,
 )
-from traces.jobs.protocols import (
-    KINDS,
-    constants_text,
-    decode_input,
-    decode_step_constants,
-    kind_of_frame,
-)
+from traces.jobs.protocols import constants_text, decode_step_constants, decoder_of_inputs
 from traces.schema import PartTables
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
@@ -139,16 +134,17 @@ def step_of(row: dict[str, Any]) -> tuple[Bench, Step]:
         kind = KINDS[0]
     else:
         kind = KINDS[2] if row["node"] == CONTROLLER else KINDS[1]
+    decode = decoder_of_inputs(constants)
     step = Step(
         row["action"],
         row["node"],
         kind.decode(row["before"]),
-        decode_input(row["input"]) if row["input"] else None,
+        decode(row["input"]) if row["input"] else None,
         kind.decode(row["after"]),
-        tuple(decode_input(body) for body in row["sent"]),
+        tuple(decode(body) for body in row["sent"]),
         row["ignored"],
     )
-    return Bench(kind.frame, row["constants"]), step
+    return Bench(kind.name, row["constants"]), step
 
 
 def expected_of(row: dict[str, Any]) -> tuple[Bench, str, StepVerdict]:
@@ -166,7 +162,7 @@ def test_a_table_of_steps_holds_each_step(examined: tuple[list[PartFiles], pa.Ta
             own = [row for row in rows.to_pylist() if step_of(row)[0] == bench]
             constants = decode_step_constants(bench.text)
             block = pa.Table.from_pylist(own, schema=rows.schema)
-            table = step_table(block, constants, bench.frame)
+            table = step_table(block, constants, kind_named(bench.kind))
             form = Abstraction(constants)
             for number, row in enumerate(own):
                 assert table[number] == as_columns(form, step_of(row)[1])
@@ -199,5 +195,4 @@ def test_what_tlc_warns_of_is_an_error(
     monkeypatch.setattr(judging, "check_steps", check)
     classes = Classes(Part(parts()[0])).table()
     with pytest.raises(ToolError, match="TLC may have ignored what it was told: odd cfg"):
-        judging.report_on(Bench("StepQuorum", constants_text(THREE)), classes, CheckOptions())
-    assert kind_of_frame("StepQuorum") is KINDS[0]
+        judging.report_on(Bench("voter", constants_text(THREE)), classes, CheckOptions())

@@ -11,7 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from reference.core.partition_messages import CONTROLLER
+from reference.core.partition_protocol import BROKER, PARTITION
 from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.kit.dispatch import action_name
+from reference.protocols import kind_of
 from reference.sim.run import simulate_part
 from specs import SPECS
 from tests.traces.jobs.renaming import rename_step
@@ -19,13 +22,12 @@ from tla_utils import CheckOptions, check_steps
 from tla_utils.errors import ToolError
 from tla_utils.mentions import mentions
 from tla_utils.overrides import read_module, read_modules
-from traces.jobs.abstraction import Abstraction, cfg_constants
+from traces.jobs.abstraction import Abstraction, cfg_constants, constant_name
 from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.columns import Part
-from traces.jobs.judge import as_columns, step_frame
-from traces.jobs.protocols import kind_of
-from traces.jobs.relevance import CASES, FIRST_ROWS, Relevance, mentions_of
-from traces.jobs.relevance import CONSTANTS as FREE_CONSTANTS
+from traces.jobs.judge import as_columns
+from traces.jobs.relevance import Relevance, first_row, mentions_of
+from traces.jobs.step_frames import step_frame
 
 CONSTANTS = PartitionConstants((0, 1, 2), 2)
 OPTIONS = {
@@ -68,12 +70,12 @@ def verdicts(steps: list[Step], constants: PartitionConstants = CONSTANTS) -> li
     """What TLC says of each."""
     form = Abstraction(constants)
     answers = [""] * len(steps)
-    for frame in ("StepPartition", "StepPartitionController"):
-        mine = [at for at, s in enumerate(steps) if kind_of(CONSTANTS, s.node).frame == frame]
+    for kind in PARTITION.kinds:
+        mine = [at for at, s in enumerate(steps) if kind_of(CONSTANTS, s.node) is kind]
         if not mine:
             continue
         columns = [as_columns(form, steps[at]) for at in mine]
-        report = check_steps(step_frame(constants, SPECS, frame), columns, CheckOptions(parallel=1))
+        report = check_steps(step_frame(kind, constants), columns, CheckOptions(parallel=1))
         for at, verdict in zip(mine, report.verdicts, strict=True):
             answers[at] = verdict.verdict
     return answers
@@ -95,12 +97,13 @@ def test_tlc_says_the_same_of_both_forms(steps: list[Step]) -> None:
 def test_a_step_in_a_wrong_case_is_refused(steps: list[Step]) -> None:
     relevance = Relevance(CONSTANTS, SPECS)
     wrong = []
-    for (_, action), case in CASES.items():
+    for case in BROKER.cases:
+        action = action_name(case.input)
         others = [s for s in steps if s.action == action and not case.holds(s.before, s.input)]
         label = f"{action}_{case.label}"
         assert label in {relevance.of(step).action for step in steps}
         wrong += [step._replace(action=label) for step in others]
-    assert len({step.action for step in wrong}) == len(CASES)
+    assert len({step.action for step in wrong}) == len(BROKER.cases)
     assert set(verdicts(wrong)) == {"rejected"}
 
 
@@ -120,8 +123,8 @@ def test_constants_that_are_mentioned_stay(steps: list[Step]) -> None:
     other = replace(CONSTANTS, elr_enabled=False)
     heartbeat = next(s for s in steps if s.action == "HandleHeartbeatRequest")
     assert Relevance(other, SPECS).judged(heartbeat).constants == other
-    for name, _ in FREE_CONSTANTS.values():
-        assert name in cfg_constants(other)
+    for name in PARTITION.unmentioned:
+        assert constant_name(name) in cfg_constants(other)
 
 
 @pytest.mark.tlc
@@ -177,12 +180,12 @@ def test_what_a_heartbeat_does_not_mention_is_set_back(steps: list[Step]) -> Non
 
 
 def test_handlers_that_make_rows_from_nothing_are_judged_on_all_fields() -> None:
-    assert FIRST_ROWS & mentions_of("StepPartition", "HandleBrokerCrash", SPECS).operators
-    found = mentions_of("StepPartition", "HandleSendHeartbeat", SPECS)
-    assert not FIRST_ROWS & found.operators
+    assert first_row(BROKER) in mentions_of("broker", "HandleBrokerCrash", SPECS).operators
+    found = mentions_of("broker", "HandleSendHeartbeat", SPECS)
+    assert first_row(BROKER) not in found.operators
     assert "brokerEpoch" in found.fields and "log" not in found.fields
     with pytest.raises(ToolError, match="no module defines Step_HandleNothing"):
-        mentions_of("StepPartition", "HandleNothing", SPECS)
+        mentions_of("broker", "HandleNothing", SPECS)
 
 
 MODULE = """\

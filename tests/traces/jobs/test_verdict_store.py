@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from reference.protocols import KINDS
 from specs import SPECS
 from traces.jobs import verdict_store
 from traces.jobs.judge import JUDGED, Bench
-from traces.jobs.protocols import FRAMES, KINDS
 from traces.jobs.verdict_store import VerdictStore, stamp
 from traces.schema import TraceError
 
-BENCH = Bench("StepQuorum", "{}")
+BENCH = Bench("voter", "{}")
 
 
 def key(number: int) -> bytes:
@@ -52,7 +52,7 @@ def test_what_is_added_is_known_and_nothing_else(tmp_path: Path) -> None:
         (key(1), "rejected"),
         (key(7), "accepted"),
     ]
-    assert known[1]["reason"] == "no outcome" and known[1]["frame"] == "StepQuorum"
+    assert known[1]["reason"] == "no outcome" and known[1]["kind"] == "voter"
     assert VerdictStore(tmp_path, "b").known(keys(0, 1)).num_rows == 0
 
 
@@ -86,15 +86,15 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_the_stamp_is_of_specs_jar_and_translation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = stamp(SPECS, FRAMES)
-    assert here == stamp(SPECS, FRAMES)
+    here = stamp(SPECS)
+    assert here == stamp(SPECS)
     shutil.copytree(SPECS, tmp_path / "specs", ignore=shutil.ignore_patterns("models", "bugs"))
-    assert stamp(tmp_path / "specs", FRAMES) == here
+    assert stamp(tmp_path / "specs") == here
     changed = tmp_path / "specs" / "PartitionRules.tla"
     changed.write_text(changed.read_text("utf-8") + "\n\\* changed", encoding="utf-8")
-    assert stamp(tmp_path / "specs", FRAMES) != here
+    assert stamp(tmp_path / "specs") != here
     with monkeypatch.context() as other:
         other.setattr(verdict_store, "KINDS", KINDS[:1])
-        assert stamp(SPECS, FRAMES) != here
+        assert stamp(SPECS) != here
     monkeypatch.setattr(verdict_store, "TRANSLATION", verdict_store.TRANSLATION[:-1])
-    assert stamp(SPECS, FRAMES) != here
+    assert stamp(SPECS) != here

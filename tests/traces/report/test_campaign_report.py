@@ -76,7 +76,7 @@ def conformance(**changes: Any) -> dict[str, Any]:
         "rejections": [{**rejection, "differences": [EVIL], "replay": "kraftcheck replay r"}],
         "checks": {"Chained": 0},
         "invariants": {"VoteOnce": 1},
-        "batches": [{"frame": "StepPartition", "constants": 4, "steps": 9, "accepted": 8}],
+        "batches": [{"kind": "broker", "constants": 4, "steps": 9, "accepted": 8}],
     }
     return {**own, **changes}
 

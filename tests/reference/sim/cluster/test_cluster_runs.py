@@ -10,6 +10,7 @@ import pytest
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_types import initial_controller
 from reference.core.replay import replay
+from reference.protocols import KINDS
 from reference.sim.choices import SeededChooser
 from reference.sim.cluster import controllers
 from reference.sim.cluster.controllers import REPLAY_AGREES
@@ -17,7 +18,6 @@ from reference.sim.cluster.options import SHAPES, draw
 from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.narrate import narrate
 from reference.sim.run import forget, simulate_part, simulate_run
-from traces.jobs.protocols import KINDS
 from traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 60

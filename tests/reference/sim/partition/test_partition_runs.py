@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from reference.core.partition_invariants import PARTITION_INVARIANT_NAMES
+from reference.core.partition_protocol import BROKER, CONTROLLER_KIND
 from reference.core.promises import Level
 from reference.sim.choices import SeededChooser
 from reference.sim.narrate import narrate
@@ -19,7 +20,6 @@ from reference.sim.run import simulate_part, simulate_run
 from traces.checkers.assessment import Assessment, assess
 from traces.checkers.recorded import from_arrow
 from traces.checkers.verdict import HOLDS
-from traces.jobs.protocols import BROKER, CONTROLLER_KIND
 from traces.schema import PROGRESSED, STOPPED, PartTables
 
 RUNS = 250

@@ -1,0 +1,150 @@
+"""What is said of a protocol once, so that nothing else need know it.
+
+A protocol is a set of handlers, written twice: as operators `Step_HandleX(n, row, input)` of a
+specification and as methods `handle_x` of the reference. What there is to say of it beside them
+stands in one `Protocol`: its constants, its messages, its kinds of nodes with their rows and
+inputs. From that are made the frames in which TLC judges steps, the translation of values,
+canonical forms, the forms of foreign traces, and whether a row has a form at all.
+
+Law of this file: it knows no protocol, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reference.kit.dispatch import action_name
+
+
+class Case(NamedTuple):
+    """A case of a handler that the spec knows as an action of its own, `Step_HandleX_Label`, which
+    is disabled in every other case.
+
+    input: of another type there is no such case. holds: of the row before and the input, never of
+    the outcome.
+    """
+
+    label: str
+    input: type[msgspec.Struct]
+    holds: Callable[[Any, Any], bool]
+
+
+class NodeKind(NamedTuple):
+    """What there is to know of a kind of node.
+
+    name: no two kinds have one. module: of the specification, with an operator for each action.
+    row: the type of its rows. inputs: the types of what it receives. initial: the first row under
+    these constants; first_row: the same in the spec, of node n. is_running: whether messages reach
+    it; running: the spec's operator for that, empty if they always do. role: in a word, for
+    explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
+    them on and count from them; of the others, most do not mention them, and those that make rows
+    from nothing begin with `first_position`.
+    """
+
+    name: str
+    module: str
+    row: type[msgspec.Struct]
+    inputs: tuple[type[msgspec.Struct], ...]
+    initial: Callable[[Any], Any]
+    is_running: Callable[[Any], bool]
+    role: Callable[[Any], str]
+    first_row: str = "InitialRow(n)"
+    running: str = ""
+    cases: tuple[Case, ...] = ()
+    shifted: frozenset[str] = frozenset()
+    first_position: int = 0
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Those that handle what it receives."""
+        return tuple([action_name(of) for of in self.inputs])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The actions by which steps are judged: cases first."""
+        return (*[f"{action_name(case.input)}_{case.label}" for case in self.cases], *self.actions)
+
+    @property
+    def decode(self) -> Callable[[bytes], Any]:
+        """From the bytes of a row. Raises msgspec.MsgspecError for what is none."""
+        return _decoder(self.row).decode
+
+    def case(self, action: str) -> Case | None:
+        """The case that the action's handler has besides the whole."""
+        for case in self.cases:
+            if action_name(case.input) == action:
+                return case
+        return None
+
+
+@cache
+def _decoder(row: type[msgspec.Struct]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(row)
+
+
+class Property(NamedTuple):
+    """A named property. check: of the constants and of all rows (by node) before and after a step;
+    what is wrong, in words, or None.
+    """
+
+    name: str
+    sentence: str
+    check: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], str | None]
+
+
+class Outcome(NamedTuple):
+    """What a handler makes of an input."""
+
+    row: Any
+    sent: tuple[Any, ...] = ()
+    ignored: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class World:
+    """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
+
+    constants: by field, the values to draw from, the simplest first. rules: what bugs replace.
+    handlers: under constants and rules, the outcome of (node, row, input), or None where that is
+    disabled. local: all inputs that are no messages and may come to a node in this row. check:
+    properties, asked after every step. moves: so many a run has at most, to draw from.
+    """
+
+    constants: Mapping[str, Sequence[Any]]
+    rules: type[Any]
+    handlers: Callable[[Any, Any], Callable[[int, Any, Any], Outcome | None]]
+    local: Callable[[Any, int, Any], Iterable[Any]]
+    properties: tuple[Property, ...]
+    moves: Sequence[int] = (40, 80)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Protocol:
+    """What there is to know of a protocol.
+
+    constants: the type of its constants, which name it (L8) by their tag. messages: all types of
+    them; those from `outsiders`, who are no nodes, need no sender. peers: the nodes that are alike,
+    sorted, under some constants: functions by node have an entry for each. nodes: all that take
+    steps. kind_of: under some constants, of one of them. rules: the classes of its named decisions.
+    unmentioned: by field of the constants, the value under which steps are judged to which it does
+    not matter. modules: the folder of its specification; empty: the kit's own.
+    """
+
+    name: str
+    sentence: str
+    constants: type[Any]
+    kinds: tuple[NodeKind, ...]
+    messages: tuple[type[Any], ...]
+    peers: Callable[[Any], tuple[int, ...]]
+    nodes: Callable[[Any], tuple[int, ...]]
+    kind_of: Callable[[Any, int], NodeKind]
+    rules: tuple[type[Any], ...] = ()
+    outsiders: frozenset[int] = frozenset()
+    unmentioned: Mapping[str, Any] = field(default_factory=dict)
+    modules: str = ""
+    world: World | None = None

@@ -1,0 +1,114 @@
+"""Frames: the predicate by which TLC judges recorded steps, made from what a kind of node is.
+
+A step is a record of action, node, before, input, after, sent and ignored. It is allowed iff the
+spec's own handler has exactly that outcome (L6): the operator `Step_<action>` of the kind's module.
+A run begins with a step "Init" for each node: its first row is initial.
+
+A frame may judge attempts too. An input that the reference found disabled says so in `ignored`, and
+then the spec must have no outcome either; a node that is not running is delivered nothing
+(`LiftMessages`).
+
+Law of this file: nothing here knows of a protocol, and nothing is allowed but by its spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from reference.kit.protocol import NodeKind
+from reference.protocols import AnyConstants, protocol_of_kind
+from specs import SPECS
+from system.files import read_text
+from tla_utils import StepFrame
+from tla_utils.overrides import find_module, read_module
+from traces.jobs.abstraction import cfg_constants, constant_definitions
+
+INIT: Final = "Init"
+"""The action of a node's first step, which nothing causes."""
+DISABLED: Final = "(disabled)"
+"""In place of a reason: the handler has no outcome for this input."""
+
+
+def step_frame(
+    kind: NodeKind,
+    constants: AnyConstants,
+    specs: Path = SPECS,
+    *,
+    refusals: bool = False,
+    module: str = "",
+) -> StepFrame:
+    """The frame in which steps of such nodes under these constants are judged.
+
+    refusals: attempts as well. module: one that extends the kind's, to be used in its place.
+    """
+    return StepFrame(
+        module or kind.module,
+        libraries(kind, specs),
+        cfg_constants(constants),
+        definitions=constant_definitions(constants) + frame_text(kind, refusals),
+    )
+
+
+def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
+    """Where the modules lie that steps of such nodes are judged by."""
+    own = protocol_of_kind(kind).modules
+    return [*([Path(own)] if own else []), specs, specs / "steps"]
+
+
+def frame_text(kind: NodeKind, refusals: bool = False) -> str:
+    """The definitions of a frame."""
+    cases = "\n    [] ".join(
+        f'action = "{action}" -> Step_{action}(n, row, input)' for action in (INIT, *kind.labels)
+    )
+    first = f'{{[row |-> {kind.first_row}, sent |-> {{}}, ignored |-> ""]}}'
+    steps = (
+        f"Step_Init(n, row, input) == {first}\nStepOf(action, n, row, input) ==\n  CASE {cases}\n"
+    )
+    return steps + (_attempted(kind) if refusals else _TAKEN)
+
+
+_TAKEN: Final = """\
+Allowed(step) ==
+  [row |-> step.after, sent |-> step.sent, ignored |-> step.ignored]
+    \\in StepOf(step.action, step.node, step.before, step.input)
+Outcomes(step) ==
+  {[after |-> outcome.row, sent |-> outcome.sent, ignored |-> outcome.ignored] :
+     outcome \\in StepOf(step.action, step.node, step.before, step.input)}
+"""
+
+_ATTEMPTED: Final = """\
+Allowed(step) ==
+  IF step.ignored = "(disabled)" THEN Attempted(step) = {}
+  ELSE [row |-> step.after, sent |-> step.sent, ignored |-> step.ignored] \\in Attempted(step)
+Outcomes(step) ==
+  IF Attempted(step) = {} THEN {[ignored |-> "(disabled)"]}
+  ELSE {[after |-> outcome.row, sent |-> outcome.sent, ignored |-> outcome.ignored] :
+          outcome \\in Attempted(step)}
+"""
+
+
+def _attempted(kind: NodeKind) -> str:
+    lost = f'"destination" \\in DOMAIN step.input /\\ ~{kind.running}(step.before)'
+    made = "StepOf(step.action, step.node, step.before, step.input)"
+    if kind.running:
+        made = f"IF {lost} THEN {{}} ELSE {made}"
+    return f"Attempted(step) == {made}\n{_ATTEMPTED}"
+
+
+def frame_digest(kinds: Iterable[NodeKind], specs: Path = SPECS) -> str:
+    """sha256 over the frames and every module that they build on: what steps are judged against."""
+    texts: dict[str, str] = {}
+    for kind in kinds:
+        texts[f"({kind.name})"] = frame_text(kind)
+        waiting = [kind.module]
+        while waiting:
+            name = waiting.pop()
+            path = find_module(name, libraries(kind, specs))
+            if name not in texts and path is not None:  # others are TLC's own
+                texts[name] = read_text(path)
+                module = read_module(texts[name])
+                waiting += [*module.extends, *module.instances]
+    return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
