@@ -16,6 +16,7 @@ from kraftcheck.replaying import as_json, part_of
 from kraftcheck.screen import Screen
 from reference.core.invariants import INVARIANTS
 from reference.core.partition_invariants import PARTITION_INVARIANTS
+from reference.protocols import PROTOCOLS
 from reference.sim.choices import RecordingChooser, SeededChooser, run_seed
 from reference.sim.narrate import narrate
 from reference.sim.run import Run, simulate_run
@@ -28,6 +29,7 @@ from traces.schema import read_manifest
 SENTENCES = {
     **{each.name: each.sentence for each in INVARIANTS},
     **{each.name: each.sentence for each in PARTITION_INVARIANTS},
+    **{e.name: e.sentence for each in PROTOCOLS if each.world for e in each.world.properties},
 }
 
 

@@ -27,6 +27,8 @@ from reference.kit.protocol import NodeKind, Protocol
 FOLDERS: Final = "KRAFTCHECK_PROTOCOL"
 """The variable that names folders of protocols, separated as in PATH."""
 GROUP: Final = "kraftcheck.protocols"
+CLUSTER, CLUSTER_PARTS = "cluster", (QUORUM.name, PARTITION.name)
+"""The composition that there is: a controller quorum, and the partitions of a topic."""
 
 AnyConstants: TypeAlias = Any
 """Of a step."""
@@ -113,6 +115,7 @@ MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protoc
 """All types of messages."""
 _OUTSIDERS: Final = frozenset().union(*[protocol.outsiders for protocol in PROTOCOLS])
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
+_BY_ROW: Final = {kind.row: kind for kind in KINDS}
 _BY_KIND: Final = {kind.name: protocol for protocol in PROTOCOLS for kind in protocol.kinds}
 
 
@@ -127,6 +130,17 @@ def protocol_of_kind(kind: NodeKind) -> Protocol:
 
 def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
+
+
+def kind_of_row(row: Any) -> NodeKind:
+    """The kind of the nodes that have such rows."""
+    return _BY_ROW[type(row)]
+
+
+def parts_of(name: str) -> tuple[Protocol, ...]:
+    """The protocols of a scenario: its own, or those of the cluster."""
+    names = CLUSTER_PARTS if name == CLUSTER else (name,)
+    return tuple(protocol for protocol in PROTOCOLS if protocol.name in names)
 
 
 def nodes_of(constants: RunConstants) -> tuple[int, ...]:

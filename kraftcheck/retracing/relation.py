@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from kraftcheck.retracing.moves import make_alike
 from kraftcheck.zoo.departures import departs
-from kraftcheck.zoo.runs import Stepper
+from reference.bugs.catalog import handlers_for
+from reference.kit.protocol import Handlers
 from reference.sim.steered.failures import REJECTED, Failure, StepRejected
 from reference.sim.steered.moves import NodeStep
 from reference.sim.steered.replaying import Replayed, begin, replay
@@ -75,7 +76,7 @@ class Relation:
         self._bug = bug
         self._wanted, self._most = first, most
         self._known: dict[tuple[Any, int, Any, Any], Suspect | None] = {}
-        self._correct: dict[Any, Stepper] = {}
+        self._correct: dict[Any, Handlers] = {}
         self._waiting: list[_Waiting] = []
         self.classes: set[bytes] = set()
         """Of the steps that were met and are or will be judged."""
@@ -145,7 +146,7 @@ class Relation:
         if self._bug is not None:
             correct = self._correct.get(step.constants)
             if correct is None:
-                correct = self._correct[step.constants] = Stepper(None, step.constants)
+                correct = self._correct[step.constants] = handlers_for(None, step.constants)
             if not departs(step, correct):
                 return None
         taken = (step.before, step.input, step.after, step.sent, step.ignored)

@@ -31,11 +31,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from kraftcheck.zoo import schedules
-from kraftcheck.zoo.runs import WATCHED, Hunt, Stepper
+from kraftcheck.zoo.runs import WATCHED, Hunt
+from reference.bugs.catalog import handlers_for
 from reference.core.log import EpochEnd
 from reference.core.types import UNDEFINED
 from reference.kit.dispatch import action_name
-from reference.protocols import kind_named, kind_of
+from reference.protocols import PROTOCOLS, kind_named, kind_of
 from reference.sim.run import Run
 from reference.sim.steered.replaying import recorded as replayed
 from reference.sim.steered.scripts import Script
@@ -91,6 +92,23 @@ Recorded: TypeAlias = dict[str, dict[tuple[int, Any, Any], Step]]
 """By kind of node, the distinct steps."""
 
 
+def hunts(module: str) -> tuple[Hunt, ...]:
+    """The runs whose rows and inputs are taken, for a module of rules. Those of others' protocols
+    have the simplest constants that there are.
+    """
+    if module in CAMPAIGNS:
+        return CAMPAIGNS[module]
+    return tuple(
+        Hunt(
+            scenario=protocol.name,
+            bug=None,
+            options={name: values[0] for name, values in protocol.world.constants.items()},
+        )
+        for protocol in PROTOCOLS
+        if protocol.world and module in {rules.__name__ for rules in protocol.rules}
+    )
+
+
 class Battery(NamedTuple):
     """Steps under one set of constants. recorded: so many of them were taken in runs."""
 
@@ -128,7 +146,7 @@ def batteries(
     """The batteries of a module of rules: the same ones each time. bug: in whatever is attempted;
     what is recorded is of the correct reference.
     """
-    for hunt in CAMPAIGNS[module]:
+    for hunt in hunts(module):
         constants, recorded = _recorded(hunt, runs)
         for kind, known in recorded.items():
             taken_steps = _taken_steps(known)
@@ -155,7 +173,7 @@ def differing(module: str, bug: str, seed: int = 1) -> Differing:
     Raises whatever the substitution raises, but for what handlers assert of their inputs.
     """
     tried, steps = 0, list[Step]()
-    for hunt in CAMPAIGNS[module]:
+    for hunt in hunts(module):
         own = msgspec.structs.replace(hunt, bug=bug, seed=seed)
         constants, recorded = _recorded(own, RUNS)
         correct = _Taking(constants, None)
@@ -381,12 +399,12 @@ class _Taking:
     """What the reference makes of an attempt."""
 
     def __init__(self, constants: Any, bug: str | None) -> None:
-        self._stepper = Stepper(bug, constants)
+        self._take = handlers_for(bug, constants)
 
     def step(self, node: int, row: Any, input: Any) -> Step | None:
         """The step, or None: the reference asserts that no cluster makes such an input."""
         try:
-            outcome = self._stepper.take(node, row, input)
+            outcome = self._take(node, row, input)
         except (AssertionError, LookupError, ValueError):
             return None
         action = action_name(type(input))

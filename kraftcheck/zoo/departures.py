@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftcheck.zoo.runs import Stepper
+from reference.bugs.catalog import handlers_for
+from reference.kit.protocol import Handlers
 from reference.sim.run import Run, Taken
 from reference.sim.steered.moves import NodeStep
 from traces.jobs.canonical import Step
@@ -22,14 +23,14 @@ class Departures:
     """Finds departures, and remembers what the correct protocol does."""
 
     def __init__(self) -> None:
-        self._correct: dict[Any, Stepper] = {}
+        self._correct: dict[Any, Handlers] = {}
 
     def of(self, run: Run) -> list[Step]:
         """Each departure of a run of one protocol, once, in the order of first occurrences."""
         constants = run.result.constants
         correct = self._correct.get(constants)
         if correct is None:
-            correct = self._correct[constants] = Stepper(None, constants)
+            correct = self._correct[constants] = handlers_for(None, constants)
         # Handlers are functions, so the same input to the same row is the same step.
         seen: dict[tuple[int, Any, Any], Taken] = {}
         for step in run.steps:
@@ -37,9 +38,9 @@ class Departures:
         return [_as_step(step) for step in seen.values() if departs(step, correct)]
 
 
-def departs(step: Taken | NodeStep, correct: Stepper) -> bool:
+def departs(step: Taken | NodeStep, correct: Handlers) -> bool:
     """Whether the correct protocol takes another step from the same row, or none."""
-    outcome = correct.take(step.node, step.before, step.input)
+    outcome = correct(step.node, step.before, step.input)
     if outcome is None:
         return True
     return bool(

@@ -29,13 +29,14 @@ from kraftcheck.zoo.runs import (
     UNWATCHED,
     WATCHED,
     Hunt,
-    Stepper,
     consult_runs,
     differs,
     record,
     record_numbers,
 )
+from reference.bugs.catalog import handlers_for
 from reference.bugs.probing import Consulted
+from reference.protocols import parts_of
 from reference.sim.narrate import narrate, render_input
 from reference.sim.run import Run
 from reference.sim.steered.scripts import Script
@@ -148,8 +149,8 @@ def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
     if not times:
         asked = f"nobody asked {names} in {of} stored schedules"
     assert hunt.bug is not None
-    base = "QuorumRules" if own.scenario == "quorum" else "PartitionRules"
-    tried = attempts.differing(base, hunt.bug, hunt.seed)
+    [protocol] = parts_of(own.scenario)
+    tried = attempts.differing(protocol.rules[0].__name__, hunt.bug, hunt.seed)
     of_them = f"{len(tried.steps):,} of {tried.tried:,} inputs that no run gave"
     if not tried.steps:
         return f"{asked}; it makes no difference to {tried.tried:,} inputs that no run gave"
@@ -204,7 +205,7 @@ class _Source(NamedTuple):
     def _is_correct(self, run: int, number: int) -> bool:
         """Whether the correct protocol takes this step, too."""
         made = self.run(WATCHED, run)
-        return not departs(made.steps[number], Stepper(None, made.result.constants))
+        return not departs(made.steps[number], handlers_for(None, made.result.constants))
 
     def _note(self, found: _Found, shown: _Shown, is_shared: bool) -> None:
         if not shown.said:

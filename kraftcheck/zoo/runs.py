@@ -18,14 +18,11 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts
-from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
+from reference.bugs.catalog import bug, handlers_for
 from reference.bugs.probing import Consulted
-from reference.core.controller import PartitionControllerHandlers
-from reference.core.partition_messages import CONTROLLER
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants
-from reference.protocols import components_of
-from reference.sim.run import Run, bugs_of_parts, simulate_part, simulate_run
+from reference.kit.protocol import Handlers
+from reference.protocols import components_of, protocol_of
+from reference.sim.run import Run, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, begin_trace, write_part
@@ -105,21 +102,21 @@ def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) ->
     return consult_runs(hunt.bug, runs, until_effective)
 
 
-def consult_runs(bug: str | None, runs: Iterable[Run], until_effective: bool) -> Consulted:
+def consult_runs(id: str | None, runs: Iterable[Run], until_effective: bool) -> Consulted:
     """As `consult`, of any runs with the bug."""
     consulted = Consulted()
-    steppers: dict[Any, Stepper] = {}
+    handlers: dict[Any, Handlers] = {}
     seen: set[Any] = set()
     for run in runs:
         of_run: Any = run.result.constants
         parts = components_of(of_run)
         for component, *step in _fresh(run, seen):
             constants = parts[component]
-            stepper = steppers.get(constants)
-            if stepper is None:
-                own = bug if len(parts) == 1 else _of_part(bug, constants)
-                stepper = steppers[constants] = Stepper(own, constants, consulted)
-            stepper.take(*step)
+            take = handlers.get(constants)
+            if take is None:
+                own = id if len(parts) == 1 else _of_part(id, constants)
+                take = handlers[constants] = handlers_for(own, constants, consulted)
+            take(*step)
         if until_effective and consulted.effective:
             break
     return consulted
@@ -144,29 +141,6 @@ def _fresh(run: Run, seen: set[Any]) -> Iterator[tuple[int, int, Any, Any]]:
             yield key
 
 
-def _of_part(bug: str | None, constants: Any) -> str | None:
+def _of_part(id: str | None, constants: Any) -> str | None:
     """The bug in a component of a cluster: it is in those of its own protocol."""
-    of_quorum, of_partition = bugs_of_parts(bug)
-    return of_quorum if isinstance(constants, Constants) else of_partition
-
-
-class Stepper:
-    """Takes steps of one cluster once more, with probes in the place of the bug where they are
-    asked for; without a bug, as the correct protocol does.
-    """
-
-    def __init__(self, bug: str | None, constants: Any, consulted: Consulted | None = None) -> None:
-        self._nodes: Any
-        self._controller: Any = None
-        if isinstance(constants, Constants):
-            self._nodes = QuorumHandlers(constants, rules_for(bug, constants, consulted))
-            return
-        rules = partition_rules_for(bug, constants, consulted)
-        self._nodes = broker_handlers_for(bug, constants, consulted)
-        self._controller = PartitionControllerHandlers(constants, rules)
-
-    def take(self, node: int, row: Any, input: Any) -> Any:
-        """The outcome (row, sent, ignored); None where the input is disabled."""
-        if node == CONTROLLER:
-            return self._controller.step(row, input)
-        return self._nodes.step(node, row, input)
+    return id if id is not None and bug(id).protocol == protocol_of(constants).name else None

@@ -20,8 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from reference.core.broker import BrokerHandlers
-from reference.core.partition_rules import PARTITION_RULES, PartitionRules
-from reference.core.rules import RULES, QuorumRules
+from reference.protocols import PROTOCOLS
 
 Class: TypeAlias = Literal["safety", "liveness"]
 Detector: TypeAlias = Literal["tlc", "steps", "invariants", "histories"]
@@ -38,7 +37,7 @@ class Replaceable(NamedTuple):
     names: tuple[str, ...]
 
 
-_HANDLERS = tuple(
+_OF_BROKERS = tuple(
     sorted(
         name
         for of in BrokerHandlers.__mro__
@@ -49,10 +48,13 @@ _HANDLERS = tuple(
 """Handlers, and what they are made of."""
 
 BASES: Final[dict[type, Replaceable]] = {
-    QuorumRules: Replaceable("quorum", tuple(RULES)),
-    PartitionRules: Replaceable("partition", tuple(PARTITION_RULES)),
-    BrokerHandlers: Replaceable("partition", _HANDLERS),
-}
+    rules: Replaceable(
+        protocol.name,
+        tuple(name for name, rule in vars(rules).items() if callable(rule) and name[0] != "_"),
+    )
+    for protocol in PROTOCOLS
+    for rules in protocol.rules
+} | {BrokerHandlers: Replaceable("partition", _OF_BROKERS)}
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):

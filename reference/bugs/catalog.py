@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TypeVar
+from typing import Any
 
 from reference import bugs
 from reference.bugs.bug import BASES, Bug
@@ -17,14 +17,21 @@ from reference.core.partition_rules import PartitionRules
 from reference.core.partition_types import PartitionConstants
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants
-
-R = TypeVar("R")
+from reference.kit.protocol import Handlers, Substitution
+from reference.protocols import PROTOCOLS, protocol_of
 
 
 def _found() -> Iterator[Bug]:
-    for module in pkgutil.iter_modules(bugs.__path__):
-        if module.name[1:3].isdecimal():
-            yield import_module(f"{bugs.__name__}.{module.name}").BUG
+    """Of this folder, and of the folder `bugs` of each protocol of others."""
+    folders = {bugs.__name__: list(bugs.__path__)}
+    for protocol in PROTOCOLS:
+        if protocol.modules:
+            package = protocol.constants.__module__.rpartition(".")[0]
+            folders[f"{package}.bugs"] = [f"{protocol.modules}/bugs"]
+    for package, folder in folders.items():
+        for module in pkgutil.iter_modules(folder):
+            if module.name[1:3].isdecimal():
+                yield import_module(f"{package}.{module.name}").BUG
 
 
 CATALOG: tuple[Bug, ...] = tuple(sorted(_found(), key=lambda each: each.id))
@@ -98,40 +105,58 @@ def nearest(id: str, titles: Mapping[str, str]) -> str:
 # -- Rules and handlers with a bug in them
 
 
+def handlers_for(
+    bug_id: str | None, constants: Any, consulted: Consulted | None = None
+) -> Handlers:
+    """The handlers of a protocol under these constants, with this bug in them or in their rules."""
+    return protocol_of(constants).handlers(constants, substitution(bug_id, constants, consulted))
+
+
+def substitution(
+    bug_id: str | None, constants: Any, consulted: Consulted | None = None
+) -> Substitution:
+    """What a bug of these constants' protocol puts in the place of rules and handlers; None:
+    nothing. Probed, it compares each answer with that of the correct one.
+
+    Raises UnknownBug, OutOfScope.
+    """
+    if bug_id is None:
+        return lambda base: base
+    protocol = protocol_of(constants)
+    found = replayable(bug_id, protocol.name)
+
+    def of(base: type[Any]) -> type[Any]:
+        if base is not found.base or found.replacement is None:
+            return base
+        if consulted is None:
+            return found.replacement
+        rules = protocol.rules[0](constants)
+        correct = rules if base in protocol.rules else base(constants, rules)
+        return probed(found.replacement, BASES[base].names, correct, consulted)
+
+    return of
+
+
 def rules_for(
     bug_id: str | None, constants: Constants, consulted: Consulted | None = None
 ) -> QuorumRules:
     """The rules with this bug in them, or the correct ones for None; probed if asked to be."""
-    protocol = BASES[QuorumRules].protocol
-    kind = None if bug_id is None else replayable(bug_id, protocol).replacement
-    return _instead(QuorumRules, kind, QuorumRules(constants), consulted)(constants)
+    rules: QuorumRules = substitution(bug_id, constants, consulted)(QuorumRules)(constants)
+    return rules
 
 
 def partition_rules_for(
     bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
 ) -> PartitionRules:
     """The rules with this bug in them, or the correct ones; probed if asked to be."""
-    protocol = BASES[PartitionRules].protocol
-    kind = None if bug_id is None else replayable(bug_id, protocol).replacement
-    return _instead(PartitionRules, kind, PartitionRules(constants), consulted)(constants)
+    rules: PartitionRules = substitution(bug_id, constants, consulted)(PartitionRules)(constants)
+    return rules
 
 
 def broker_handlers_for(
     bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
 ) -> BrokerHandlers:
     """The handlers of brokers with this bug in them, or in their rules, or the correct ones."""
-    rules = partition_rules_for(bug_id, constants, consulted)
-    kind = None if bug_id is None else bug(bug_id).replacement
-    correct = BrokerHandlers(constants, PartitionRules(constants))
-    return _instead(BrokerHandlers, kind, correct, consulted)(constants, rules)
-
-
-def _instead(
-    base: type[R], replacement: type | None, correct: R, consulted: Consulted | None
-) -> type[R]:
-    """The class to use for `base`; probed, it compares each answer with that of `correct`."""
-    if replacement is None or not issubclass(replacement, base):
-        return base
-    if consulted is None:
-        return replacement
-    return probed(replacement, BASES[base].names, correct, consulted)
+    of = substitution(bug_id, constants, consulted)
+    handlers: BrokerHandlers = of(BrokerHandlers)(constants, of(PartitionRules)(constants))
+    return handlers

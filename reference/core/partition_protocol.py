@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from reference.core.broker import BrokerHandlers
+from reference.core.controller import PartitionControllerHandlers
 from reference.core.partition_messages import (
     BROKER_INPUTS,
     CLIENTS,
@@ -25,7 +27,7 @@ from reference.core.partition_types import (
     initial_row,
     is_up,
 )
-from reference.kit.protocol import Case, NodeKind, Protocol
+from reference.kit.protocol import Case, Handlers, NodeKind, Protocol, Substitution
 
 
 def _leaves_partition(row: Any, input: Any) -> bool:
@@ -73,6 +75,20 @@ CONTROLLER_KIND: Final = NodeKind(
     first_row="InitialController",
 )
 
+
+def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
+    rules = of(PartitionRules)(constants)
+    brokers: BrokerHandlers = of(BrokerHandlers)(constants, rules)
+    controller = PartitionControllerHandlers(constants, rules)
+
+    def step(node: int, row: Any, input: Any) -> Any:
+        if node == CONTROLLER:
+            return controller.step(row, input)
+        return brokers.step(node, row, input)
+
+    return step
+
+
 PARTITION: Final = Protocol(
     name="partition",
     sentence="brokers replicate one partition under a controller",
@@ -82,6 +98,7 @@ PARTITION: Final = Protocol(
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
     kind_of=lambda constants, node: CONTROLLER_KIND if node == CONTROLLER else BROKER,
+    handlers=_handlers,
     rules=(PartitionRules,),
     outsiders=frozenset({CLIENTS}),
     # Brokers mention neither, and their controller both. Other constants stay: a set of constants

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from reference.core.messages import INPUTS, MESSAGES
+from reference.core.quorum import QuorumHandlers
 from reference.core.rules import QuorumRules
 from reference.core.types import Constants, Row, initial_row, is_running
 from reference.kit.protocol import NodeKind, Protocol
@@ -29,5 +30,6 @@ QUORUM: Final = Protocol(
     peers=lambda constants: constants.voters,
     nodes=lambda constants: constants.voters,
     kind_of=lambda constants, node: VOTER,
+    handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
     rules=(QuorumRules,),
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -105,19 +105,23 @@ class Outcome(NamedTuple):
     ignored: str = ""
 
 
+Handlers: TypeAlias = Callable[[int, Any, Any], Any]
+"""What a node makes of an input in a row: an outcome with row, sent, ignored (`Outcome` is one); or
+None, where the input is disabled."""
+Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
+"""The class to use for one of the correct rules or handlers: itself, or a bug's."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
     """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
 
-    constants: by field, the values to draw from, the simplest first. rules: what bugs replace.
-    handlers: under constants and rules, the outcome of (node, row, input), or None where that is
-    disabled. local: all inputs that are no messages and may come to a node in this row. check:
-    properties, asked after every step. moves: so many a run has at most, to draw from.
+    constants: by field, the values to draw from, the simplest first. local: all inputs that are no
+    messages and may come to a node in this row. properties: asked after every step. moves: so many
+    a run has, to draw from.
     """
 
     constants: Mapping[str, Sequence[Any]]
-    rules: type[Any]
-    handlers: Callable[[Any, Any], Callable[[int, Any, Any], Outcome | None]]
     local: Callable[[Any, int, Any], Iterable[Any]]
     properties: tuple[Property, ...]
     moves: Sequence[int] = (40, 80)
@@ -128,9 +132,10 @@ class Protocol:
     """What there is to know of a protocol.
 
     constants: the type of its constants, which name it (L8) by their tag. messages: all types of
-    them; those from `outsiders`, who are no nodes, need no sender. peers: the nodes that are alike,
-    sorted, under some constants: functions by node have an entry for each. nodes: all that take
-    steps. kind_of: under some constants, of one of them. rules: the classes of its named decisions.
+    them; those from `outsiders`, who are no nodes, need no sender. Under some constants, peers: the
+    nodes that are alike, sorted, of whom functions by node have an entry each; nodes: all that take
+    steps; kind_of: of one of them; handlers: with what a bug has put in the place of rules. rules:
+    the classes of its named decisions, which are made of constants.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own.
     """
@@ -143,7 +148,8 @@ class Protocol:
     peers: Callable[[Any], tuple[int, ...]]
     nodes: Callable[[Any], tuple[int, ...]]
     kind_of: Callable[[Any, int], NodeKind]
-    rules: tuple[type[Any], ...] = ()
+    handlers: Callable[[Any, Substitution], Handlers]
+    rules: tuple[type[Any], ...]
     outsiders: frozenset[int] = frozenset()
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""

@@ -11,19 +11,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reference.core import partition_messages
 from reference.core.log import EpochEnd, Log
-from reference.core.messages import MESSAGES, NO_DIVERGENCE
+from reference.core.messages import NO_DIVERGENCE
 from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
 from reference.core.partition_types import BrokerRow, ControllerRow
 from reference.core.types import NOBODY, Row
+from reference.protocols import MESSAGES, kind_of_row
 from reference.sim import faults
 from reference.sim.cluster import options as cluster_options
 from reference.sim.operations import Operation
 from reference.sim.partition import options as partition_options
 from reference.sim.run import Run, Taken
-
-ALL_MESSAGES = (*MESSAGES, *partition_messages.MESSAGES)
 
 
 class Manner(NamedTuple):
@@ -90,6 +88,16 @@ input   what the step consumed; then what it sent, or why it was ignored; K clie
 """
 
 
+PLAIN_LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run; a move takes a millisecond
+n       the node that takes the step
+row     what the node is after the step, `A>B` when the step changed it, and its row
+input   what the step consumed; `0>1` is from node 0 to node 1; then what it sent, or why it was
+        ignored; values that say nothing are left out
+"""
+
+
 def narrate(run: Run) -> Iterator[str]:
     """The run, line by line: what was drawn, each step, what went wrong, how it ended."""
     result = run.result
@@ -115,7 +123,9 @@ def narrate(run: Run) -> Iterator[str]:
 def _manner_of(options: Any) -> Manner:
     if isinstance(options, cluster_options.ClusterOptions):
         return CLUSTER
-    return PARTITION if isinstance(options, partition_options.PartitionOptions) else QUORUM
+    if isinstance(options, partition_options.PartitionOptions):
+        return PARTITION
+    return QUORUM if isinstance(options, faults.Options) else PLAIN._replace(off=type(options)())
 
 
 def render_options(options: Any) -> str:
@@ -136,7 +146,7 @@ def render_options(options: Any) -> str:
 
 
 def render_step(index: int, step: Taken) -> str:
-    manner = QUORUM if isinstance(step.after, Row) else PARTITION
+    manner = _OF_ROWS.get(type(step.after), PLAIN)
     of = columns = ""
     if step.component is not None:
         of = f"{step.component - 1 if step.component else 'Q':>2} "
@@ -190,6 +200,16 @@ def _partition_columns(step: Taken) -> str:
     )
 
 
+def _plain_columns(step: Taken) -> str:
+    """Of any row: what the node is, and the fields of its row."""
+    role = kind_of_row(step.after).role
+    now, before = role(step.after), role(step.before)
+    said = " ".join(
+        f"{name}={_brief(getattr(step.after, name))}" for name in step.after.__struct_fields__
+    )
+    return f"{now if now == before else f'{before}>{now}'}: {said}"
+
+
 def _role(row: BrokerRow) -> str:
     short = {"Starting": "S", "ShuttingDown": "X", "Down": "D"}
     return short.get(row.status, row.role[0])
@@ -207,13 +227,13 @@ def render_input(value: Any) -> str:
     """An input in brief."""
     words = [type(value).__name__]
     shown = value.__struct_fields__
-    if isinstance(value, ALL_MESSAGES):
+    if isinstance(value, MESSAGES):
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
         shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
     for name in shown:
         content = getattr(value, name)
-        if isinstance(content, ALL_MESSAGES):
+        if isinstance(content, MESSAGES):
             words.append(f"({render_input(content)})")
         elif not _says_nothing(content):
             words.append(name if content is True else f"{name}={_brief(content)}")
@@ -286,3 +306,7 @@ CLUSTER = Manner(
     partition_options.OPTIONS.off,
     "replicas",
 )
+
+
+PLAIN = Manner(PLAIN_LEGEND, "row", _plain_columns, faults.OFF, "")
+_OF_ROWS: dict[type, Manner] = {Row: QUORUM, BrokerRow: PARTITION, ControllerRow: PARTITION}

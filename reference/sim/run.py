@@ -7,11 +7,11 @@ convenience: only ids differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from reference.bugs.catalog import bug as known_bug
-from reference.sim import faults
+from reference.sim import faults, plain
 from reference.sim.choices import Chooser, SeededChooser, Stream, run_seed
 from reference.sim.cluster import options as cluster_options
 from reference.sim.cluster.scenario import ClusterScenario
@@ -20,8 +20,9 @@ from reference.sim.partition import options as partition_options
 from reference.sim.partition.machine import PartitionMemo
 from reference.sim.partition.scenario import PartitionScenario
 from reference.sim.partition.scheduler import PartitionSimulation
+from reference.sim.plain import PlainMemo, PlainScenario, PlainSimulation
 from reference.sim.quorum_machine import QuorumMemo
-from reference.sim.recorder import Batch, Recorder, RunResult
+from reference.sim.recorder import Recorder, RunResult
 from reference.sim.scenario import AnyScenario, Scenario
 from reference.sim.scenario import scenario as scenario_of
 from reference.sim.scheduler import Simulation
@@ -30,8 +31,53 @@ from traces.schema import PartTables
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-AnyMemo: TypeAlias = QuorumMemo | PartitionMemo | ClusterMemo
-AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation
+AnyMemo: TypeAlias = QuorumMemo | PartitionMemo | ClusterMemo | PlainMemo
+AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation | PlainSimulation
+
+
+class Family(NamedTuple):
+    """How runs of a kind of scenario are made. options: drawn from a stream, but for those that are
+    requested. memo: under a bug or none, enabled or not. simulation: of one run.
+    """
+
+    options: Callable[[Any, Stream, Mapping[str, Any]], Any]
+    memo: Callable[[Any, str | None, bool], AnyMemo]
+    simulation: Callable[[Any, Any, Chooser, Any, Recorder], AnySimulation]
+
+
+def _cluster_memo(scenario: ClusterScenario, bug: str | None, enabled: bool) -> ClusterMemo:
+    of_quorum, of_partition = bugs_of_parts(bug)
+    return ClusterMemo(
+        QuorumMemo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+    )
+
+
+_FAMILIES: Final[Mapping[type, Family]] = {
+    Scenario: Family(
+        lambda scenario, stream, fixed: faults.OPTIONS.draw(stream, scenario.palettes, fixed),
+        lambda scenario, bug, enabled: QuorumMemo(scenario.timeouts, bug, enabled),
+        Simulation,
+    ),
+    PartitionScenario: Family(
+        lambda scenario, stream, fixed: partition_options.OPTIONS.draw(
+            stream, scenario.palettes, fixed
+        ),
+        lambda _, bug, enabled: PartitionMemo(bug, enabled),
+        PartitionSimulation,
+    ),
+    ClusterScenario: Family(
+        lambda scenario, stream, fixed: cluster_options.draw(stream, scenario.palettes, fixed),
+        _cluster_memo,
+        ClusterSimulation,
+    ),
+    PlainScenario: Family(
+        lambda scenario, stream, fixed: plain.options_of(scenario.protocol).draw(
+            stream, scenario.palettes, fixed
+        ),
+        lambda scenario, bug, enabled: PlainMemo(scenario.protocol, bug, enabled),
+        lambda _, *given: PlainSimulation(*given),
+    ),
+}
 
 _memos: dict[tuple[object, str | None], AnyMemo] = {}
 _forgotten: dict[tuple[object, str | None], int] = {}
@@ -119,18 +165,7 @@ def simulate(
 ) -> AnySimulation:
     """One run into a recorder. The simulation is returned as it ended."""
     options = draw_options(scenario, chooser.stream("faults"), requested)
-    simulation: AnySimulation
-    batches: Sequence[Batch] = ()
-    if isinstance(scenario, ClusterScenario):
-        assert isinstance(memo, ClusterMemo)
-        simulation = ClusterSimulation(scenario, options, chooser, memo, recorder)
-        batches = simulation.batches
-    elif isinstance(scenario, PartitionScenario):
-        assert isinstance(memo, PartitionMemo)
-        simulation = PartitionSimulation(scenario, options, chooser, memo, recorder)
-    else:
-        assert isinstance(memo, QuorumMemo)
-        simulation = Simulation(scenario, options, chooser, memo, recorder)
+    simulation = _FAMILIES[type(scenario)].simulation(scenario, options, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(
         RunResult(
@@ -143,7 +178,7 @@ def simulate(
             violations=simulation.violations,
             history=simulation.clients.history,
             statistics=simulation.statistics(),
-            batches=batches,
+            batches=getattr(simulation, "batches", ()),
         )
     )
     return simulation
@@ -154,21 +189,11 @@ def draw_options(scenario: AnyScenario, stream: Stream, requested: Mapping[str, 
 
     Raises ValueError: the scenario has no such option, or it cannot have this value.
     """
-    if isinstance(scenario, ClusterScenario):
-        return cluster_options.draw(stream, scenario.palettes, requested)
-    of = partition_options.OPTIONS if isinstance(scenario, PartitionScenario) else faults.OPTIONS
-    return of.draw(stream, scenario.palettes, requested)
+    return _FAMILIES[type(scenario)].options(scenario, stream, requested)
 
 
 def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> AnyMemo:
-    if isinstance(scenario, PartitionScenario):
-        return PartitionMemo(bug, enabled)
-    if isinstance(scenario, ClusterScenario):
-        of_quorum, of_partition = bugs_of_parts(bug)
-        return ClusterMemo(
-            QuorumMemo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
-        )
-    return QuorumMemo(scenario.timeouts, bug, enabled)
+    return _FAMILIES[type(scenario)].memo(scenario, bug, enabled)
 
 
 def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | None]:

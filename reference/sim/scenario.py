@@ -15,9 +15,12 @@ from typing import TypeAlias
 import msgspec
 
 from reference.core.timers import Timeouts
+from reference.protocols import PROTOCOLS
 from reference.sim.cluster.scenario import CLUSTER, ClusterScenario
 from reference.sim.options import Palette
 from reference.sim.partition.scenario import PARTITION, PartitionScenario
+from reference.sim.plain import PlainScenario
+from reference.sim.plain import scenario_of as plain_scenario
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +84,11 @@ QUORUM = Scenario(
     max_events=20_000,
 )
 
-AnyScenario: TypeAlias = Scenario | PartitionScenario | ClusterScenario
+AnyScenario: TypeAlias = Scenario | PartitionScenario | ClusterScenario | PlainScenario
 
-SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION, CLUSTER)}
+SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION, CLUSTER)} | {
+    protocol.name: plain_scenario(protocol) for protocol in PROTOCOLS if protocol.world
+}
 
 
 def scenario(name: str) -> AnyScenario:

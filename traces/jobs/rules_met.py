@@ -1,9 +1,9 @@
 """Which named decisions the runs came to, and how they were answered.
 
-A decision of the protocol is a method of `QuorumRules` or `PartitionRules` (reference/core). Steps
-are remembered while runs are simulated, so most decisions are taken once for many runs; here the
-first runs of a campaign are executed once more, each step anew, while every decision is watched.
-What is asked of so few runs is which answers were ever given, not how often.
+A decision of a protocol is a method of its rules (`Protocol.rules`). Steps are remembered while
+runs are simulated, so most decisions are taken once for many runs; here the first runs of a
+campaign are executed once more, each step anew, while every decision is watched. What is asked of
+so few runs is which answers were ever given, not how often.
 
     rule    a decision and its answer: yes or no, the name of an error, or just that it was asked
 
@@ -20,8 +20,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from reference.core.partition_rules import PartitionRules
-from reference.core.rules import QuorumRules
+from reference.protocols import parts_of
 from reference.sim.run import simulate_part
 from traces.jobs.coverage import FEATURES
 from traces.schema import Campaign
@@ -30,18 +29,14 @@ RULE: Final = "rule"
 WATCHED_RUNS: Final = 100
 """Of each campaign, so many runs are executed again."""
 
-OF_SCENARIO: Final[dict[str, tuple[type[Any], ...]]] = {
-    "quorum": (QuorumRules,),
-    "partition": (PartitionRules,),
-    "cluster": (QuorumRules, PartitionRules),
-}
-
 
 def rules_of(scenario: str) -> list[str]:
     """The names of a scenario's decisions, as features begin with them."""
-    return sorted(
-        _named(rules, name) for rules in OF_SCENARIO[scenario] for name in _decisions(rules)
-    )
+    return sorted(_named(rules, name) for rules in _of(scenario) for name in _decisions(rules))
+
+
+def _of(scenario: str) -> tuple[type[Any], ...]:
+    return tuple(rules for protocol in parts_of(scenario) for rules in protocol.rules)
 
 
 def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
@@ -50,7 +45,7 @@ def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
     found: dict[str, list[int]] = {}
     for run in range(first_run, min(first_run + runs, WATCHED_RUNS)):
         met: set[str] = set()
-        with watched(OF_SCENARIO[campaign.scenario], met.add):
+        with watched(_of(campaign.scenario), met.add):
             simulate_part(
                 campaign.scenario,
                 campaign.seed,
