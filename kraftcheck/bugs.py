@@ -13,15 +13,13 @@ from kraftcheck.screen import Columns, Screen
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from kraftcheck.zoo.diffs import python_diffs, tla_diffs
-from kraftcheck.zoo.entries import scenario_of
+from kraftcheck.zoo.entries import manifest_of, scenario_of
 from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import GROUNDS
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug
-from specs import SPECS
-from tla_utils import read_manifest
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
@@ -72,7 +70,7 @@ def _heading(title: str, screen: Screen) -> None:
 
 
 def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
-    manifest = read_manifest(SPECS / "models.toml")
+    manifest = manifest_of(found.protocol)
     stored: list[Counterexample] = []
     for model in models_of(manifest, found.id):
         known = counterexamples.load(manifest, model)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,7 +40,14 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["--help"], "max_content_width": 99},
 )
 @click.version_option(artifacts.version(), "--version", message="kraftcheck %(version)s")
-def cli() -> None:
+@click.option(
+    "--protocol",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="The folder of a protocol of your own (docs/new-protocol.md); may be repeated.",
+)
+def cli(folders: tuple[Path, ...]) -> None:
     """Verify Kafka-style replicated logs in KRaft mode: specs, simulation, conformance.
 
     Exit codes: 0 holds, 1 violated, 2 unknown, 3 bad input.
@@ -46,6 +55,10 @@ def cli() -> None:
     \b
     Example: kraftcheck verify --out runs/verify
     """
+    if folders:
+        # In the environment, since other processes take part in what verbs do.
+        listed = os.pathsep.join(str(folder.absolute()) for folder in folders)
+        os.environ["KRAFTCHECK_PROTOCOL"] = listed
 
 
 for _verb in (

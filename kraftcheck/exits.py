@@ -160,6 +160,7 @@ _BAD_INPUT = {
     ("traces.history", "HistoryError"),
     ("traces.report.evidence", "ReportError"),
     ("reference.bugs.catalog", "UnknownBug"),
+    ("reference.protocols", "ProtocolError"),
     ("reference.bugs.catalog", "OutOfScope"),
 }
 

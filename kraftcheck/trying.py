@@ -11,12 +11,14 @@ from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.zoo import own_runs, trying
-from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay
+from kraftcheck.zoo.entries import manifest_of
+from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay, text_of
 from kraftcheck.zoo.own_rules import OwnRules, read_rules
 from kraftcheck.zoo.own_runs import Finding, OfRuns
 from kraftcheck.zoo.trying import OfModel, Tried
-from specs import SPECS
-from tla_utils import Manifest, Model, RunOptions, find_jar, find_java, read_manifest
+from reference.protocols import PROTOCOLS
+from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
+from tla_utils.overrides import read_module
 
 RESULT = "tried.json"
 TOLD_LINES = 60
@@ -43,9 +45,9 @@ def run(
     """
     if overlay is None and rules is None:
         raise BadInput("nothing to try: give --overlay, --rules or both")
-    manifest = read_manifest(SPECS / "models.toml")
-    own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     own_rules = None if rules is None else read_rules(rules.absolute())
+    manifest = manifest_of(protocol_of(overlay, own_rules))
+    own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
     place = artifacts.claim(out)
@@ -64,6 +66,15 @@ def run(
     artifacts.write_json(place / RESULT, document)
     screen.document(document)
     return trying.CODES[found.verdict]
+
+
+def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
+    """Whose rules are replaced: by the Python side, or by what the overlay extends."""
+    if rules is not None or overlay is None:
+        return rules.scenario if rules else PROTOCOLS[0].name
+    extended = read_module(text_of(overlay)).extends
+    own = [p.name for p in PROTOCOLS if {kind.module for kind in p.kinds} & {*extended}]
+    return own[0] if own else PROTOCOLS[0].name
 
 
 def _refuse_two_changes(overlay: OwnOverlay | None, rules: OwnRules | None) -> None:

@@ -24,7 +24,7 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.zoo import controls, oracles, schedules
-from kraftcheck.zoo.entries import is_asked_in, scenario_of
+from kraftcheck.zoo.entries import is_asked_in, manifest_of, scenario_of
 from kraftcheck.zoo.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, record, record_numbers
 from kraftcheck.zoo.witnesses import Witness, hunt_of
@@ -32,8 +32,7 @@ from reference.bugs.bug import Bug
 from reference.bugs.catalog import bug as known_bug
 from reference.sim.run import forget
 from reference.sim.steered.scripts import Script
-from specs import SPECS
-from tla_utils import RunOptions, read_manifest
+from tla_utils import RunOptions
 from traces.jobs.backends import Pool
 
 KINDS: dict[str, str] = {
@@ -96,7 +95,7 @@ def wanted_of(
     if not asked.only_stored or entry.is_control:
         return wanted
     known: set[str] = set(stored.get(entry.id, {}))
-    if "tlc" in wanted and oracles.models_of(read_manifest(SPECS / "models.toml"), entry.id):
+    if "tlc" in wanted and oracles.models_of(manifest_of(entry.protocol), entry.id):
         known.add("tlc")
     return tuple(oracle for oracle in wanted if oracle in known)
 
@@ -130,7 +129,7 @@ def detect(
 
 
 def _by_tlc(entries: Sequence[Bug], options: RunOptions, asked: Asked, note: Told) -> None:
-    manifest = read_manifest(SPECS / "models.toml")
+    manifest = manifest_of(*{entry.protocol for entry in entries})
     expects = {entry.id: "tlc" in entry.detectors for entry in entries}
     answered = set()
     for bug, opinion in oracles.tlc(list(expects), manifest, options, asked.full):

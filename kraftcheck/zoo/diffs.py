@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kraftcheck.zoo.entries import manifest_of
 from reference.bugs.bug import Bug
-from specs import SPECS
 from system.files import read_text
-from tla_utils import read_manifest
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, difference, renamed
 from tla_utils.errors import ToolError
@@ -73,9 +72,9 @@ def _place(of: type) -> str:
 # -- TLA+
 
 
-def tla_diffs(entry: Bug, specs: Path = SPECS) -> list[Replaced]:
+def tla_diffs(entry: Bug) -> list[Replaced]:
     """The operators that the bug's first model replaces against those of the correct modules."""
-    manifest = read_manifest(specs / "models.toml")
+    manifest = manifest_of(entry.protocol)
     models = [model for model in manifest.models.values() if model.bug == entry.id]
     if models:
         cfg = read_text(manifest.root / models[0].config)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug, replayable
+from reference.protocols import parts_of
 from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.scenario import SCENARIOS
+from specs import SPECS
+from tla_utils import Manifest, read_manifest
 
 WHOLE = CLUSTER.name
 """The scenario of the quorum and partitions together: it asks the rules of both."""
@@ -21,6 +26,14 @@ def selected(ids: Sequence[str]) -> list[Bug]:
     if not ids:
         return [each for each in CATALOG if each.in_scope]
     return [replayable(id) for id in dict.fromkeys(bug(id).id for id in ids)]
+
+
+def manifest_of(*names: str) -> Manifest:
+    """The models of these protocols, which lie together. Raises ToolError: they cannot be read."""
+    folders = {protocol.modules for name in names for protocol in parts_of(name)}
+    if len(folders) > 1:
+        raise BadInput(f"the models of {' and '.join(names)} lie apart: ask of one at a time")
+    return read_manifest(Path((folders or {""}).pop() or SPECS) / "models.toml")
 
 
 def scenario_of(entry: Bug) -> str | None:

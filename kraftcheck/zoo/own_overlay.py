@@ -46,7 +46,7 @@ class OwnOverlay:
 
 def read_overlay(path: Path, manifest: Manifest) -> OwnOverlay:
     """Read and judge a file. Raises BadInput, with the reason in one line."""
-    text = _text(path)
+    text = text_of(path)
     name = path.stem
     # Ours come first, as TLC must not find another module of the same name.
     modules = read_modules([name], [path.parent, *manifest.libraries])
@@ -71,7 +71,8 @@ def read_overlay(path: Path, manifest: Manifest) -> OwnOverlay:
     return found
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Raises BadInput: it is no module, or cannot be read."""
     if path.suffix != ".tla":
         raise BadInput(f"{path} is no module: its name must end in .tla")
     try:
