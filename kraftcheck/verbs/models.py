@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ def spec() -> None:
 
 
 SPECS_OPTION = click.option(
-    "--specs", type=FOLDER, default=SPECS, help="The folder with models.toml; default: the kit's."
+    "--specs",
+    type=FOLDER,
+    default=lambda: Path(os.environ.get("KRAFTCHECK_PROTOCOL", "").split(os.pathsep)[0] or SPECS),
+    help="The folder with models.toml; default: that of --protocol, or the kit's.",
 )
 
 

@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+import msgspec
+
+from reference.protocols import PROTOCOLS as ALL
 from specs import SPECS
 from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
+from tla_utils.runner import ModuleText
 from tla_utils.sources import REMARK
 from traces.cover import partition, quorum
 from traces.cover.composition import Composition
+from traces.cover.plain import MODULE, PlainComposition
 from traces.cover.settings import constants_of
 
 LIST: Final = "covers.toml"
@@ -37,19 +42,22 @@ _FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b
 class CoverModel:
     """One `[[cover]]` table.
 
-    name: unique. protocol: whose composition it is. module, config: in specs/cover. tier: a word to
+    name: unique. protocol: whose composition it is. module, config: in specs/cover; of a protocol
+    without a composition of its own (plain.py) constants and budgets instead. tier: a word to
     select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are generated
     states less the initial one. heap_mb, timeout_s: how TLC is run.
     """
 
     name: str
     protocol: str
-    module: str
-    config: str
     tier: str
     claim: str
     states: int
     edges: int
+    module: str = ""
+    config: str = ""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    budgets: Mapping[str, int] = field(default_factory=dict)
     heap_mb: int = 2048
     timeout_s: int = 900
 
@@ -96,14 +104,21 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
     for key, value in table.items():
         if key not in known:
             raise ToolError(f"{path}: the graph {name} has an unknown key {key}")
-        kind = {"int": int, "str": str}[str(known[key].type)]
+        kind = {"int": int, "str": str}.get(str(known[key].type), dict)
         if type(value) is not kind:
             raise ToolError(f"{path}: the graph {name} needs {key} to be of type {kind.__name__}")
-    missing = [key for key, f in known.items() if f.default is MISSING and key not in table]
+    missing = [
+        key
+        for key, f in known.items()
+        if f.default is MISSING and f.default_factory is MISSING and key not in table
+    ]
     if missing:
         raise ToolError(f"{path}: the graph {name} does not say {', '.join(missing)}")
     model = CoverModel(**table)
-    if model.protocol not in PROTOCOLS:
+    if model.protocol in PROTOCOLS:
+        if not (model.module and model.config):
+            raise ToolError(f"{path}: the graph {name} does not say module and config")
+    elif model.protocol not in {each.name for each in ALL if each.world}:
         raise ToolError(f"{path}: the graph {name} is of an unknown protocol {model.protocol}")
     return model
 
@@ -145,11 +160,9 @@ def dump_graph(
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows, or the cfg bends the graph.
     """
-    cfg = read_text(specs / "cover" / model.config)
-    if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
-        raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
-    composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
-    lower = f"the budgets in {model.config}, or allow more with --max-edges and --max-memory"
+    composition, module, cfg = _twins(model, specs, replacement)
+    place = model.config or LIST
+    lower = f"the budgets in {place}, or allow more with --max-edges and --max-memory"
     if model.edges > max_edges:
         raise ToolError(
             f"the graph {model.name} has {model.edges} edges, more than {max_edges}: lower {lower}"
@@ -158,7 +171,7 @@ def dump_graph(
         path = Path(folder) / f"{model.name}.dot"
         note(f"{model.name}: TLC dumps the graph")
         job = TlcJob(
-            module=specs / "cover" / f"{model.module}.tla",
+            module=module,
             cfg=cfg,
             libraries=[specs],
             heap_mb=model.heap_mb,
@@ -174,7 +187,7 @@ def dump_graph(
             reached = "an unknown number of" if result.distinct is None else result.distinct
             raise ToolError(
                 f"TLC did not finish the graph {model.name} ({result.reason}) after {reached} "
-                f"states: lower the budgets in {model.config}, or raise heap_mb or timeout_s in "
+                f"states: lower the budgets in {place}, or raise heap_mb or timeout_s in "
                 f"{LIST}"
             )
         begin = monotonic()
@@ -188,3 +201,22 @@ def dump_graph(
             f"{model.states} and {model.edges} as {LIST} states"
         )
     return Dumped(model, dump, composition, result.seconds, monotonic() - begin, limits)
+
+
+def _twins(
+    model: CoverModel, specs: Path, replacement: type | None
+) -> tuple[Composition, Path | ModuleText, str]:
+    """A graph's composition, and its module and cfg. Raises ToolError: they cannot be made."""
+    if model.protocol in PROTOCOLS:
+        cfg = read_text(specs / "cover" / model.config)
+        if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
+            raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
+        composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
+        return composition, specs / "cover" / f"{model.module}.tla", cfg
+    [protocol] = [each for each in ALL if each.name == model.protocol]
+    try:
+        constants = msgspec.convert(dict(model.constants), protocol.constants)
+    except msgspec.ValidationError as error:
+        raise ToolError(f"the graph {model.name}: constants: {error}") from None
+    plain = PlainComposition(protocol, constants, model.budgets, replacement)
+    return plain, ModuleText(MODULE, plain.module()), plain.cfg()

@@ -159,20 +159,17 @@ def refuse(
     if not attempts:
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
-    frames = {
-        node: step_frame(kind_of(composition.constants, node), composition.constants, refusals=True)
-        for node in composition.nodes
-    }
-    tables = {frame.module: _Table(composition) for frame in frames.values()}
+    kinds = {node: kind_of(composition.constants, node) for node in composition.nodes}
+    tables = {kind: _Table(composition) for kind in kinds.values()}
     for step in matcher.moves.steps:
-        table = tables[frames[step.node].module]
-        table.add(step.node, step.before, step.input, step.result)
+        tables[kinds[step.node]].add(step.node, step.before, step.input, step.result)
     for node, row, input in attempts:
         result = next(iter(composition.outcomes(node, row, input)), None)
-        tables[frames[node].module].add(node, row, input, result)
+        tables[kinds[node]].add(node, row, input, result)
         _count(found, action_name(type(input)), row, result)
-    for frame in {frame.module: frame for frame in frames.values()}.values():
-        _judge(found, frame, tables[frame.module], options, progress)
+    for kind, table in tables.items():
+        frame = step_frame(kind, composition.constants, refusals=True)
+        _judge(found, frame, table, options, progress)
     return found
 
 

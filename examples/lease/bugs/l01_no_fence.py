@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lease.protocol import LeaseRules, Server, WriteRequest
 
-from reference.bugs.bug import declared
+from reference.bugs.bug import NO_CLIENT, declared
 
 
 class L01NoFence(LeaseRules):
@@ -17,4 +17,4 @@ class L01NoFence(LeaseRules):
         return True
 
 
-BUG = declared(__name__, L01NoFence, "WrittenRises", source="an example", field="written")
+BUG = declared(__name__, L01NoFence, "WrittenRises", source="an example", detectors=NO_CLIENT)
