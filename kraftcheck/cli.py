@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -56,9 +55,9 @@ def cli(folders: tuple[Path, ...]) -> None:
     Example: kraftcheck verify --out runs/verify
     """
     if folders:
-        # In the environment, since other processes take part in what verbs do.
-        listed = os.pathsep.join(str(folder.absolute()) for folder in folders)
-        os.environ["KRAFTCHECK_PROTOCOL"] = listed
+        from kraftcheck import own_protocol
+
+        own_protocol.use(folders)
 
 
 for _verb in (

@@ -113,7 +113,7 @@ KINDS: Final[tuple[NodeKind, ...]] = tuple(
 )
 MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protocol.messages])
 """All types of messages."""
-_OUTSIDERS: Final = frozenset().union(*[protocol.outsiders for protocol in PROTOCOLS])
+_CLIENTS: Final = frozenset().union(*[protocol.clients for protocol in PROTOCOLS])
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
 _BY_ROW: Final = {kind.row: kind for kind in KINDS}
 _BY_KIND: Final = {kind.name: protocol for protocol in PROTOCOLS for kind in protocol.kinds}
@@ -182,7 +182,7 @@ def component_name(constants: RunConstants, component: int) -> str:
 
 def needs_no_sender(message: Any) -> bool:
     """Whether a message comes from outside of all nodes: what clients ask."""
-    return message.source in _OUTSIDERS
+    return message.source in _CLIENTS
 
 
 def actions() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from reference.core.partition_messages import (
     CONTROLLER,
     CONTROLLER_INPUTS,
     MESSAGES,
+    METADATA_LOG,
     HeartbeatResponse,
     MetadataUpdate,
     PartitionRecord,
@@ -100,7 +101,8 @@ PARTITION: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND if node == CONTROLLER else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
-    outsiders=frozenset({CLIENTS}),
+    outsiders=frozenset({CLIENTS, METADATA_LOG}),
+    clients=frozenset({CLIENTS}),
     # Brokers mention neither, and their controller both. Other constants stay: a set of constants
     # of its own costs a TLC of its own.
     unmentioned={"elr_enabled": True, "unclean_election": False},

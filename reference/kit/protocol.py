@@ -132,10 +132,10 @@ class Protocol:
     """What there is to know of a protocol.
 
     constants: the type of its constants, which name it (L8) by their tag. messages: all types of
-    them; those from `outsiders`, who are no nodes, need no sender. Under some constants, peers: the
-    nodes that are alike, sorted, of whom functions by node have an entry each; nodes: all that take
-    steps; kind_of: of one of them; handlers: with what a bug has put in the place of rules. rules:
-    the classes of its named decisions, which are made of constants.
+    them. outsiders: addresses that are no nodes; messages from `clients` need no sender. Under some
+    constants, peers: the nodes that are alike, sorted, of whom functions by node have an entry
+    each; nodes: all that take steps; kind_of: of one of them; handlers: with what a bug has put in
+    the place of rules. rules: the classes of its named decisions, which are made of constants.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own.
     """
@@ -151,6 +151,7 @@ class Protocol:
     handlers: Callable[[Any, Substitution], Handlers]
     rules: tuple[type[Any], ...]
     outsiders: frozenset[int] = frozenset()
+    clients: frozenset[int] = frozenset()
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
     world: World | None = None

@@ -254,7 +254,7 @@ def _load(path: Path, kind: type[Kept]) -> Kept | None:
 
 def _store(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, msgspec.json.format(msgspec.json.encode(value)).decode())
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
 
 
 # -- Telling

@@ -24,6 +24,9 @@ NO_IO = (
 # The one table of promises is read by the history checkers and the report as well as by the core.
 PROMISES = "reference.core.promises"
 
+# What protocols are, and which there are.
+PROTOCOLS = ("reference.kit", "reference.core", "reference.protocols")
+
 RULES = {
     # Files and children, for all: it loads nothing but the standard library.
     "system.*": Rule(),
@@ -33,11 +36,18 @@ RULES = {
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
-    "reference.core.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
-    "reference.bugs.*": Rule(ours=("reference.core",), third_party=("msgspec",), forbidden=NO_IO),
+    "reference.kit.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
+    "reference.core.*": Rule(ours=("reference.kit",), third_party=("msgspec",), forbidden=NO_IO),
+    # It loads protocols of others, from the folders that the environment names.
+    "reference.protocols.*": Rule(ours=("reference.kit", "reference.core")),
+    "reference.bugs.*": Rule(
+        ours=("reference.kit", "reference.core", "reference.protocols"),
+        third_party=("msgspec",),
+        forbidden=NO_IO,
+    ),
     # It finds the files of its folder by their names.
     "reference.bugs.catalog.*": Rule(
-        ours=("reference.core", "reference.bugs"),
+        ours=("reference.kit", "reference.core", "reference.protocols", "reference.bugs"),
         forbidden=tuple(name for name in NO_IO if name != "importlib"),
     ),
     "reference.proofs.*": Rule(
@@ -59,28 +69,28 @@ RULES = {
         third_party=("numpy", "pyarrow", "msgspec", "networkx", "z3"),
     ),
     "reference.sim.*": Rule(
-        ours=("reference.core", "reference.bugs", "traces.schema"), third_party=("msgspec",)
+        ours=(*PROTOCOLS, "reference.bugs", "traces.schema"), third_party=("msgspec",)
     ),
     "traces.jobs.*": Rule(
         ours=(
             *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
-            *("reference.core", "reference.bugs", "reference.sim", "tla_utils", "system"),
+            *(*PROTOCOLS, "reference.bugs", "reference.sim", "tla_utils", "system"),
             *("traces.sealed", "specs"),
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
-        ours=("traces.schema", "traces.jobs", "reference.core", "tla_utils", "system", "specs"),
+        ours=("traces.schema", "traces.jobs", *PROTOCOLS, "tla_utils", "system", "specs"),
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
     "traces.observed.*": Rule(
-        ours=("traces.schema", "reference.core", "system"), third_party=("msgspec",)
+        ours=("traces.schema", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     "traces.cover.*": Rule(
         ours=(
-            *("traces.schema", "traces.jobs", "reference.core", "reference.sim", "tla_utils"),
+            *("traces.schema", "traces.jobs", *PROTOCOLS, "reference.sim", "tla_utils"),
             *("traces.sealed", "system", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),
@@ -97,7 +107,7 @@ RULES = {
     # Real clusters share nothing with what they are held against.
     "live.*": Rule(third_party=("msgspec", "confluent_kafka", "kafka")),
     "experiments.*": Rule(
-        ours=("live", "reference.core", "reference.sim", "traces"),
+        ours=("live", *PROTOCOLS, "reference.sim", "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),
     ),
     "kraftcheck.*": Rule(

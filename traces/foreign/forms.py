@@ -165,7 +165,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def line_name(kind: NodeKind) -> str:
     """What the type of a line about a node of this kind is called."""
-    return f"{kind.name.capitalize()}Step"
+    return "".join(word.capitalize() for word in kind.name.split("-")) + "Step"
 
 
 def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:

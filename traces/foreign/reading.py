@@ -21,11 +21,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
-from reference.core.partition_messages import CLIENTS, CONTROLLER, METADATA_LOG
 from reference.core.types import NOBODY
 from reference.kit.fields import NODES, Field, Kind, fields_of
 from reference.kit.protocol import NodeKind, Protocol
-from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of
+from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of, protocol_of
 from system.files import lines as lines_of
 from system.files import open_file
 from tla_utils import Record, Value, function
@@ -38,11 +37,6 @@ Fields: TypeAlias = Mapping[str, Value]
 _PROTOCOLS: Final[Mapping[str, Protocol]] = {
     str(each.constants.__struct_config__.tag): each for each in PROTOCOLS
 }
-_NO_NODES: Final = {
-    Kind.NODE_OR_NOBODY: (NOBODY,),
-    Kind.ADDRESS: (CONTROLLER, CLIENTS, METADATA_LOG),
-}
-"""What may stand in place of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +210,13 @@ class _Valuer:
 
     def __init__(self, constants: AnyConstants) -> None:
         self._nodes = peers_of(constants)
+        outsiders = protocol_of(constants).outsiders
+        self._named = {
+            Kind.NODE: {*self._nodes},
+            Kind.NODE_OR_NOBODY: {*self._nodes, NOBODY},
+            Kind.ADDRESS: {*nodes_of(constants), *outsiders},
+        }
+        """What may stand where a node is named."""
 
     def step(self, number: int, line: Any) -> ForeignStep:
         sent = _known(line.sent)
@@ -266,7 +267,7 @@ class _Valuer:
         """A value of a field, or one that it has several of."""
         if isinstance(value, msgspec.Struct):
             return Record(self._fields(path, value))
-        if field.of in NODES and value not in (*self._nodes, *_NO_NODES.get(field.of, ())):
+        if field.of in NODES and value not in self._named[field.of]:
             raise _Refused(path, f"{value} is none of the nodes {_listed(self._nodes)}")
         assert isinstance(value, bool | int | str), "the types of lines have no others"
         return value

@@ -1,0 +1,104 @@
+"""A protocol from outside of the repository: docs/new-protocol.md works as it is typed there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.quality import readme
+from tests.quality.readme import Command
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = readme.parse((ROOT / "docs/new-protocol.md").read_text("utf-8"))
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader's home."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
+@pytest.mark.slow
+@pytest.mark.tlc
+@pytest.mark.xdist_group("own-protocol")
+@pytest.mark.parametrize("number", range(len(PAGE.sessions)))
+def test_the_tutorial_works_as_it_is_typed(number: int, home: Path) -> None:
+    assert PAGE.complaints == [] and len(PAGE.sessions) >= 7
+    session: list[Command] = PAGE.sessions[number]
+    failure = readme.run(session, (), ROOT if number == 0 else home)
+    assert failure is None, f"docs/new-protocol.md:{failure}"
+
+
+# -- What is refused, in one line that says which and what
+
+
+def asked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [BIN / "kraftcheck", "--protocol", folder, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+PLANTED = [
+    ("protocol.py", "    messages=(AcquireRequest,", "    massages=(AcquireRequest,", "massages"),
+    ("protocol.py", "    handlers=handlers,\n", "", "'handlers'"),
+    ("protocol.py", "PROTOCOL = Protocol(", "OTHER = Protocol(", "defines no PROTOCOL"),
+    ("protocol.py", '    name="lease",', '    name="quorum",', "a protocol quorum already"),
+    ("protocol.py", 'name="lease-client"', 'name="voter"', "a kind of node voter already"),
+    (
+        "protocol.py",
+        "    written: int = 0",
+        "    written: float = 0",
+        "Server.written holds a float",
+    ),
+    (
+        "protocol.py",
+        "    ticks: AtLeastOne",
+        "    beats: AtLeastOne",
+        "no constant Beats for 'beats'",
+    ),
+    ("protocol.py", 'module="Lease"', 'module="Loan"', "no module Loan"),
+    ("Lease.tla", "Step_HandleWrite(n", "Step_HandleWrites(n", "not define Step_HandleWrite,"),
+    (
+        "Lease.tla",
+        "Step_HandleServerTick(n, row, input)",
+        "Step_HandleServerTick(n, row)",
+        "take 3",
+    ),
+    ("Lease.tla", "InitialClient ==", "FirstClient ==", "does not define InitialClient"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), PLANTED, ids=lambda text: text[:12])
+def test_what_is_wrong_with_a_protocol_is_said_in_one_line(
+    file: str, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "lease"
+    shutil.copytree(ROOT / "examples/lease", folder)
+    text = (folder / file).read_text("utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), "utf-8")
+    done = asked(folder, "bugs", "list")
+    assert done.returncode == 3, done.stdout
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_folder_without_a_protocol_is_refused(tmp_path: Path) -> None:
+    done = asked(tmp_path, "bugs", "list")
+    assert done.returncode == 3 and "it has no file protocol.py" in done.stderr
