@@ -13,22 +13,25 @@ For every row that some state of the graph has, three kinds of input are attempt
 
 What is right is not decided here. Each distinct attempt (row, input) with what the reference made
 of it is a step that TLC judges against the spec's own handler, field by field; "disabled" is judged
-as well: then the spec must have no outcome. The kinds of refusal are only counted here.
+as well: then the spec must have no outcome. The kinds of refusal are only counted here. Canaries
+(traces/jobs/canaries.py) are among them, which TLC must reject.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value, check_steps
+from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
 from tla_utils.steps import Progress
 from traces.cover.composition import Composition, InputLike, Result, RowLike
 from traces.cover.matching import Matcher
+from traces.jobs.canaries import REASON, planted_among, spoiled
+from traces.jobs.judge import report_among
 
 DISABLED: Final = "(disabled)"
 """What RefuseQuorum.tla calls an input that has no outcome."""
@@ -70,6 +73,26 @@ def kind_of(before: RowLike, result: Result | None) -> str:
     return "accepted"
 
 
+class _Taken(NamedTuple):
+    """What the reference made of an input; no result: it found it disabled."""
+
+    node: int
+    before: RowLike
+    input: InputLike
+    result: Result | None
+
+
+def _canary(taken: _Taken, turn: int) -> _Taken:
+    """A copy with one thing wrong. Of what is disabled the frame asks nothing but that, so there it
+    is the reason in any turn."""
+    if taken.result is None:
+        return taken._replace(result=Result(taken.before, (), REASON))
+    row, sent, ignored = taken.result
+    step = {"input": taken.input, "after": row, "sent": sent, "ignored": ignored}
+    wrong = spoiled(step, turn)
+    return taken._replace(result=Result(wrong["after"], wrong["sent"], wrong["ignored"]))
+
+
 class _Table:
     """Steps by column, each value abstracted once."""
 
@@ -80,7 +103,6 @@ class _Table:
         }
         self.index: dict[str, list[int]] = {name: [] for name in self.values}
         self._known: dict[str, dict[Any, int]] = {name: {} for name in self.values}
-        self.told: list[tuple[int, RowLike, InputLike, Result | None]] = []
 
     def _enter(self, column: str, key: Any, value: Callable[[], Value]) -> None:
         known = self._known[column]
@@ -90,7 +112,8 @@ class _Table:
             self.values[column].append(value())
         self.index[column].append(position)
 
-    def add(self, node: int, before: RowLike, input: Any, result: Result | None) -> None:
+    def add(self, taken: _Taken) -> None:
+        node, before, input, result = taken
         given = self.composition
         after, sent, ignored = result if result is not None else (before, (), DISABLED)
         action = given.action_of(input)
@@ -101,7 +124,6 @@ class _Table:
         self._enter("after", after, lambda: given.row_value(after))
         self._enter("sent", sent, lambda: given.sent_value(sent))
         self._enter("ignored", ignored, lambda: ignored)
-        self.told.append((node, before, input, result))
 
 
 def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, InputLike]], int]:
@@ -158,41 +180,46 @@ def refuse(
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
     frames = {node: composition.frame(node) for node in composition.nodes}
-    tables = {frame.module: _Table(composition) for frame in frames.values()}
+    # As keys, since attempts repeat moves.
+    taken: dict[str, dict[_Taken, None]] = {frame.module: {} for frame in frames.values()}
     for step in matcher.moves.steps:
-        table = tables[frames[step.node].module]
-        table.add(step.node, step.before, step.input, step.result)
+        move = _Taken(step.node, step.before, step.input, step.result)
+        taken[frames[step.node].module][move] = None
     for node, row, input in attempts:
         result = next(iter(composition.outcomes(node, row, input)), None)
-        tables[frames[node].module].add(node, row, input, result)
+        taken[frames[node].module][_Taken(node, row, input, result)] = None
         _count(found, composition.action_of(input), row, result)
     for frame in {frame.module: frame for frame in frames.values()}.values():
-        _judge(found, frame, tables[frame.module], options, progress)
+        _judge(found, frame, composition, [*taken[frame.module]], options, progress)
     return found
 
 
 def _judge(
     found: Refusals,
     frame: StepFrame,
-    table: _Table,
+    composition: Composition,
+    steps: Sequence[_Taken],
     options: CheckOptions | None,
     progress: Callable[[Progress], None] | None,
 ) -> None:
     """Has TLC judge the steps of one frame."""
-    if not table.told:
+    if not steps:
         return
-    report = check_steps(
+    asked, canary = planted_among(steps, _canary)
+    table = _Table(composition)
+    for taken in asked:
+        table.add(taken)
+    report = report_among(
         frame,
         StepTable(table.values, table.index),
+        canary,
         options or CheckOptions(chunk=50_000, heap_mb=2048),
         progress,
     )
     found.runs += report.runs
     found.cpu_seconds += report.cpu_seconds
     found.unknown += len(report.numbers("unknown"))
-    for number in report.numbers("rejected"):
-        node, before, input, result = table.told[number]
-        found.rejected.append(_told(table.composition, node, before, input, result))
+    found.rejected += [_told(composition, steps[at]) for at in report.numbers("rejected")]
 
 
 def _count(found: Refusals, action: str, row: RowLike, result: Result | None) -> None:
@@ -202,9 +229,8 @@ def _count(found: Refusals, action: str, row: RowLike, result: Result | None) ->
         found.errors.update(m.error for m in result.sent if getattr(m, "error", "NONE") != "NONE")
 
 
-def _told(
-    composition: Composition, node: int, before: RowLike, input: Any, result: Result | None
-) -> str:
+def _told(composition: Composition, taken: _Taken) -> str:
+    node, before, input, result = taken
     row = msgspec.json.encode(before).decode()
     made = "finds it disabled"
     if result is not None:

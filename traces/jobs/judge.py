@@ -36,6 +36,7 @@ from system.files import read_text
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.overrides import find_module, read_module
+from tla_utils.steps import Progress
 from traces.jobs.abstraction import Abstraction, cfg_constants, constant_definitions
 from traces.jobs.canaries import canaries_of, planted, without_canaries
 from traces.jobs.canonical import Step
@@ -220,13 +221,26 @@ def report_on(
 ) -> StepReport:
     """TLC's report on steps with the columns CLASSES.
 
-    There were canaries among them; they are left out but for what they cost. Raises ToolError as
-    `check_steps` does, where a canary was accepted, and where TLC warns.
+    There were canaries among them. Raises ToolError as `report_among` does.
     """
     constants = decode_step_constants(bench.text)
     asked, canary = planted(steps, kind_of_frame(bench.frame))
     frame = step_frame(constants, specs, bench.frame)
-    report = check_steps(frame, step_table(asked, constants, bench.frame), options)
+    return report_among(frame, step_table(asked, constants, bench.frame), canary, options)
+
+
+def report_among(
+    frame: StepFrame,
+    table: StepTable,
+    canary: npt.NDArray[np.bool_],
+    options: CheckOptions,
+    progress: Callable[[Progress], None] | None = None,
+) -> StepReport:
+    """TLC's report on steps, of which some are canaries: they are left out but for what they cost.
+
+    Raises ToolError as `check_steps` does, where a canary was accepted, and where TLC warns.
+    """
+    report = check_steps(frame, table, options, progress)
     if report.warnings:
         raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
     return without_canaries(report, canary)
