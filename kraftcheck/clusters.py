@@ -36,7 +36,7 @@ def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], scre
         if not equals:
             raise BadInput(f"--set {setting}: not of the form key=value")
     chosen = {key: value for key, _, value in pairs}
-    cluster = _tried(lambda: Cluster.up(folder, layout, islands, chosen))
+    cluster = _tried(lambda: Cluster.up(folder, layout, islands, chosen, lasts=True))
     return _shown(cluster, screen)
 
 

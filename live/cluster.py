@@ -4,6 +4,9 @@ Nodes listen on loopback ports or, with islands, each on a host of its own (netw
 between which links can be cut. Everything lies in one directory, which also holds `cluster.json`:
 so any later process can take the cluster up again, and only what was started from it is stopped. A
 process is known by its id and the time it began, so that an id that was used again is left alone.
+
+Nodes end with the process that started the cluster, also where that is killed with -9, unless they
+are to last (`kraftcheck cluster up`).
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ import struct
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from live.artifacts import libraries, version
 from live.islands import Islands
+from system import children
 
 STATE = "cluster.json"
 CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
@@ -95,6 +100,8 @@ class Cluster:
         self.patience = START_SECONDS
         """Seconds that a node may take to start."""
         self._state = state
+        self._lasts = True
+        self._guarded: dict[str, ExitStack] = {}
 
     @classmethod
     def up(
@@ -105,12 +112,13 @@ class Cluster:
         settings: Mapping[str, str] | None = None,
         guests: Sequence[str] = (),
         patience: float = START_SECONDS,
+        lasts: bool = False,
     ) -> Cluster:
         """Formats and starts a new cluster, and waits until every node has started.
 
         guests: further hosts on the islands' network, for clients. patience: seconds that a node
-        may take to start. Raises ClusterError, ArtifactError, IslandError; nothing is left running
-        then.
+        may take to start. lasts: nodes go on when this process has ended. Raises ClusterError,
+        ArtifactError, IslandError; nothing is left running then.
         """
         if (directory / STATE).exists():
             raise ClusterError(f"{directory / STATE}: there is a cluster; take it down first")
@@ -123,7 +131,7 @@ class Cluster:
         more = dict(settings or {})
         state = State(version(), layout, islands, more, tuple(nodes), tuple(guests))
         cluster = cls(directory, state)
-        cluster.patience = patience
+        cluster.patience, cluster._lasts = patience, lasts
         libraries()
         cluster._refuse_taken_ports()
         try:
@@ -197,17 +205,25 @@ class Cluster:
             raise ClusterError(f"{name} is running")
         logging = f"-Dlog4j2.configurationFile={LOGGING}"
         words = [*JAVA, logging, "-cp", self._class_path(), "kafka.Kafka"]
+        command = self.on(name, [*words, str(self._path(name, "properties"))])
         with open(self._path(name, "log"), "wb") as log:
-            process = subprocess.Popen(
-                self.on(name, [*words, str(self._path(name, "properties"))]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            process = self._started(name, command, stdout=log, stderr=subprocess.STDOUT)
         self._change(name, pid=process.pid, began=began(process.pid))
         if wait:
             self._await_start(name)
+
+    def _started(self, name: str, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+        if self._lasts:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, start_new_session=True, **how
+            )
+        self._unguard(name)
+        self._guarded[name] = guarded = ExitStack()
+        return guarded.enter_context(children.started(command, **how))
+
+    def _unguard(self, name: str) -> None:
+        """Once a node has ended, its id may be somebody else's."""
+        self._guarded.pop(name, ExitStack()).close()
 
     def kill(self, name: str) -> None:
         """SIGKILL: what was in the page cache stays."""
@@ -253,6 +269,7 @@ class Cluster:
                 late = True
                 self._signal(name, signal.SIGKILL)
             time.sleep(0.01)
+        self._unguard(name)
         self._change(name, pid=None, began=None)
         paused = tuple(n for n in self._state.paused if n != name)
         self._save(msgspec.structs.replace(self._state, paused=paused))

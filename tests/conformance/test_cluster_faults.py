@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -257,6 +257,24 @@ def in_both(recorded: PartTables) -> list[int]:
     return sorted({*first.replicas} & {*second.replicas})
 
 
+def in_one_partition(
+    recorded: PartTables, component: int, other: Callable[[Any], dict[str, Any]]
+) -> Iterator[tuple[int, str]]:
+    """What OneProcess says, and nothing else does, of each broker that holds both partitions, when
+    its last row in one of them has other fields.
+    """
+    brokers = in_both(recorded)
+    assert len(brokers) > 1
+    for broker in brokers:
+        altered = Altered(recorded)
+        place, step = last_of(altered, component, broker)
+        row = altered.values[step["after"]]
+        altered.change(place, after=altered.row(replace(row, **other(row))))
+        found = altered.found()
+        assert set(found) == {"OneProcess"}
+        yield broker, found["OneProcess"]
+
+
 def of_process(row: Any) -> dict[str, dict[str, Any]]:
     """What could be different of a process in one of its partitions."""
     registering = RegisterBrokerRequest(1, CONTROLLER, row.incarnation, UNDEFINED)
@@ -278,16 +296,8 @@ def of_process(row: Any) -> dict[str, dict[str, Any]]:
 def test_a_broker_that_is_another_process_in_one_partition(
     recorded: PartTables, what: str, component: int
 ) -> None:
-    brokers = in_both(recorded)
-    assert len(brokers) > 1
-    for broker in brokers:
-        altered = Altered(recorded)
-        place, step = last_of(altered, component, broker)
-        row = altered.values[step["after"]]
-        altered.change(place, after=altered.row(replace(row, **of_process(row)[what])))
-        found = altered.found()
-        assert set(found) == {"OneProcess"}
-        assert found["OneProcess"].startswith(f"broker {broker} has {what} ")
+    for broker, found in in_one_partition(recorded, component, lambda row: of_process(row)[what]):
+        assert found.startswith(f"broker {broker} has {what} ")
 
 
 def test_a_broker_that_waits_for_another_answer_in_one_partition(recorded: PartTables) -> None:
@@ -430,17 +440,11 @@ def test_what_is_wrong_is_told_of_its_own_run(run: int) -> None:
 def test_a_broker_that_has_read_more_or_less_of_one_partition(
     recorded: PartTables, component: int, offset: int
 ) -> None:
-    brokers = in_both(recorded)
-    assert len(brokers) > 1
-    for broker in brokers:
-        altered = Altered(recorded)
-        place, step = last_of(altered, component, broker)
-        row = altered.values[step["after"]]
-        image = replace(row.image, offset=offset)
-        altered.change(place, after=altered.row(replace(row, image=image)))
-        found = altered.found()
-        assert set(found) == {"OneProcess"}
-        assert "the metadata log is never so at one place" in found["OneProcess"]
+    other = in_one_partition(
+        recorded, component, lambda row: {"image": replace(row.image, offset=offset)}
+    )
+    for _, found in other:
+        assert "the metadata log is never so at one place" in found
 
 
 @pytest.mark.parametrize("component", [0, 1, 2])

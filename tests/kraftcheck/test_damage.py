@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from tests.traces.jobs.test_damage import kinds, ways
+from tests.traces.jobs.test_damage import flipped, kinds, ways
 
 # TLC judges the folder once.
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("damage")]
@@ -58,28 +58,31 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def outcome(verb: str) -> tuple[int, str, bytes]:
+def outcome(verb: str) -> tuple[int, str, str]:
     """What a verb says and leaves, but for the seconds that it took; or what it refuses."""
     result = run(*VERBS[verb])
     assert "Traceback" not in result.output and "a defect" not in result.output, result.output
     if result.exit_code == 3:
         assert result.stderr.count("\n") == 1 and len(result.stderr) < 500
-        return 3, result.stderr, b""
-    page = Path("t/report.html").read_bytes() if verb == "report" else b""
-    return result.exit_code, SECONDS.sub("", result.output), page
+        return 3, result.stderr, ""
+    page = Path("t/report.html").read_text("utf-8") if verb == "report" else ""
+    return result.exit_code, SECONDS.sub("", result.output), SECONDS.sub("", page)
 
 
 def test_every_kind_of_file_is_here(judged: Path) -> None:
     assert sorted(kinds(judged)) == sorted(KINDS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_damage_is_named_or_does_not_matter(
-    kind: str, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def path(kind: str, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of this kind, in a copy of the folder in which we are."""
     shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    path = kinds(tmp_path)[kind]
+    return kinds(tmp_path)[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_named_or_does_not_matter(kind: str, path: Path) -> None:
     data = path.read_bytes()
     whole = {}
     for verb in VERBS:
@@ -100,13 +103,9 @@ def test_damage_is_named_or_does_not_matter(
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "simulate" in READ.get(kind, ())])
 def test_damage_is_named_before_steps_are_judged(
-    kind: str, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    path = kinds(tmp_path)[kind]
-    data = path.read_bytes()
-    path.write_bytes(data[:30] + bytes([data[30] ^ 1]) + data[31:])
+    path.write_bytes(flipped(path.read_bytes(), 30))
     monkeypatch.setattr("traces.jobs.conform.judge", None)
     result = run("conform", "t")
     assert (result.exit_code, result.stdout) == (3, "") and path.name in result.stderr

@@ -105,7 +105,7 @@ RULES = {
         third_party=("jinja2", "markupsafe", "matplotlib", "msgspec"),
     ),
     # Real clusters share nothing with what they are held against.
-    "live.*": Rule(third_party=("msgspec", "confluent_kafka", "kafka")),
+    "live.*": Rule(ours=("system",), third_party=("msgspec", "confluent_kafka", "kafka")),
     "experiments.*": Rule(
         ours=("live", *PROTOCOLS, "reference.sim", "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),

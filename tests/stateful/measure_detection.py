@@ -2,10 +2,13 @@
 
     python -m tests.stateful.measure_detection [--seeds N] [--correct N] [--minutes M] [--again]
                                                [--table] [BUG ...]
+    python -m tests.stateful.measure_detection --rules FILE [--seeds N] [--minutes M]
 
 Seed by seed, each bug in turn is searched for, hunted in a campaign, and shrunk; `--correct N` has
 N examples with the correct reference first. What is stored is not measured again, except with
 `--again` what an earlier version of a machine left behind. `--table` only writes the page.
+`--rules FILE` searches for a change of one's own, a class as for `kraftcheck try`, and says what
+came of each seed; nothing is stored.
 
 Exit codes: 0 all that was asked is measured, 2 the time was up before, 3 a bug that is none, 1
 something was found with the correct reference.
@@ -22,6 +25,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
 
+from kraftcheck.exits import BadInput
+from kraftcheck.zoo.own_rules import OwnRules, known, read_rules
 from reference.sim.run import forget
 from tests.stateful.detecting import (
     BUGS,
@@ -211,6 +216,22 @@ def run_correct(detection: Detection, asked: argparse.Namespace, end: float, pat
             keep(detection, path)
 
 
+def search_rules(own: OwnRules, seeds: int, end: float) -> int:
+    """Searches for a change of one's own, seed by seed; returns 0, or 2 when the time was up."""
+    found = 0
+    with known(own) as entry:
+        for number in range(1, seeds + 1):
+            if monotonic() > end:
+                told(f"found by {found} of {number - 1} seeds; the time is up")
+                return UNFINISHED
+            sample = _sample(search(own.scenario, entry.id, number, budget(EXAMPLES)))
+            found += sample.examples is not None
+            forget_steps()
+            told(f"{own.path.name} seed {number}: {sample}")
+    told(f"found by {found} of {seeds} seeds")
+    return DONE
+
+
 def keep(detection: Detection, path: Path) -> None:
     detection.machine = machine_in_words()
     detection.date = datetime.now(UTC).strftime("%Y-%m-%d")
@@ -232,12 +253,20 @@ def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> 
     parser.add_argument("--minutes", type=float, default=None)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--rules", type=Path, metavar="FILE")
     asked = parser.parse_args(arguments)
-    known = {bug for bugs in BUGS.values() for bug in bugs}
-    if unknown := [bug for bug in asked.bugs if bug not in known]:
+    end = monotonic() + (float("inf") if asked.minutes is None else 60 * asked.minutes)
+    if asked.rules:
+        try:
+            return search_rules(read_rules(asked.rules.absolute()), asked.seeds, end)
+        except BadInput as error:
+            told(str(error))
+            return BAD_INPUT
+    every = {bug for bugs in BUGS.values() for bug in bugs}
+    if unknown := [bug for bug in asked.bugs if bug not in every]:
         told(
-            f"{unknown[0]} is no bug that a machine can have; there are {min(known)} to "
-            f"{max(known)}, see `kraftcheck bugs list`"
+            f"{unknown[0]} is no bug that a machine can have; there are {min(every)} to "
+            f"{max(every)}, see `kraftcheck bugs list`"
         )
         return BAD_INPUT
     try:
@@ -249,7 +278,6 @@ def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> 
         detection = Detection(examples=EXAMPLES, campaign_seconds=CAMPAIGN_SECONDS)
     complete = True
     if not asked.table:
-        end = monotonic() + (float("inf") if asked.minutes is None else 60 * asked.minutes)
         complete = run_correct(detection, asked, end, path)
         complete &= run_pieces(detection, asked.seeds, asked.bugs, asked.again, end, path)
     for machine, of in detection.samples.items():

@@ -82,7 +82,7 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
 def test_a_subtle_change_of_one_rule_is_refused(
     machine: str, change: str, seed: int, action: str
 ) -> None:
-    """250 runs of the simulator meet neither. On other seeds: docs/measured/detection.md."""
+    """250 runs of the simulator meet neither. On other seeds: docs/measured/chaos.md."""
     with known(read_rules(CHANGES / f"{change}.py")) as entry:
         found = search(machine, entry.id, seed, budget(400))
     assert found.examples is not None and found.how == f"rejected step: {action}"
@@ -260,3 +260,22 @@ def test_a_find_with_the_correct_rules_is_a_failure(
 def test_an_unknown_bug_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["Z999"], tmp_path / "a.json", tmp_path / "a.md") == 3
     assert capsys.readouterr().err.startswith("Z999 is no bug that a machine can have")
+
+
+def test_a_change_of_ones_own_is_searched_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure_detection, "EXAMPLES", 5)
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from reference.core.rules import QuorumRules\n\n"
+        "class Mine(QuorumRules):\n    __slots__ = ()\n\n"
+        "    def may_announce_leader(self, row):\n        return row.role == 'Leader'\n"
+    )
+    asked = ["--rules", str(path), "--seeds", "2"]
+    assert main(asked) == 0
+    *seeds, last = capsys.readouterr().err.splitlines()
+    assert len(seeds) == 2 and "AnnouncedLeaderIsCaughtUp" in seeds[0]
+    assert last == "found by 2 of 2 seeds"
+    assert main([*asked, "--minutes", "0"]) == 2
+    assert main(["--rules", str(tmp_path / "none.py")]) == 3

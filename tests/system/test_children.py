@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from live.cluster import Cluster
 from system import children
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who is there")
@@ -144,6 +145,49 @@ def test_the_jvm_of_conform_ends_with_its_driver(
     for pid in [pid for pid, line in members(family).items() if "tlc2.TLC" in line]:
         os.kill(pid, signal.SIGSTOP)
     all_gone(driver, family)
+
+
+# A broker that has started, as far as anybody can tell.
+BROKER = """
+case "$*" in *kafka.Kafka*) echo Kafka Server started; exec sleep 600 ;; esac
+"""
+CLUSTER = f"""
+import sys, time
+from pathlib import Path
+from live import cluster
+cluster.JAVA = ("sh", "-c", {BROKER!r})
+cluster.libraries = lambda: Path("jars")
+cluster.Cluster._refuse_taken_ports = lambda self: None
+here = cluster.Cluster.up(Path("here"), "combined", lasts="lasts" in sys.argv)
+here.kill("n2")
+here.start("n2")
+here.kill("n3")
+Path("up").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("lasts", ["", "lasts"])
+def test_nodes_of_a_cluster_end_with_their_driver_unless_they_are_to_last(
+    lasts: str, family: str, tmp_path: Path, repo_root: Path
+) -> None:
+    """As those of `kraftcheck cluster up`: any later process can take them down."""
+    driver = begun(family, tmp_path, repo_root, "-c", CLUSTER, lasts)
+    deadline = time.monotonic() + 90
+    while not (tmp_path / "up").exists():
+        assert time.monotonic() < deadline and driver.poll() is None
+        time.sleep(0.05)
+    if lasts:
+        driver.kill()
+        driver.wait()
+        time.sleep(1)
+        left = Cluster.load(tmp_path / "here")
+        running = {node.pid for node in left.state.nodes if left.is_running(node.name)}
+        assert len(running) == 2 and running == set(members(family))
+        left.down()
+        assert not members(family)
+    else:
+        all_gone(driver, family)
 
 
 # -- The guard

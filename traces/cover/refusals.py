@@ -13,25 +13,29 @@ For every row that some state of the graph has, three kinds of input are attempt
 
 What is right is not decided here. Each distinct attempt (row, input) with what the reference made
 of it is a step that TLC judges against the spec's own handler, field by field; "disabled" is judged
-as well: then the spec must have no outcome. The kinds of refusal are only counted here.
+as well: then the spec must have no outcome. The kinds of refusal are only counted here. Canaries
+(traces/jobs/canaries.py) are among them, which TLC must reject.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from reference.kit.dispatch import action_name
+from reference.kit.protocol import NodeKind
 from reference.protocols import kind_of
-from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value, check_steps
+from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
 from tla_utils.steps import Progress
 from traces.cover.composition import Composition, InputLike, Result, RowLike, tell
 from traces.cover.matching import Matcher
 from traces.jobs.abstraction import Abstraction
+from traces.jobs.canaries import REASON, planted_among, spoiled
+from traces.jobs.judge import report_among
 from traces.jobs.step_frames import DISABLED, step_frame
 
 KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
@@ -72,6 +76,26 @@ def sort_of(before: RowLike, result: Result | None) -> str:
     return "accepted"
 
 
+class _Taken(NamedTuple):
+    """What the reference made of an input; no result: it found it disabled."""
+
+    node: int
+    before: RowLike
+    input: InputLike
+    result: Result | None
+
+
+def _canary(taken: _Taken, turn: int) -> _Taken:
+    """A copy with one thing wrong. Of what is disabled the frame asks nothing but that, so there it
+    is the reason in any turn."""
+    if taken.result is None:
+        return taken._replace(result=Result(taken.before, (), REASON))
+    row, sent, ignored = taken.result
+    step = {"input": taken.input, "after": row, "sent": sent, "ignored": ignored}
+    wrong = spoiled(step, turn)
+    return taken._replace(result=Result(wrong["after"], wrong["sent"], wrong["ignored"]))
+
+
 class _Table:
     """Steps by column, each value abstracted once."""
 
@@ -82,7 +106,6 @@ class _Table:
         }
         self.index: dict[str, list[int]] = {name: [] for name in self.values}
         self._known: dict[str, dict[Any, int]] = {name: {} for name in self.values}
-        self.told: list[tuple[int, RowLike, InputLike, Result | None]] = []
 
     def _enter(self, column: str, key: Any, value: Callable[[], Value]) -> None:
         known = self._known[column]
@@ -92,7 +115,8 @@ class _Table:
             self.values[column].append(value())
         self.index[column].append(position)
 
-    def add(self, node: int, before: RowLike, input: Any, result: Result | None) -> None:
+    def add(self, taken: _Taken) -> None:
+        node, before, input, result = taken
         form = self._form
         after, sent, ignored = result if result is not None else (before, (), DISABLED)
         action = action_name(type(input))
@@ -103,7 +127,6 @@ class _Table:
         self._enter("after", after, lambda: form.row(after))
         self._enter("sent", sent, lambda: form.sent(sent))
         self._enter("ignored", ignored, lambda: ignored)
-        self.told.append((node, before, input, result))
 
 
 def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, InputLike]], int]:
@@ -160,41 +183,46 @@ def refuse(
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
     kinds = {node: kind_of(composition.constants, node) for node in composition.nodes}
-    tables = {kind: _Table(composition) for kind in kinds.values()}
+    # As keys, since attempts repeat moves.
+    taken: dict[NodeKind, dict[_Taken, None]] = {kind: {} for kind in kinds.values()}
     for step in matcher.moves.steps:
-        tables[kinds[step.node]].add(step.node, step.before, step.input, step.result)
+        taken[kinds[step.node]][_Taken(step.node, step.before, step.input, step.result)] = None
     for node, row, input in attempts:
         result = next(iter(composition.outcomes(node, row, input)), None)
-        tables[kinds[node]].add(node, row, input, result)
+        taken[kinds[node]][_Taken(node, row, input, result)] = None
         _count(found, action_name(type(input)), row, result)
-    for kind, table in tables.items():
+    for kind, moves in taken.items():
         frame = step_frame(kind, composition.constants, refusals=True)
-        _judge(found, frame, table, options, progress)
+        _judge(found, frame, composition, [*moves], options, progress)
     return found
 
 
 def _judge(
     found: Refusals,
     frame: StepFrame,
-    table: _Table,
+    composition: Composition,
+    steps: Sequence[_Taken],
     options: CheckOptions | None,
     progress: Callable[[Progress], None] | None,
 ) -> None:
     """Has TLC judge the steps of one frame."""
-    if not table.told:
+    if not steps:
         return
-    report = check_steps(
+    asked, canary = planted_among(steps, _canary)
+    table = _Table(composition)
+    for taken in asked:
+        table.add(taken)
+    report = report_among(
         frame,
         StepTable(table.values, table.index),
+        canary,
         options or CheckOptions(chunk=50_000, heap_mb=2048),
         progress,
     )
     found.runs += report.runs
     found.cpu_seconds += report.cpu_seconds
     found.unknown += len(report.numbers("unknown"))
-    for number in report.numbers("rejected"):
-        node, before, input, result = table.told[number]
-        found.rejected.append(_told(node, before, input, result))
+    found.rejected += [_told(steps[at]) for at in report.numbers("rejected")]
 
 
 def _count(found: Refusals, action: str, row: RowLike, result: Result | None) -> None:
@@ -204,7 +232,8 @@ def _count(found: Refusals, action: str, row: RowLike, result: Result | None) ->
         found.errors.update(m.error for m in result.sent if getattr(m, "error", "NONE") != "NONE")
 
 
-def _told(node: int, before: RowLike, input: Any, result: Result | None) -> str:
+def _told(taken: _Taken) -> str:
+    node, before, input, result = taken
     row = msgspec.json.encode(before).decode()
     made = "finds it disabled"
     if result is not None:

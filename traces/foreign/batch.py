@@ -6,20 +6,21 @@ were received as far as the trace tells, and none is received by a node that is 
 accepted trace of all nodes is a behaviour of the spec (docs/conformance.md); of some nodes, each is
 a behaviour of that node among any others.
 
-Law of this file: a step is accepted only if TLC said so; tla_utils/steps.py counts that it did, and
-that it can reject.
+Law of this file: a step is accepted only if TLC said so. tla_utils/steps.py counts that it did, and
+the canaries (traces/jobs/canaries.py) show that it rejects what no spec allows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reference.protocols import kind_named
 from specs import SPECS
-from tla_utils import CheckOptions, Record, StepFrame, Value, check_steps, diagnose
-from tla_utils.errors import ToolError
+from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
+from tla_utils.steptable import Batch
 from traces.foreign.provenance import (
     Senders,
     chained,
@@ -32,6 +33,8 @@ from traces.foreign.provenance import (
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
 from traces.jobs.abstraction import INIT_INPUT
+from traces.jobs.canaries import planted_among, spoiled
+from traces.jobs.judge import report_among
 from traces.jobs.step_frames import INIT, step_frame
 
 CHECK = CheckOptions(heap_mb=2048)
@@ -43,8 +46,8 @@ def judge_batch(
 ) -> ForeignVerdict:
     """Judges a trace of full rows.
 
-    Raises ToolError as check_steps does: a TLC that cannot be used, or whose report does not add
-    up.
+    Raises ToolError as report_among does: a TLC that cannot be used, whose report does not add up,
+    or that accepts a canary.
     """
     assert trace.full, "partial rows are for chain.py"
     by_kind: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
@@ -62,9 +65,7 @@ def judge_batch(
     seconds = 0.0
     for name, judged in sorted(by_kind.items()):
         bench = step_frame(kind_named(name), trace.constants, specs)
-        report = check_steps(bench, [columns for _, columns in judged], options)
-        if report.warnings:
-            raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
+        report = _report(bench, [columns for _, columns in judged], options)
         rejected = [judged[n] for n in report.numbers("rejected")]
         rejections += _explained(rejected, bench, options)
         doubts += [
@@ -95,6 +96,18 @@ def judge_batch(
         runs_of_tlc=runs,
         cpu_seconds=round(seconds, 3),
     )
+
+
+def _report(
+    bench: StepFrame, steps: Sequence[dict[str, Value]], options: CheckOptions
+) -> StepReport:
+    """TLC's report on steps, after canaries were planted among those that differ."""
+    rows = Batch(StepTable.from_steps(steps)).row_of_step
+    differing = dict(zip(rows, steps, strict=True))
+    asked, canary = planted_among([*differing.values()], spoiled)
+    report = report_among(bench, StepTable.from_steps(asked), canary, options)
+    verdicts = dict(zip(differing, report.verdicts, strict=True))
+    return replace(report, verdicts=[verdicts[row] for row in rows], distinct=len(differing))
 
 
 def as_columns(step: ForeignStep) -> dict[str, Value]:

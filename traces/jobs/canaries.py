@@ -19,16 +19,17 @@ Law of this file: verdicts on steps are those of the batch without canaries, or 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from reference.kit.protocol import NodeKind
-from tla_utils import StepReport
+from tla_utils import Record, StepReport
 from tla_utils.errors import ToolError
 
 SPACING: Final = 47
@@ -39,6 +40,7 @@ NUMBER: Final = -77
 """What no handler puts into a row."""
 
 _encode = msgspec.msgpack.Encoder().encode
+_Step = TypeVar("_Step")
 
 
 class Planted(NamedTuple):
@@ -53,34 +55,78 @@ def canaries_of(steps: int) -> int:
     return steps // (SPACING - 1) + 2
 
 
+def wrong_number(row: Any) -> Any:
+    """The row, a struct or a record of the spec, with NUMBER for its first number."""
+    fields = dict(row) if isinstance(row, Record) else asdict(row)
+    name = next(name for name, value in fields.items() if type(value) is int)
+    return type(row)(**{**fields, name: NUMBER})
+
+
 def planted(steps: pa.Table, kind: NodeKind) -> Planted:
     """The steps, all of nodes of this kind, with canaries among them."""
-    count = len(steps)
+
+    def numbered(row: bytes) -> bytes:
+        return _encode(wrong_number(kind.decode(row)))
+
     first = int.from_bytes(steps["key"][0].as_py()[:8], "big") % (SPACING - 1)
+    copied, order = _places(len(steps), first)
+    rows = steps.take(pa.array(copied)).to_pylist()
+    wrong = [spoiled(row, turn, numbered) for turn, row in enumerate(rows, start=first)]
+    canaries = pa.Table.from_pylist(wrong, schema=steps.schema)
+    table = pa.concat_tables([steps, canaries]).take(pa.array(order))
+    return Planted(table, order >= len(steps))
+
+
+def planted_among(
+    steps: Sequence[_Step], spoil: Callable[[_Step, int], _Step]
+) -> tuple[list[_Step], npt.NDArray[np.bool_]]:
+    """Steps in any form with canaries among them, and which those are.
+
+    steps: all different, since TLC is asked once about those that are equal: the canaries would no
+    longer stand apart.
+    spoil: a copy of a step, with that wrong whose turn it is (`spoiled`).
+    """
+    first = len(steps) % (SPACING - 1)
+    copied, order = _places(len(steps), first)
+    wrong = [spoil(steps[at], turn) for turn, at in enumerate(copied.tolist(), start=first)]
+    whole = [*steps, *wrong]
+    return [whole[at] for at in order.tolist()], order >= len(steps)
+
+
+def _places(count: int, first: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The steps that a canary follows, and the order of all: the canaries' numbers are those from
+    `count`."""
     followed = np.arange(count) % (SPACING - 1) == first
     followed[-1] = True
     copied = np.flatnonzero(followed)
-    rows = steps.take(pa.array(copied)).to_pylist()
-    for turn, row in enumerate(rows, start=first):
-        _spoil(row, turn, kind)
-    canaries = pa.Table.from_pylist(rows, schema=steps.schema)
-    order = np.insert(np.arange(count), copied + 1, count + np.arange(len(copied)))
-    return Planted(pa.concat_tables([steps, canaries]).take(pa.array(order)), order >= count)
+    return copied, np.insert(np.arange(count), copied + 1, count + np.arange(len(copied)))
 
 
-def _spoil(row: dict[str, Any], turn: int, kind: NodeKind) -> None:
+def spoiled(
+    step: Mapping[str, Any], turn: int, numbered: Callable[[Any], Any] = wrong_number
+) -> dict[str, Any]:
+    """A copy of a step with one thing wrong: its reason, row after, or what was sent, in turn.
+
+    numbered: the row with a wrong number in it.
+    """
+    sent, input = step["sent"], step["input"]
     if turn % 3 == 1:
-        after = kind.decode(row["after"])
-        name = next(n for n in after.__struct_fields__ if type(getattr(after, n)) is int)
-        row["after"] = _encode(replace(after, **{name: NUMBER}))
-    elif turn % 3 == 2 and row["input"]:
-        row["sent"] = [*row["sent"], row["input"]]
-    else:
-        row["ignored"] = REASON
+        return {**step, "after": numbered(step["after"])}
+    if turn % 3 == 2 and input and input not in sent:
+        return {**step, "sent": type(sent)([*sent, input])}
+    return {**step, "ignored": REASON}
 
 
 def without_canaries(report: StepReport, canary: npt.NDArray[np.bool_]) -> StepReport:
-    """The report on the steps alone. Raises ToolError: a canary was accepted."""
+    """The report on the steps alone.
+
+    Raises ToolError: a canary was accepted, or there is not a verdict for each step.
+    """
+    if len(report.verdicts) != len(canary):
+        raise ToolError(
+            f"TLC gave {len(report.verdicts)} verdicts on {len(canary)} steps with their canaries: "
+            "they cannot be trusted"
+        )
     lived = sum(report.verdicts[at].verdict == "accepted" for at in np.flatnonzero(canary))
     if lived:
         raise ToolError(

@@ -33,8 +33,9 @@ import pyarrow.parquet as pq
 from reference.kit.protocol import NodeKind
 from reference.protocols import AnyConstants, kind_named, kind_of
 from specs import SPECS
-from tla_utils import CheckOptions, StepReport, StepTable, Value, check_steps, diagnose
+from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
+from tla_utils.steps import Progress
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canaries import canaries_of, planted, without_canaries
 from traces.jobs.canonical import Step
@@ -188,14 +189,27 @@ def report_on(
 ) -> StepReport:
     """TLC's report on steps with the columns CLASSES.
 
-    There were canaries among them; they are left out but for what they cost. Raises ToolError as
-    `check_steps` does, where a canary was accepted, and where TLC warns.
+    There were canaries among them. Raises ToolError as `report_among` does.
     """
     constants = decode_step_constants(bench.text)
     kind = kind_named(bench.kind)
     asked, canary = planted(steps, kind)
-    frame = step_frame(kind, constants, specs)
-    report = check_steps(frame, step_table(asked, constants, kind), options)
+    table = step_table(asked, constants, kind)
+    return report_among(step_frame(kind, constants, specs), table, canary, options)
+
+
+def report_among(
+    frame: StepFrame,
+    table: StepTable,
+    canary: npt.NDArray[np.bool_],
+    options: CheckOptions,
+    progress: Callable[[Progress], None] | None = None,
+) -> StepReport:
+    """TLC's report on steps, of which some are canaries: they are left out but for what they cost.
+
+    Raises ToolError as `check_steps` does, where a canary was accepted, and where TLC warns.
+    """
+    report = check_steps(frame, table, options, progress)
     if report.warnings:
         raise ToolError(f"TLC may have ignored what it was told: {report.warnings[0]}")
     return without_canaries(report, canary)

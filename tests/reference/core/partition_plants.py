@@ -83,10 +83,11 @@ def alone() -> Watched:
     return settled(ALONE)
 
 
-def fenced() -> Watched:
-    """Broker 3 has left the ISR, and goes on fetching."""
+def fenced(*others: int) -> Watched:
+    """Broker 3, as others, has left the ISR, and goes on fetching."""
     c = settled()
-    c.fence(3)
+    for broker in (*others, 3):
+        c.fence(broker)
     c.tell()
     return c
 
@@ -100,10 +101,7 @@ def led_by_nobody() -> Watched:
 
 def eligible() -> Watched:
     """Broker 3 has left the ISR and may be elected; the leader has crashed."""
-    c = settled()
-    c.fence(2)
-    c.fence(3)
-    c.tell()
+    c = fenced(2)
     c.crash(1)
     return c
 
@@ -203,8 +201,19 @@ def acked(*values: int) -> tuple[Message, ...]:
 PRODUCED: Final = ProduceRequest(CLIENTS, 2, 0, -1, (9,), -1, -1, -1)
 
 
+def _broken(
+    name: str,
+    said: str,
+    n: int,
+    ground: Callable[[], Watched] = settled,
+    first: str = "",
+    **fields: Any,
+) -> Plant:
+    return Plant(name, said, n, row(n, **fields), ground, first=first)
+
+
 def _typed(clause: str, n: int, **fields: Any) -> Plant:
-    return Plant("PartitionRowTypeInv", f"broker {n}: {clause}", n, row(n, **fields))
+    return _broken("PartitionRowTypeInv", f"broker {n}: {clause}", n, **fields)
 
 
 def _decided(
@@ -216,6 +225,16 @@ def _decided(
 ) -> Plant:
     return Plant(name, said, CONTROLLER, change, ground, first=first)
 
+
+SHORT: Final[Mapping[str, Any]] = {"log": shorter, "flushed": 1, "high_watermark": 1}
+DOWN: Final[Mapping[str, Any]] = {"status": "Down", "role": "None"}
+DOWN_ALONE: Final[Mapping[str, Any]] = {
+    **DOWN,
+    "leader": NOBODY,
+    "isr": (),
+    "epoch_start": UNDEFINED,
+    "remotes": (UNKNOWN_REMOTE,),
+}
 
 ONLY_LEADERS: Final = "what only leaders have"
 
@@ -287,24 +306,27 @@ PLANTS: Final = [
         registered(1, partition(leader=1, leader_epoch=2, isr=(1,)), fenced=True),
         without_elr,
     ),
-    Plant("WeakIsr", "2 is in the ISR of leader 1", 2, row(2, log=shorter, flushed=1)),
-    Plant("WeakIsr", "2 is in the ISR of leader 1", 2, row(2, log=altered)),
-    Plant("WeakIsr", "1 is in the ISR of leader 1", 1, row(1, high_watermark=3)),
-    Plant("StrongIsr", "3 is in the ISR", 3, row(3, log=shorter, flushed=1, broker_epoch=9)),
-    Plant("StrongIsr", "3 is in the ISR", 3, row(3, log=altered, broker_epoch=9)),
-    Plant(
+    _broken("WeakIsr", "2 is in the ISR of leader 1", 2, log=shorter, flushed=1),
+    _broken("WeakIsr", "2 is in the ISR of leader 1", 2, log=altered),
+    _broken("WeakIsr", "1 is in the ISR of leader 1", 1, high_watermark=3),
+    _broken("StrongIsr", "3 is in the ISR", 3, log=shorter, flushed=1, broker_epoch=9),
+    _broken("StrongIsr", "3 is in the ISR", 3, log=altered, broker_epoch=9),
+    _broken(
         "ValidHighWatermark",
         "3 is in the ISR and ends below",
         3,
-        row(3, log=shorter, flushed=1, broker_epoch=9),
         first="StrongIsr",
+        log=shorter,
+        flushed=1,
+        broker_epoch=9,
     ),
-    Plant("ReplicationQuorumSuperset", "3 may be elected", 1, row(1, isr=(1, 2))),
-    Plant(
+    _broken("ReplicationQuorumSuperset", "3 may be elected", 1, isr=(1, 2)),
+    _broken(
         "ReplicationQuorumSuperset",
         "3 may be elected",
         1,
-        row(1, isr=(1, 2), pending=Pending("Shrink", (Member(3, 0),), refused=False)),
+        isr=(1, 2),
+        pending=Pending("Shrink", (Member(3, 0),), refused=False),
     ),
     _decided(
         "ReplicationQuorumSuperset", "3 may be elected", partition(isr=(1,), elr=(3,)), fenced
@@ -316,27 +338,15 @@ PLANTS: Final = [
         fenced,
         first="ValidControllerState",
     ),
-    Plant(
-        "LeaderCandidateCompleteness",
-        "2 may be elected",
-        2,
-        row(2, log=shorter, flushed=1, high_watermark=1),
-        led_by_nobody,
-    ),
-    Plant("LeaderCandidateCompleteness", "2 may be elected", 2, row(2, log=altered), led_by_nobody),
-    Plant(
-        "LeaderCandidateCompleteness",
-        "3 may be elected",
-        3,
-        row(3, log=shorter, flushed=1, high_watermark=1),
-        eligible,
-    ),
-    Plant(
+    _broken("LeaderCandidateCompleteness", "2 may be elected", 2, led_by_nobody, **SHORT),
+    _broken("LeaderCandidateCompleteness", "2 may be elected", 2, led_by_nobody, log=altered),
+    _broken("LeaderCandidateCompleteness", "3 may be elected", 3, eligible, **SHORT),
+    _broken(
         "PartitionLeaderCompleteness",
         "leader 1 lacks committed records",
         1,
-        row(1, log=altered),
         first="WeakIsr",
+        log=altered,
     ),
     Plant(
         "PartitionLeaderCompleteness",
@@ -345,54 +355,18 @@ PLANTS: Final = [
         nothing,
         sent=acked(1, 9),
     ),
-    Plant("PartitionLogMatching", "brokers 1 and 3 differ", 3, row(3, log=altered), fenced),
-    Plant(
-        "PartitionLogMatching",
-        "brokers 1 and 3 differ",
-        3,
-        row(3, log=shorter, flushed=1),
-        fenced,
-    ),
-    Plant(
-        "NoCommittedRecordLost",
-        "offset 1",
-        1,
-        row(
-            1,
-            status="Down",
-            role="None",
-            leader=NOBODY,
-            isr=(),
-            epoch_start=UNDEFINED,
-            remotes=(UNKNOWN_REMOTE,),
-            log=shorter,
-            flushed=1,
-        ),
-        alone,
-    ),
-    Plant(
-        "NoCommittedRecordLost",
-        "offset 0",
-        1,
-        row(
-            1,
-            status="Down",
-            role="None",
-            leader=NOBODY,
-            isr=(),
-            epoch_start=UNDEFINED,
-            remotes=(UNKNOWN_REMOTE,),
-            log=altered,
-        ),
-        alone,
-    ),
-    Plant("MonotonicTrueHighWatermark", "leader 1 went back to 1", 1, row(1, high_watermark=1)),
-    Plant(
+    _broken("PartitionLogMatching", "brokers 1 and 3 differ", 3, fenced, log=altered),
+    _broken("PartitionLogMatching", "brokers 1 and 3 differ", 3, fenced, log=shorter, flushed=1),
+    _broken("NoCommittedRecordLost", "offset 1", 1, alone, **DOWN_ALONE, log=shorter, flushed=1),
+    _broken("NoCommittedRecordLost", "offset 0", 1, alone, **DOWN_ALONE, log=altered),
+    _broken("MonotonicTrueHighWatermark", "leader 1 went back to 1", 1, high_watermark=1),
+    _broken(
         "MonotonicTrueHighWatermark",
         "what was committed has changed",
         1,
-        row(1, log=lambda old: (*altered(old), STRANGE), high_watermark=3),
         first="WeakIsr",
+        log=lambda old: (*altered(old), STRANGE),
+        high_watermark=3,
     ),
     Plant(
         "AckedHasMinIsrCopies",
@@ -402,94 +376,85 @@ PLANTS: Final = [
         appended,
         acked(3),
     ),
-    Plant("NoDuplicate", "broker 3", 3, row(3, log=lambda old: (*old.log, old.log[0])), fenced),
-    Plant(
+    _broken("NoDuplicate", "broker 3", 3, fenced, log=lambda old: (*old.log, old.log[0])),
+    _broken(
         "ReadOnlyCommitted",
         "broker 2 shows the record at offset 2",
         2,
-        row(2, log=longer, high_watermark=3),
+        log=longer,
+        high_watermark=3,
     ),
-    Plant(
+    _broken(
         "ReadOnlyCommitted",
         "broker 3 shows the record at offset 0",
         3,
-        row(3, log=altered),
         fenced,
         first="PartitionLogMatching",
+        log=altered,
     ),
-    Plant(
+    _broken(
         "MonotonicListOffsets",
         "leader 2 says 1, and 2 are committed",
         2,
-        row(2, high_watermark=1, epoch_start=0),
         handed_over,
         first="MonotonicTrueHighWatermark",
+        high_watermark=1,
+        epoch_start=0,
     ),
-    Plant("LogBounds", "broker 2: -1 <= 2 <= 2", 2, row(2, log_start=-1)),
-    Plant("LogBounds", "broker 2: 3 <= 2 <= 2", 2, row(2, log_start=3)),
-    Plant(
+    _broken("LogBounds", "broker 2: -1 <= 2 <= 2", 2, log_start=-1),
+    _broken("LogBounds", "broker 2: 3 <= 2 <= 2", 2, log_start=3),
+    _broken(
         "LogBounds",
         "broker 3: 0 <= 3 <= 2",
         3,
-        row(3, high_watermark=3),
         fenced,
         first="PartitionLogMatching",
+        high_watermark=3,
     ),
-    Plant("PartitionEpochCacheSound", "broker 2", 2, row(2, epoch_cache=())),
-    Plant("PartitionEpochCacheSound", "broker 2", 2, row(2, epoch_cache=(CacheEntry(1, 1),))),
-    Plant(
+    _broken("PartitionEpochCacheSound", "broker 2", 2, epoch_cache=()),
+    _broken("PartitionEpochCacheSound", "broker 2", 2, epoch_cache=(CacheEntry(1, 1),)),
+    _broken(
+        "PartitionEpochCacheSound", "broker 2", 2, epoch_cache=(CacheEntry(1, 0), CacheEntry(2, 1))
+    ),
+    _broken(
         "PartitionEpochCacheSound",
         "broker 2",
         2,
-        row(2, epoch_cache=(CacheEntry(1, 0), CacheEntry(2, 1))),
+        epoch_cache=(CacheEntry(1, 0), CacheEntry(2, 2), CacheEntry(3, 2)),
     ),
-    Plant(
-        "PartitionEpochCacheSound",
-        "broker 2",
-        2,
-        row(2, epoch_cache=(CacheEntry(1, 0), CacheEntry(2, 2), CacheEntry(3, 2))),
-    ),
-    Plant(
+    _broken(
         "MetadataLogMatching",
         "not committed",
         2,
-        row(2, image=lambda old: replace(old.image, offset=old.image.offset + 1)),
+        image=lambda old: replace(old.image, offset=old.image.offset + 1),
     ),
-    Plant(
+    _broken(
         "MetadataLogMatching",
         "other metadata",
         2,
-        row(2, image=lambda old: replace(old.image, offset=old.image.offset - 1)),
+        image=lambda old: replace(old.image, offset=old.image.offset - 1),
     ),
-    Plant(
+    _broken(
         "MetadataLogMatching",
         "other metadata",
         2,
-        row(
-            2,
-            image=lambda old: replace(old.image, partition=replace(old.image.partition, leader=2)),
-        ),
+        image=lambda old: replace(old.image, partition=replace(old.image.partition, leader=2)),
     ),
-    Plant(
+    _broken(
         "PartitionRefinesCommittedLog",
         "what was committed has changed",
         1,
-        row(1, log=lambda old: (*altered(old), STRANGE), high_watermark=3),
         first="WeakIsr",
+        log=lambda old: (*altered(old), STRANGE),
+        high_watermark=3,
     ),
-    Plant(
-        "PartitionRefinesCommittedLog",
-        "leader 1 believes",
-        1,
-        row(1, log=altered),
-        first="WeakIsr",
-    ),
-    Plant(
+    _broken("PartitionRefinesCommittedLog", "leader 1 believes", 1, first="WeakIsr", log=altered),
+    _broken(
         "PartitionRefinesCommittedLog",
         "leader 1 knew other records",
         1,
-        row(1, high_watermark=1),
         first="MonotonicTrueHighWatermark",
+        high_watermark=1,
     ),
 ]
 
@@ -522,8 +487,6 @@ def led_by_another(state: PartitionState) -> PartitionState:
 PROPOSED: Final = Pending("Expand", (Member(3, 0),), refused=False)
 IMAGE: Final = initial_image(THREE)
 
-SHORT: Final[Mapping[str, Any]] = {"log": shorter, "flushed": 1, "high_watermark": 1}
-DOWN: Final[Mapping[str, Any]] = {"status": "Down", "role": "None"}
 FOLLOWS: Final[Mapping[str, Any]] = {
     "role": "Follower",
     "leader": 2,

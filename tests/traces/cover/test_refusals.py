@@ -9,10 +9,15 @@ from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
 from tests.traces.cover.graphs import matched
+from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
+from tla_utils import ToolError
+from traces.cover import refusals
 from traces.cover.mutation import mutants
 from traces.cover.refusals import KINDS, attempts_of, refuse
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+
+LIVED = r"TLC accepted \d+ of \d+ canaries"
 
 
 class _Accepts(QuorumRules):
@@ -38,6 +43,31 @@ def test_an_accepting_mutant_is_caught() -> None:
     found = refuse(matched("quorum-few-votes", _Accepts), limit=500)
     assert found.rejected
     assert all("VoteRequest" in told for told in found.rejected)
+
+
+def test_attempts_that_are_judged_as_their_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
+    matcher = matched("quorum-few-votes")
+    judge_as_predecessor(monkeypatch, 29, 3)
+    with pytest.raises(ToolError, match=LIVED):
+        refuse(matcher, limit=1)
+    # The twin: nothing else sees it.
+    plant_none(monkeypatch, refusals)
+    assert refuse(matcher, limit=1).rejected == []
+
+
+def test_a_judging_that_accepts_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    matcher = matched("quorum-few-votes", _Accepts)
+    accept_all(monkeypatch)
+    with pytest.raises(ToolError, match=LIVED):
+        refuse(matcher, limit=500)
+    plant_none(monkeypatch, refusals)
+    assert refuse(matcher, limit=500).rejected == []
+
+
+def test_a_judging_that_drops_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    accept_all(monkeypatch, dropped=1)
+    with pytest.raises(ToolError, match=r"TLC gave \d+ verdicts on \d+ steps"):
+        refuse(matched("quorum-few-votes"), limit=1)
 
 
 def test_a_handler_that_finds_a_move_disabled_which_the_spec_allows_is_caught() -> None:

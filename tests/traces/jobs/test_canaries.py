@@ -16,10 +16,9 @@ from msgspec.msgpack import encode
 from reference.core.quorum_protocol import VOTER
 from reference.core.types import Constants, initial_row
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
-from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
-from tla_utils import steps as tla_steps
+from tests.traces.jobs.untrue import judge_as_predecessor
+from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict
 from tla_utils.errors import ToolError
-from tla_utils.runner import ModuleText
 from traces.jobs import judge
 from traces.jobs.canaries import (
     NUMBER,
@@ -27,6 +26,8 @@ from traces.jobs.canaries import (
     SPACING,
     canaries_of,
     planted,
+    planted_among,
+    spoiled,
     without_canaries,
 )
 from traces.jobs.columns import Part
@@ -131,6 +132,31 @@ def test_every_thousandth_step_of_a_full_batch_is_a_canary_somewhere() -> None:
             assert set((places % k).tolist()) == set(range(k)), (first, k)
 
 
+@pytest.mark.parametrize("count", [1, 46, 47, 1000])
+def test_steps_in_another_form_have_canaries_alike(count: int) -> None:
+    """As records of the spec: where they stand depends on how many there are."""
+    step = {"input": Record(type="Flush"), "sent": frozenset(), "after": Record(epoch=1, role="L")}
+    steps = [{**step, "ignored": str(number)} for number in range(count)]
+    found, canary = planted_among(steps, spoiled)
+    assert [each for each, one in zip(found, canary, strict=True) if not one] == steps
+    places = np.flatnonzero(canary).tolist()
+    assert places[-1] == count + len(places) - 1 and len(places) <= canaries_of(count)
+    assert set(np.diff(places)[:-1].tolist()) <= {SPACING}
+    wrongs: list[dict[str, Any]] = [
+        {"ignored": REASON},
+        {"after": Record(epoch=NUMBER, role="L")},
+        {"sent": frozenset([Record(type="Flush")])},
+    ]
+    for turn, at in enumerate(places, start=count % (SPACING - 1)):
+        assert found[at] == found[at - 1] | wrongs[turn % 3]
+
+
+def test_what_is_sent_already_is_not_sent_again() -> None:
+    """It would be no other step."""
+    step = {"input": 1, "sent": (1,), "after": Record(epoch=1), "ignored": ""}
+    assert spoiled(step, 2) == {**step, "ignored": REASON}
+
+
 # --- Faults between a step and its verdict
 
 Order = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
@@ -147,7 +173,7 @@ def sabotaged(monkeypatch: pytest.MonkeyPatch, steps: pa.Table, order: Order) ->
         whole.append(block)
         return StepTable({"number": [0]}, {"number": [0] * len(block)})
 
-    def check(frame: object, asked: StepTable, options: object) -> StepReport:
+    def check(frame: object, asked: StepTable, *_: object) -> StepReport:
         judged = whole[-1].take(pa.array(order(np.arange(len(asked)))))
         rows = zip(*(judged[name] for name in COLUMNS), strict=True)
         verdicts = [
@@ -206,23 +232,22 @@ def test_what_could_not_be_judged_is_no_canary_that_lives() -> None:
         without_canaries(report, np.array([False, False, True]))
 
 
+@pytest.mark.parametrize("steps", [2, 4])
+def test_verdicts_that_are_not_one_for_each_step(steps: int) -> None:
+    report = StepReport([StepVerdict("rejected")] * 3, 3, 1, 0.0, 0.0, 0.0, [])
+    with pytest.raises(ToolError, match=f"TLC gave 3 verdicts on {steps} steps"):
+        without_canaries(report, np.ones(steps, dtype=bool))
+
+
 @pytest.mark.tlc
 @pytest.mark.parametrize("at", [0, 8])
 def test_a_module_that_judges_every_so_many_steps_as_their_predecessor(
     monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     """The canary of each batch is reported, and all counts add up."""
-    whole = tla_steps.batch_module
-
-    def faulty(frame: Any, definitions: str, steps: int, tail: str, *more: Any) -> ModuleText:
-        read = "SB_step(SB_id)"
-        assert read in tail
-        wrong = f"SB_step(IF SB_id % {K} = {at} /\\ SB_id > 1 THEN SB_id - 1 ELSE SB_id)"
-        return whole(frame, definitions, steps, tail.replace(read, wrong), *more)
-
     steps = classes()
     assert set(report_on(BENCH, steps, CheckOptions()).verdicts) == {StepVerdict("accepted")}
-    monkeypatch.setattr(tla_steps, "batch_module", faulty)
+    judge_as_predecessor(monkeypatch, K, at)
     with pytest.raises(ToolError, match=r"TLC accepted .* canaries"):
         report_on(BENCH, steps, CheckOptions())
 

@@ -32,6 +32,13 @@ def kind_of(path: Path) -> str:
     return NUMBERS.sub("N", str(path))
 
 
+def flipped(data: bytes, at: int) -> bytes:
+    """The file with one bit of one byte changed."""
+    changed = bytearray(data)
+    changed[at] ^= 1
+    return bytes(changed)
+
+
 def ways(data: bytes) -> Iterator[bytes]:
     """The file with a byte changed, cut, or longer."""
     for number in range(PLACES):
@@ -107,8 +114,7 @@ def test_a_resumed_campaign_mends_or_names_what_is_damaged(
 def test_what_is_recorded_is_simulated_again_with_consent(own: Path, finished: Path) -> None:
     for kind in KINDS[6:10]:
         path = kinds(own)[kind]
-        data = path.read_bytes()
-        path.write_bytes(data[:99] + bytes([data[99] ^ 1]) + data[100:])
+        path.write_bytes(flipped(path.read_bytes(), 99))
         with pytest.raises(TraceError, match=rf"{path.name}: damaged: .*; --redo simulates"):
             campaign(HERE, RUNS, BAD)
         campaign(HERE, RUNS, BAD, redo=True)
@@ -122,7 +128,7 @@ def test_judgements_are_made_again_and_no_others(own: Path, finished: Path) -> N
     before = {each: each.stat().st_ino for each in others}
     assert others
     data = path.read_bytes()
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    path.write_bytes(flipped(data, -1))
     again = StandIn()
     campaign(HERE, RUNS, BAD, again)
     assert not again.asked and path.read_bytes() == data

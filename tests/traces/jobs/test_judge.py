@@ -81,7 +81,7 @@ def test_every_class_has_its_own_verdict(
     files, merged = examined
     sizes: list[int] = []
 
-    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
         assert len(steps) <= options.chunk, "a block is for one JVM"
         sizes.append(len(steps))
         return StepReport(
@@ -173,7 +173,7 @@ def test_a_class_without_a_part_is_an_error(
 ) -> None:
     files, merged = examined
 
-    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
         refused = [StepVerdict("rejected")] * len(steps)
         return StepReport(refused, len(steps), 1, 0.0, 0.0, 0.0, [])
 
@@ -189,7 +189,7 @@ def test_a_class_without_a_part_is_an_error(
 def test_what_tlc_warns_of_is_an_error(
     examined: tuple[list[PartFiles], pa.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(frame: Any, steps: StepTable, options: CheckOptions) -> StepReport:
+    def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
         return StepReport([StepVerdict("rejected")] * len(steps), 1, 1, 0, 0, 0, ["odd cfg"])
 
     monkeypatch.setattr(judging, "check_steps", check)
