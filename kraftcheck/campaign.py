@@ -19,6 +19,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
+from reference.protocols import sources_of_others
 from reference.sim.choices import SeededChooser
 from reference.sim.cluster.scenario import CLUSTER
 from reference.sim.run import draw_options
@@ -178,8 +179,9 @@ def code_digest() -> str:
     """sha256 over the source of everything that takes part in a run."""
     root = Path(reference.__file__).parent
     digest = sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root)}\0".encode() + read_bytes(path))
+    for path in [*sorted(root.rglob("*.py")), *sources_of_others()]:
+        own = path.relative_to(root) if path.is_relative_to(root) else path.name
+        digest.update(f"{own}\0".encode() + read_bytes(path))
     return digest.hexdigest()
 
 

@@ -132,6 +132,12 @@ def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
+def sources_of_others() -> list[Path]:
+    """The files that protocols of others are made of, sorted."""
+    folders = {Path(protocol.modules) for protocol in PROTOCOLS if protocol.modules}
+    return sorted(path for of in folders for end in ("*.py", "*.tla") for path in of.rglob(end))
+
+
 def kind_of_row(row: Any) -> NodeKind:
     """The kind of the nodes that have such rows."""
     return _BY_ROW[type(row)]

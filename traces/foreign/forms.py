@@ -198,7 +198,7 @@ def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:
 LINES: Final[dict[str, Lines]] = {
     kind.name: _lines(kind, protocol.messages) for protocol in PROTOCOLS for kind in protocol.kinds
 }
-"""The types of lines by the kind of node (traces/jobs/protocols.py)."""
+"""The types of lines by the kind of node (reference/protocols.py)."""
 
 
 def json_schema() -> dict[str, Any]:

@@ -30,6 +30,7 @@ from typing import Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
+from reference.protocols import sources_of_others
 from reference.sim.choices import run_seed
 from reference.sim.run import simulate_part
 from system.files import read_bytes
@@ -57,7 +58,7 @@ JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
-SIMULATES: Final = ("reference/core", "reference/bugs", "reference/sim")
+SIMULATES: Final = ("reference/kit", "reference/core", "reference/bugs", "reference/sim")
 JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 NOTED: Final = 20
@@ -135,14 +136,19 @@ class Work(NamedTuple):
 @cache
 def reference_digest() -> str:
     """sha256 over the source of everything that takes part in a run."""
-    return _digest_of(path for top in SIMULATES for path in (_ROOT / top).rglob("*.py"))
+    return _digest_of(_simulates())
+
+
+def _simulates() -> list[Path]:
+    ours = [path for top in SIMULATES for path in (_ROOT / top).rglob("*.py")]
+    return [*ours, *(_ROOT / "reference").glob("*.py"), *sources_of_others()]
 
 
 @cache
 def code_digest(specs: Path) -> str:
     """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
-    ours = [path for top in (*SIMULATES, *JUDGES) for path in (_ROOT / top).rglob("*.py")]
-    ours += (_ROOT / "traces").glob("*.py")
+    ours = [path for top in JUDGES for path in (_ROOT / top).rglob("*.py")]
+    ours += [*_simulates(), *(_ROOT / "traces").glob("*.py")]
     modules = [path for folder in (specs, specs / "steps") for path in folder.glob("*.tla")]
     return sha256(f"{_digest_of(ours)}{_digest_of(modules)}".encode()).hexdigest()
 

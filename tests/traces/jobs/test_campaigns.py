@@ -21,6 +21,7 @@ import pytest
 
 from reference.sim import run as sim
 from reference.sim.choices import run_seed
+from tests.quality.ladder import find_modules, imports_of
 from tests.traces.jobs.small_campaigns import (
     RUNS,
     SEED,
@@ -325,6 +326,19 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
         campaign(HERE)
     assert len(receipts(HERE)) == 5
+
+
+def test_whatever_simulates_is_in_the_digest(repo_root: Path) -> None:
+    modules = find_modules(repo_root, ("reference",))
+    waiting, needed = ["reference.sim.run"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in modules and name not in needed:
+            needed.add(name)
+            waiting += [each.target for each in imports_of(name, modules[name], modules)]
+    digested = {path.resolve() for path in ranges._simulates()}
+    assert len(needed) > 60
+    assert [name for name in sorted(needed) if modules[name].resolve() not in digested] == []
 
 
 def test_whatever_judges_is_in_the_digest(
