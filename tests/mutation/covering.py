@@ -6,6 +6,7 @@ table names besides. Quickest come first, as measured without a mutation.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -108,3 +109,17 @@ def digest(root: Path, files: tuple[str, ...]) -> str:
     for file in sorted(files):
         whole.update(file.encode() + b"\0" + (root / file).read_bytes() + b"\0")
     return whole.hexdigest()[:12]
+
+
+def digest_of_test(root: Path, test: str) -> str:
+    """Of the text of one test, `file::name[parameters]`; empty if it is not there."""
+    file, _, name = test.partition("::")
+    wanted = name.partition("[")[0].rpartition("::")[2]
+    try:
+        tree = ast.parse((root / file).read_text("utf-8"))
+    except (OSError, SyntaxError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == wanted:
+            return hashlib.sha256(ast.dump(node).encode()).hexdigest()[:12]
+    return ""

@@ -7,8 +7,8 @@ mutants of each module instead of those of the table. --again: also those that a
 
 Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
 fails or the time is up. What was found is kept in results.json and not asked again while the
-function and those tests are the same. What no test notices needs a test, or a reason in
-reasons.toml.
+function is the same, and the test that noticed it; or, where none did, all those tests, or its
+reason. What no test notices needs a test, or a reason in reasons.toml.
 
 Exit codes: 0 every mutant is noticed or has a reason; 1 one is not and has none, or a reason is out
 of place; 2 some were not judged; 3 tests fail without a mutation, or a name is none.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
@@ -72,7 +72,7 @@ class Settings(NamedTuple):
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """change: as Mutant.change has it. outcome: killed, timeout or survived. by: the test that
-    failed. function: digest of what was judged; tests: of the file of that test, or of all.
+    failed. function: digest of what was judged; tests: of that test, or of the files of all.
     """
 
     change: str
@@ -99,10 +99,11 @@ class Asked(NamedTuple):
     mutant: Mutant
     target: Target
     tests: dict[str, str]
+    root: Path
 
     def witnesses(self, by: str) -> str:
-        """Digest of what an answer rests on: the file of the test that failed, or all of them."""
-        return self.tests.get(by.partition("::")[0]) or "".join(self.tests.values())
+        """Digest of what an answer rests on: the test that failed, or the files of all."""
+        return covering.digest_of_test(self.root, by) or "".join(self.tests.values())
 
 
 def run(settings: Settings, screen: Screen) -> int:
@@ -111,7 +112,7 @@ def run(settings: Settings, screen: Screen) -> int:
     every: list[Mutant] = []
     asked = list(_asked(settings, every))
     known = _load(settings.root / settings.results, dict[str, Result]) or {}
-    left = [each for each in asked if settings.again or _known(each, known) is None]
+    left = [each for each in asked if settings.again or _known(each, known, given) is None]
     if left:
         _judge(settings, left, known, screen)
     return _tell(settings, asked, known, given, reasons.misplaced(given, every), screen)
@@ -133,17 +134,23 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
             met.update(dict.fromkeys(names, True))
             # Whoever names a mutant in full wants it, chosen or not.
             if mutant.id in names or (mutant.id in taken and (names or not settings.named)):
-                yield Asked(mutant, target, tests)
+                yield Asked(mutant, target, tests, settings.root)
     if strange := [name for name, found in met.items() if not found]:
         raise BadInput(f"{strange[0]} is no mutant, and no module of {settings.table}")
 
 
-def _known(asked: Asked, known: dict[str, Result]) -> Result | None:
+def _known(asked: Asked, known: dict[str, Result], given: Mapping[str, Reason]) -> Result | None:
+    """What was found and holds still. A reason holds while its function is the same; whether a test
+    has made it needless is asked with --again.
+    """
     found = known.get(asked.mutant.id)
-    if found is None:
+    if found is None or (found.change, found.function) != (
+        asked.mutant.change,
+        asked.mutant.digest,
+    ):
         return None
-    now = (asked.mutant.change, asked.mutant.digest, asked.witnesses(found.by))
-    return found if (found.change, found.function, found.tests) == now else None
+    has_reason = found.outcome == SURVIVED and asked.mutant.id in given
+    return found if has_reason or found.tests == asked.witnesses(found.by) else None
 
 
 # -- Judging
@@ -268,7 +275,7 @@ def _tell(
     misplaced: Sequence[str],
     screen: Screen,
 ) -> int:
-    found = {each.mutant.id: _known(each, known) for each in asked}
+    found = {each.mutant.id: _known(each, known, given) for each in asked}
     outcomes = {id: _outcome(id, result, given) for id, result in found.items()}
     by_module: dict[str, list[str]] = {}
     for each in asked:

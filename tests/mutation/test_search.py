@@ -58,8 +58,9 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(tree: Path) -> Ask:
-    def asked(*named: str, patience_s: float = 60.0) -> int:
-        return search.run(Settings(root=tree, patience_s=patience_s, named=named), Screen())
+    def asked(*named: str, patience_s: float = 60.0, again: bool = False) -> int:
+        settings = Settings(root=tree, patience_s=patience_s, named=named, again=again)
+        return search.run(settings, Screen())
 
     return asked
 
@@ -94,7 +95,8 @@ def test_a_reason_is_taken_and_a_test_makes_it_needless(
     give(tree, HOLE)
     assert ask(HOLE) == exits.HOLDS
     (tree / "tests/planted/test_checker.py").write_text(TESTS + CLOSED, encoding="utf-8")
-    assert ask(HOLE) == exits.VIOLATED
+    assert ask(HOLE) == exits.HOLDS
+    assert ask(HOLE, again=True) == exits.VIOLATED
     assert f"reason out of place: {HOLE}: a test notices it" in capsys.readouterr().out
     (tree / Settings().reasons).write_text("", encoding="utf-8")
     assert ask(HOLE) == exits.HOLDS
@@ -133,7 +135,13 @@ def test_what_is_known_is_not_asked_again(
 ) -> None:
     assert ask(NOTICED) == exits.HOLDS
     monkeypatch.setattr(search, "overlay", None)
+    other = TESTS + "\n\ndef test_other():\n    pass\n"
+    (tree / "tests/planted/test_checker.py").write_text(other, encoding="utf-8")
     assert ask(NOTICED) == exits.HOLDS
+    (tree / "tests/planted/test_checker.py").write_text(other.replace("2, 1", "3, 1"), "utf-8")
+    with pytest.raises(TypeError):
+        ask(NOTICED)
+    (tree / "tests/planted/test_checker.py").write_text(TESTS, encoding="utf-8")
     changed = CHECKER.replace("return True", "return 1 > 0")
     (tree / "planted/checker.py").write_text(changed, encoding="utf-8")
     with pytest.raises(TypeError):
