@@ -13,18 +13,24 @@ from typing import Any, NamedTuple
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.retracing import plain
 from kraftcheck.retracing.following import Followed, follow
 from kraftcheck.retracing.minimising import Minimised, minimised, minimised_step
 from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.retracing.plain import Way
 from kraftcheck.retracing.relation import Relation
 from kraftcheck.screen import Screen
 from kraftcheck.steering import VERDICTS, load, made
 from kraftcheck.zoo import stories
+from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import UnknownBug, replayable
+from reference.kit.protocol import Protocol
+from reference.protocols import PROTOCOLS, parts_of
+from reference.sim.narrate import narrate
+from reference.sim.schedules import write as write_schedule
 from reference.sim.steered.failures import REJECTED
 from reference.sim.steered.scripts import Script, write
-from specs import SPECS
 from system.files import read_text
 from tla_utils import (
     Manifest,
@@ -34,7 +40,6 @@ from tla_utils import (
     ToolError,
     find_jar,
     find_java,
-    read_manifest,
 )
 from tla_utils.output import parse_output
 from traces.jobs.allowed import Allowed
@@ -64,10 +69,19 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     Raises BadInput: no such model, no counterexample, or of no protocol of ours; UnknownBug,
     OutOfScope; ToolError: TLC's output cannot be read.
     """
-    manifest = read_manifest(SPECS / "models.toml")
+    protocol, manifest = _protocol(asked)
     model = _model(manifest, asked)
     result = _result(manifest, model, asked)
     cfg = read_text(manifest.root / model.config)
+    if protocol is not None:
+        return _plain(
+            protocol,
+            model,
+            result,
+            plain.follow(protocol, cfg, result.counterexample, model.bug),
+            asked,
+            screen,
+        )
     with screen.progress("following", len(result.counterexample)) as meter:
         followed = follow(result.counterexample, cfg, model.bug, lambda at: meter.update(at))
     story = converted(followed.machine, followed.options, model.bug, followed.moves)
@@ -110,7 +124,49 @@ def _minimised(script: Script, attempts: int, screen: Screen) -> Minimised:
         return minimised(script, attempts, lambda done: meter.update(done))
 
 
+def _plain(
+    protocol: Protocol, model: Model, result: TlcResult, way: Way, asked: Asked, screen: Screen
+) -> int:
+    """As `counterexample`, of a protocol without a simulation of its own."""
+    screen.line(f"{model.name}: {' '.join(model.claim.split())}")
+    for line in narrate(way.run):
+        screen.line(line)
+    facts = [
+        ("model", f"{model.name} violates {result.property}"),
+        ("states", f"{way.reached} of {way.states} reached"),
+    ]
+    document: dict[str, Any] = {
+        "model": model.name,
+        "property": result.property,
+        "bug": model.bug,
+        "states": way.states,
+        "reached": way.reached,
+        "not_followed": [way.missing] if way.missing else [],
+    }
+    if way.missing:
+        screen.facts([*facts, ("not followed", way.missing)])
+        screen.document(document)
+        return exits.UNKNOWN
+    path = _write(asked.out or FOLDER / f"{model.name}.schedule", write_schedule(way.schedule))
+    violates = way.schedule.violates
+    facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
+    screen.facts([*facts, ("next", f"kraftcheck --protocol {protocol.modules} replay {path}")])
+    screen.document({**document, "violates": violates, "schedule": str(path)})
+    return exits.VIOLATED if violates else exits.HOLDS
+
+
 # -- Where the counterexample comes from
+
+
+def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
+    """Whose model it is, if it is one of others; and the models."""
+    if asked.bug is not None:
+        [own] = parts_of(replayable(asked.bug).protocol)
+        return (own if own.world else None), manifest_of(own.name)
+    for own in PROTOCOLS:
+        if own.world and asked.model in (manifest := manifest_of(own.name)).models:
+            return own, manifest
+    return None, manifest_of()
 
 
 def _model(manifest: Manifest, asked: Asked) -> Model:
@@ -235,10 +291,13 @@ def _next(path: Path) -> Sequence[tuple[str, str]]:
 
 
 def _keep(out: Path | None, name: str, script: Script) -> Path:
-    path = out or FOLDER / name
+    return _write(out or FOLDER / name, write(script))
+
+
+def _write(path: Path, text: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(write(script), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
     return path
