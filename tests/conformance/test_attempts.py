@@ -15,6 +15,7 @@ from kraftcheck.zoo import attempts
 from kraftcheck.zoo.mutant_trials import StepBench
 from kraftcheck.zoo.own_rules import known, read_rules
 
+TRIED = 12_000
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 
 
@@ -23,11 +24,12 @@ CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 @pytest.mark.parametrize("module", attempts.CAMPAIGNS)
 def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> None:
     tried = 0
-    for battery in attempts.batteries(module):
+    # A quarter of what `bugs mutants` judges.
+    for battery in attempts.batteries(module, runs=20, rows=40, changes=2):
         tried += len(battery.steps) - battery.recorded
         refused = battery.refused(battery.frame, StepBench.options)
         assert not refused, [battery.steps[at] for at in refused[:3]]
-    assert tried > 50_000
+    assert tried > TRIED
 
 
 @pytest.mark.tlc
