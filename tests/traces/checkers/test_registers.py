@@ -64,7 +64,7 @@ def test_of_two_values_the_evidence_is_the_one_read_last() -> None:
         values = (first, second, first)
         reads = [call("read", 2 * at, 2 * at, result=each) for at, each in enumerate(values, 1)]
         assert kinds(*writes, *reads) == ("stale-read", (other, 4))
-    reads = call("read", 2, 3), call("read", 4, 5, result=1)
+    reads = [call("read", 2, 3), call("read", 4, 5, result=1)]
     assert kinds(writes[0], *reads) == ("stale-read", (0, 1))
 
 
