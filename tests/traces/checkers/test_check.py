@@ -62,6 +62,15 @@ def test_a_log_that_breaks_its_promise_says_why() -> None:
     assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
 
 
+def test_an_empty_fetch_tells_what_it_missed_as_an_end_does() -> None:
+    empty = call("fetch", 20, 25, 1, ())
+    (stale,) = check_history(history(*APPENDS, empty, model=LOG)).staleness
+    assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
+    # From nowhere, it says nothing.
+    silent = call("fetch", 20, 25, None, ())
+    assert check_history(history(*APPENDS, silent, model=LOG)).staleness == ()
+
+
 def test_what_went_wrong_excuses_only_what_comes_of_it() -> None:
     assert check_history(STALE, envelope=ANYTHING_CLEAN).holds
     assert not check_history(LOST, envelope=ANYTHING_CLEAN).holds
