@@ -38,6 +38,10 @@ def test_no_two_values_are_one() -> None:
         assert edn_text(one) != edn_text(other) and name(one) != name(other)
 
 
+def test_truth_of_python_has_the_text_of_truth() -> None:
+    assert [edn_text(each) for each in (True, False, TRUE, FALSE)] == ["true", "false"] * 2
+
+
 def test_a_value_is_itself() -> None:
     for value in APART:
         again = pickle.loads(pickle.dumps(value))

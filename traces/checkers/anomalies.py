@@ -141,9 +141,8 @@ def _add_clash(batch: LogBatch, clash: Clash, parts: dict[str, list[_Part]]) -> 
         known[part.segment] = True
     rows = np.flatnonzero(~known[clash.segment])
     rows = rows[np.argsort(clash.segment[rows], kind="stable")]
-    if len(rows):
-        certify = partial(_of_clash, batch, clash, rows)
-        parts.setdefault(clash.kind, []).append(_Part(clash.segment[rows], certify))
+    certify = partial(_of_clash, batch, clash, rows)
+    parts.setdefault(clash.kind, []).append(_Part(clash.segment[rows], certify))
 
 
 def _of_clash(batch: LogBatch, clash: Clash, rows: Ints, at: int) -> Certificate:

@@ -151,7 +151,7 @@ class _Passages:
         begin[asked] = self._at(order, reads.segment[rows[asked]], reads.start[rows[asked]])
         ordered = np.lexsort((end[rows], begin))
         self.begin, self.read = begin[ordered], rows[ordered]
-        self.end = np.maximum.accumulate(end[self.read]) if len(ordered) else end[rows]
+        self.end = np.maximum.accumulate(end[self.read])
         # Of each, the read that reached so far.
         news = np.ones(len(ordered), bool)
         news[1:] = self.end[1:] > self.end[:-1]

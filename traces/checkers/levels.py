@@ -5,8 +5,8 @@ which operations bound each other: the log itself, each process's own order, or 
 
     7 linearizable          every operation in real time (log.py)
     6 regular + sessions    as 5, and each read sees every append acknowledged before it began
-    5 bounded staleness     as 4, no read sees what was appended only after it was over, and no
-                            read is staler than a bound, where one is given
+    5 bounded staleness     as 4, and no read sees what was appended only after it was over; how
+                            stale it is, `staleness` tells
     4 ordered sequential    as 3, and appends stand in the order of real time
     3 sequential            one order of everything that keeps the order of each process
     2 durable prefix        all fetches are runs of one log that misses nothing acknowledged
@@ -60,10 +60,8 @@ class Levels(NamedTuple):
         return Level(int(self.held[segment]))
 
 
-def levels_of(
-    judgement: Judgement, *, lag_max: int | None = None, missed_max: int | None = None
-) -> Levels:
-    """The level of each segment. lag_max (history's unit), missed_max: the bounds of level 5."""
+def levels_of(judgement: Judgement) -> Levels:
+    """The level of each segment."""
     records = judgement.records
     segments = records.batch.segments
     held = np.full(segments, int(Level.LINEARIZABLE), np.int64)
@@ -90,8 +88,6 @@ def levels_of(
     for broken, cap in caps:
         # Whoever is linearizable holds every level, however its processes' clocks touch.
         held[broken & rejected] = np.minimum(held[broken & rejected], int(cap))
-    for over, cap in _unbounded(judgement, lag_max, missed_max):
-        held[over] = np.minimum(held[over], int(cap))
     return Levels(held, _exact(judgement, held))
 
 
@@ -203,18 +199,3 @@ def staleness(judgement: Judgement) -> Staleness:
     count = np.concatenate(([0], np.cumsum(records.owner[:-1] != TAKEN)))
     missed = count[np.maximum(np.minimum(reached, ends[rows]), high)] - count[high]
     return Staleness(rows, reads.segment[rows], lag, np.where(inside, missed, 0))
-
-
-def _unbounded(
-    judgement: Judgement, lag_max: int | None, missed_max: int | None
-) -> list[tuple[Flags, Level]]:
-    if lag_max is None and missed_max is None:
-        return []
-    found = staleness(judgement)
-    over = np.zeros(len(found.read), bool)
-    if lag_max is not None:
-        over |= found.lag > lag_max
-    if missed_max is not None:
-        over |= found.missed > missed_max
-    segments = judgement.batch.segments
-    return [(_flags(found.segment[over], segments), Level.ORDERED_SEQUENTIAL)]

@@ -146,7 +146,7 @@ class Judgement:
         if batch.keys is None:
             return found
         reads, slots = records.replaced
-        late = (slots == records.slots) | (slots >= records.high[reads])
+        late = slots >= records.high[reads]
         late |= self.scan.earliest[slots] >= records.r_end[reads]
         found[batch.reads.segment[reads[late]]] = True
         for laws in UNPLACED.values():

@@ -191,6 +191,8 @@ def test_a_clean_log_has_none() -> None:
                 (1, poll((1, "b"), (2, "c"))),
             ),
         ),
+        # A read that contradicts itself, by as much as its process knew.
+        ("session-regress", ((0, send("a", 0)), (0, poll((0, "a"), (1, "b"), start=0, end=1)))),
         # Retention took it.
         ("lost-write", (*ABC, (1, ("earliest", None, 1)), (2, poll((1, "b"), (2, "c"))))),
     ],
@@ -216,6 +218,13 @@ def test_a_rebalance_may_come_within_an_operation() -> None:
     found = judge(from_history(history))
     assert set(anomalies_of(found).names) == {"int-poll-skip"}
     assert set(anomalies_of(found, subscribed=True).names) == {"poll-skip"}
+
+
+def test_a_sentence_says_where_if_that_is_known() -> None:
+    sent = made((0, send("a", 0)), (0, send("b")))
+    known, unknown = anomalies(sent).certificates("unseen", 0)
+    assert known.sentence == "a was acknowledged at offset 0, and nobody ever read it"
+    assert unknown.sentence == "b was acknowledged, and nobody ever read it"
 
 
 def test_sentences_show_values_on_one_line() -> None:

@@ -62,6 +62,15 @@ def test_a_log_that_breaks_its_promise_says_why() -> None:
     assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
 
 
+def test_an_empty_fetch_tells_what_it_missed_as_an_end_does() -> None:
+    empty = call("fetch", 20, 25, 1, ())
+    (stale,) = check_history(history(*APPENDS, empty, model=LOG)).staleness
+    assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
+    # From nowhere, it says nothing.
+    silent = call("fetch", 20, 25, None, ())
+    assert check_history(history(*APPENDS, silent, model=LOG)).staleness == ()
+
+
 def test_what_went_wrong_excuses_only_what_comes_of_it() -> None:
     assert check_history(STALE, envelope=ANYTHING_CLEAN).holds
     assert not check_history(LOST, envelope=ANYTHING_CLEAN).holds
@@ -70,6 +79,15 @@ def test_what_went_wrong_excuses_only_what_comes_of_it() -> None:
     acks_one = Configuration(acks="1")
     assert check_history(LOST, configuration=acks_one, envelope=ANYTHING_CLEAN).holds
     assert not check_history(LOST, configuration=acks_one).holds
+
+
+def test_what_is_allowed_is_told_with_its_reason_and_is_no_evidence() -> None:
+    found = check_history(STALE, envelope=ANYTHING_CLEAN)
+    assert found.parts[0].certificate is None
+    allowed = promised(Configuration(), ANYTHING_CLEAN).allowed
+    stale, unseen = found.anomalies
+    assert stale.reason.endswith(f"; {allowed['stale-read']}")
+    assert "; inconclusive: " in unseen.reason
 
 
 def test_a_level_takes_the_place_of_the_promise() -> None:
@@ -208,10 +226,38 @@ def test_a_consumer_that_goes_back_may_find_less_than_it_had_read() -> None:
         again = call("fetch", 40, 45, start, (), process=process)
         found = check_history(by_process(*sent, read, again), envelope=moved)
         assert (found.verdict, found.promised) == (verdict, level), (start, process)
+    back = call("fetch", 40, 45, 1, ((1, "b"), (2, "c")), process=7)
+    onward = call("fetch", 50, 55, 3, (), process=7)
+    found = check_history(by_process(*sent, read, back, onward), envelope=moved)
+    assert found.promised == "durable-prefix"
     own = call("latest", 40, 45, None, 1, process=7)
     known = Configuration(one_client=False)
     found = check_history(by_process(*sent, read, own), configuration=known, envelope=moved)
     assert found.verdict == "violated"
+
+
+@pytest.mark.parametrize(("reader", "level"), [(7, "durable-prefix"), (8, "sequential")])
+def test_a_process_fills_no_hole_below_what_it_has_read(reader: int, level: str) -> None:
+    """Only a can stand at 0; whoever had read 1 before appends behind it, whatever the clock."""
+    calls = (
+        call("append", 0, 5, "b", 1, process=6),
+        call("fetch", 10, 15, 1, ((1, "b"),), process=reader),
+        call("append", 20, None, "a", process=7),
+    )
+    found = check_history(by_process(*calls))
+    assert (found.verdict, found.level) == ("violated", level)
+
+
+def test_a_hole_is_told_with_what_bounds_it() -> None:
+    found = check_history(
+        history(call("latest", 0, 5, None, 1), call("append", 10, 15, "a"), model=LOG)
+    )
+    (certificate,) = (each.certificate for each in found.parts)
+    assert certificate is not None and (certificate.operations, certificate.sentence) == (
+        (0,),
+        "offset 0 must hold a record, and no append is left that can have written it before "
+        "operation 0 was over",
+    )
 
 
 def test_what_nobody_saw_is_lost_if_everything_was_read() -> None:
@@ -224,8 +270,9 @@ def test_other_models_are_searched() -> None:
     for model in ("register", Register()):
         found = check_history(history(*calls), model=model)
         assert (found.verdict, found.model) == ("violated", "register")
-        assert found.parts[0].certificate is not None
-    assert check_history(history(*calls[:1], model="register")).holds
+        assert found.parts[0].certificate is not None and found.parts[0].level is None
+    (part,) = check_history(history(*calls[:1], model="register")).parts
+    assert (part.verdict, part.level) == ("holds", "linearizable")
 
 
 def test_what_cannot_be_judged_is_said() -> None:
@@ -237,6 +284,8 @@ def test_what_cannot_be_judged_is_said() -> None:
         check_history(STALE, model="tree")
     with pytest.raises(HistoryError):
         check_history(STALE, model="register")
+    with pytest.raises(ValueError, match="write is no operation on a log"):
+        parts_of(history(call("write", 0, 5, 1)))
 
 
 # -- In columns

@@ -12,8 +12,11 @@ from tests.traces.checkers.calls import call, history
 from traces import schema
 from traces.checkers.certificates import check_history
 from traces.checkers.check import check_history as check
-from traces.checkers.columns import OFFSET_MAX
+from traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
+from traces.checkers.log import BROKEN, HELD, judge
 from traces.checkers.recorded import from_arrow
+from traces.checkers.records import records_of
+from traces.checkers.unplaced import culprit
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.history import Operation
 
@@ -85,6 +88,44 @@ def test_an_offset_of_a_trace_that_no_log_has_is_refused() -> None:
                 from_arrow(runs)
         else:
             assert from_arrow(runs).reads.offsets.tolist() == [offset, offset + 1]
+
+
+@pytest.mark.parametrize("field", ["op", "outcome"])
+def test_a_trace_with_a_name_that_none_has_is_refused(field: str) -> None:
+    kind = schema.SCHEMAS["runs"].field("history").type
+    fetch: dict[str, Any] = dict.fromkeys((field.name for field in schema.OPERATION), 0)
+    fetch |= {"op": "fetch", "values": [], "outcome": "ok", "end": None}
+    assert len(from_arrow(pa.array([[fetch]], kind)).reads.segment) == 1
+    with pytest.raises(ValueError, match="'frob' is none of"):
+        from_arrow(pa.array([[fetch | {field: "frob"}]], kind))
+
+
+def test_an_append_that_failed_may_never_have_been_answered() -> None:
+    """As of recorded runs, where it had not arrived at the end."""
+    lost = call("append", 0, None, "a", outcome="fail")
+    made = history(lost, call("append", 0, 5, "b", 0), model="partition-log")
+    assert from_history(made).appends.completed.tolist() == [NEVER, 5]
+    assert check(made).verdict == HOLDS
+
+
+def test_a_part_of_a_batch_is_judged_as_in_it() -> None:
+    builder = Builder()
+    stale = call("append", 0, 5, "a", 0), call("fetch", 10, 15, 0, ())
+    for label, calls in (("t-0", stale[:1]), ("t-1", stale), ("t-2", stale[:1])):
+        builder.add(history(*calls).operations, label)
+    batch = builder.batch()
+    one = part(batch, 1, 3)
+    assert (one.segments, one.labels) == (2, ("t-1", "t-2"))
+    assert judge(one).verdicts.tolist() == judge(batch).verdicts.tolist()[1:] == [BROKEN, HELD]
+
+
+def test_a_read_that_could_not_tell_missed_nothing() -> None:
+    """Asked from nowhere and told no end, it may have stopped anywhere."""
+    sent = call("append", 0, 5, "a"), call("append", 0, 5, "b", 0)
+    for start, row in ((None, None), (1, 0)):
+        records = ((0, "b"),) if start is None else ()
+        made = history(*sent, call("fetch", 10, 15, start, records), model="partition-log")
+        assert culprit(records_of(from_history(made)), 0, 0, own=False) == row
 
 
 CONTROL = call("latest", 10, 15, None, 5)

@@ -57,6 +57,17 @@ def test_two_values_each_before_the_other() -> None:
     assert judge(*calls[:3]).verdict == HOLDS
 
 
+def test_of_two_values_the_evidence_is_the_one_read_last() -> None:
+    """The initial value came before every other, whichever was read last."""
+    writes = call("write", 0, 1, 1), call("write", 0, 1, 2)
+    for first, second, other in ((1, 2, 1), (2, 1, 0)):
+        values = (first, second, first)
+        reads = [call("read", 2 * at, 2 * at, result=each) for at, each in enumerate(values, 1)]
+        assert kinds(*writes, *reads) == ("stale-read", (other, 4))
+    reads = [call("read", 2, 3), call("read", 4, 5, result=1)]
+    assert kinds(writes[0], *reads) == ("stale-read", (0, 1))
+
+
 def test_a_value_inside_the_time_of_another() -> None:
     calls = [call("write", 0, 1, 1), call("write", 2, 3, 2), call("read", 4, 5, result=1)]
     found = judge(*calls)

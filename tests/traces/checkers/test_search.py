@@ -14,7 +14,7 @@ from traces.checkers import jit, witness
 from traces.checkers.enumerate import linearization
 from traces.checkers.models import MODELS, Model, answer, model_named
 from traces.checkers.search import Limits, check, check_object
-from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
+from traces.checkers.verdict import HOLDS, SHOWN_MAX, UNKNOWN, VIOLATED, Verdict, shown
 from traces.history import HistoryError, Operation
 
 
@@ -55,6 +55,29 @@ def test_values_in_a_sentence_have_one_order() -> None:
     assert found.certificate is not None
     assert '#{"e" "f" "g" "h"}' in found.certificate.sentence
     assert '#{"a" "b" "c" "d"}' in found.certificate.sentence
+
+
+def test_a_value_of_the_length_of_a_sentence_is_shown_whole() -> None:
+    assert shown("x" * (SHOWN_MAX - 2)) == f'"{"x" * (SHOWN_MAX - 2)}"'
+    assert "..." in shown("x" * (SHOWN_MAX - 1))
+
+
+def test_a_witness_has_nothing_that_need_not_have_happened() -> None:
+    found = judge("kv", call("put", 0, None, "a"), call("put", 1, 2, "b"))
+    assert found.verdict == HOLDS and found.witness == (1,)
+
+
+def test_the_blame_is_of_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt that dropped ways may end at a read that one of these explains."""
+    monkeypatch.setattr("traces.checkers.search.WIDTHS", (1,))
+    found = judge(
+        "counter",
+        call("add", 0, 5, 1),
+        call("add", 0, None, 2),
+        call("read", 3, 6, result=2),
+        call("read", 8, 9, result=7),
+    )
+    assert found.certificate is not None and found.certificate.operations[-1] == 3
 
 
 # What the search got wrong while it was written, and would again without the law that is named.
@@ -200,6 +223,14 @@ def test_a_narrow_attempt_refuses_nothing() -> None:
         search = jit.Search(jit.Compiled(operations, model_named("counter")), width=2)
         result = search.run()
         assert search.cut or not isinstance(result, jit.Failure)
+
+
+def test_an_operation_gets_its_place_only_when_something_forces_it() -> None:
+    """Twelve open ones could each have happened or not, and what returns changes nothing."""
+    adds = [call("add", 0, None, 3**at) for at in range(12)]
+    operations = numbered(*adds, call("read", 5, 6, result=0))
+    search = jit.Search(jit.Compiled(operations, model_named("counter")), width=100)
+    assert not isinstance(search.run(), jit.Failure) and search.explored == 0
 
 
 def test_memory_does_not_follow_the_length() -> None:
