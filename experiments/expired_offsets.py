@@ -106,7 +106,10 @@ def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
         second.reader.close()
         partition.say(f"the new member was given {given} of 2 records")
         read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False, isolation="read_committed"))
+    configuration = Configuration(
+        consumers="subscribe", one_client=False, goes_back=True, isolation="read_committed"
+    )
+    evidence.write(cluster, folder, configuration)
     return given < 2
 
 

@@ -1,6 +1,7 @@
 """Z70 on a real cluster: a transaction that is committed while a partition has no leader is lost.
 
     .venv/bin/python -m experiments.leaderless_marker [--first abort] [--control] [--repeat N]
+    .venv/bin/python -m experiments.leaderless_marker --unforced N
 
 When a transaction ends, its coordinator has a marker written into each of its partitions. One that
 has no leader at that moment is taken for deleted: its marker is dropped, and the transaction counts
@@ -18,6 +19,9 @@ as complete.
 
 The control: the first transaction is ended when b2 is back, all else is the same.
 
+--unforced N: nothing is arranged. Four producers (librdkafka's, linger.ms=0) write transactions of
+two or three records without rest and abort half, and b2 is restarted N times.
+
 Clients and the topic have Kafka's own settings (a replication factor of 1 is its default), and so
 have brokers, but for transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
 
@@ -29,6 +33,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 
@@ -39,13 +44,18 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
+from live.crew import Crew
 from live.journal import Journal
 from live.recording import HISTORY
+from live.workloads import transact
 from reference.core.promises import Configuration
 
 TRANSACT = Path(__file__).resolve().parent / "Transact.java"
 ASKED, HOST = "b1", "b2"
 ID, KEY = "p1", "t-0"
+PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0
+DROPPED = "Couldn't find leader endpoint"
+"""In the log of a coordinator, when it drops a marker."""
 SETTINGS = {"transaction.state.log.num.partitions": "1"}
 REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(
@@ -146,6 +156,53 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     return given != committed
 
 
+def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
+    """Whether restarts of a broker alone lose committed records, or show aborted ones."""
+    partition = Partition(cluster, ASKED, ASKED, [HOST])
+    partition.create(asking=ASKED, min_insync=1)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, aborts=ABORTS)
+        crew = Crew()
+        for at in range(PRODUCERS):
+            crew.start(transact, setting, at, {"linger.ms": 0})
+        for _ in range(restarts):
+            time.sleep(3)
+            cluster.stop(HOST)
+            cluster.start(HOST)
+            partition.await_leader(HOST, asking=ASKED)
+        setting.done.set()
+        crew.join(SECONDS)
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    others = [node.name for node in cluster.state.nodes if node.name != HOST]
+    dropped = sum(cluster.log(name).count(DROPPED) for name in others)
+    committed, aborted, read = outcomes(folder / HISTORY)
+    end = max(read.values(), default=0)
+    lost = sum(offset < end and value not in read for value, offset in committed.items())
+    shown = len(aborted & read.keys())
+    click.echo(
+        f"{restarts} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
+        f"records lost, {shown} of {len(aborted)} aborted ones read"
+    )
+    return lost + shown > 0
+
+
+def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
+    """Values that were committed, aborted, and read; the first and the last with their offsets."""
+    committed: dict[int, int] = {}
+    aborted: set[int] = set()
+    read: dict[int, int] = {}
+    for line in history.read_bytes().splitlines():
+        event = msgspec.json.decode(line)
+        if event["f"] == "txn" and event["type"] == "ok":
+            committed |= {value: offset for _, _, (offset, value) in event["value"]}
+        elif event["f"] == "txn" and event["type"] == "fail":
+            aborted |= {value for _, _, value in event["value"]}
+        elif event["f"] == "poll" and event["type"] == "ok":
+            read |= {value: offset for offset, value in event["value"][0][1].get(KEY, ())}
+    return committed, aborted, read
+
+
 def numbers(partition: Partition) -> list[int]:
     """What Kafka's own consumer reads of what is committed."""
     return [int(value) for value in partition.read(ASKED, "read_committed")]
@@ -156,13 +213,16 @@ def numbers(partition: Partition) -> list[int]:
     "--first", type=click.Choice(["commit", "abort"]), default="commit", show_default=True
 )
 @click.option("--control", is_flag=True, help="The transaction is ended when its partition leads.")
+@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("leaderless_marker")
-def main(first: str, control: bool, repeat: int, out: Path | None) -> None:
+def main(first: str, control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
     """Try whether a transaction that ends while a partition has no leader ends there at all."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         tried = partial(run, first=first, control=control)
+        if unforced:
+            tried = partial(restarted, restarts=unforced)
         folder = out or Path(name)
         shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
     click.echo("VIOLATED: what was read is not what was committed" if shown else "as committed")
