@@ -114,12 +114,12 @@ def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
 
 
 def tell(partition: Partition) -> None:
-    """Prints what Kafka's own command says of the group's offsets."""
-    said = partition.ask(
-        "consumer.group.ConsumerGroupCommand", HOSTS[0], "--describe", "--group", GROUP
-    )
+    """Prints what Kafka's own command says of the group's offsets, without a stack trace."""
+    words = ("--describe", "--group", GROUP)
+    said = partition.ask("consumer.group.ConsumerGroupCommand", HOSTS[0], *words)
     for line in said.splitlines():
-        click.echo(f"         {line}")
+        if line.startswith(("GROUP", GROUP, "Error")):
+            click.echo(f"         {line}")
 
 
 @click.command()

@@ -21,6 +21,8 @@ from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
+ALONE = Options(configuration={"faults": "none"})
+"""`kraftcheck check --faults none`: no leader moved."""
 
 
 def judged(name: str, folder: Path) -> Judged:
@@ -62,6 +64,23 @@ def test_weaker_settings_would_allow_it(
     verdict = judge_file(tmp_path / HISTORY, Options())
     assert verdict.verdict == "holds"
     assert kind in {anomaly.name for anomaly in verdict.anomalies}
+
+
+def test_a_deletion_that_was_undone_is_named(tmp_path: Path) -> None:
+    """The kit knows no DeleteRecords. A leader that moved may have deleted less (S9), so this is
+    allowed where one may have. Here there is one replica, so that nobody else can have led.
+    """
+    verdict = judged("dr", tmp_path)
+    assert verdict.verdict == "holds"
+    assert {anomaly.name for anomaly in verdict.anomalies} == {"start-regress"}
+    verdict = judge_file(tmp_path / HISTORY, ALONE)
+    assert verdict.verdict == "violated"
+    assert verdict.certificate is not None and verdict.certificate.kind == "start-regress"
+
+
+def test_a_deletion_that_lasts_is_not(tmp_path: Path) -> None:
+    assert not judged("dr-control", tmp_path).anomalies
+    assert judge_file(tmp_path / HISTORY, ALONE).verdict == "holds"
 
 
 def test_what_became_of_records_is_counted(tmp_path: Path) -> None:
