@@ -75,7 +75,7 @@ class Partition:
         """The first of the order leads."""
         order = ":".join(self._numbers(self._order))
         words = ["--replica-assignment", order, "--config", f"min.insync.replicas={min_insync}"]
-        self._ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
+        self.ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
 
     def elect(self, order: Sequence[str], *, asking: Sequence[str]) -> None:
@@ -119,9 +119,10 @@ class Partition:
         """Raises ClusterError: the ISR is another one after that time."""
         self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
 
-    def await_leader(self, host: str, *, asking: str, seconds: float = 60) -> None:
-        """Raises ClusterError: somebody else leads after that time."""
-        self._await(r"Leader: (\S+)", set(self._numbers([host])), asking, seconds)
+    def await_leader(self, host: str | None, *, asking: str, seconds: float = 60) -> None:
+        """host: None: nobody leads. Raises ClusterError: somebody else does after that time."""
+        wanted = {"none"} if host is None else set(self._numbers([host]))
+        self._await(r"Leader: (\S+)", wanted, asking, seconds)
 
     def read(self, asking: str, isolation: str = "read_uncommitted") -> list[str]:
         """The values that Kafka's own consumer sees from the beginning."""
@@ -165,7 +166,7 @@ class Partition:
     def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while True:
-            said = self._ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
+            said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
             found = re.search(pattern, said)
             if found is not None and set(found[1].split(",")) == wanted:
                 return
@@ -173,7 +174,7 @@ class Partition:
                 seen = found[0] if found else "nothing"
                 raise ClusterError(f"{seen} after {seconds:.0f} seconds, not {sorted(wanted)}")
 
-    def _ask(self, command: str, asking: str, *arguments: str) -> str:
+    def ask(self, command: str, asking: str, *arguments: str) -> str:
         known = ["--bootstrap-server", self._cluster.node(asking).listener]
         return self._cluster.run_tool(self._admin, f"{TOOLS}.{command}", *known, *arguments)
 

@@ -310,10 +310,14 @@ class Cluster:
         return self._hosts().command(host, words) if self._state.islands else list(words)
 
     def tool(self, host: str, main: str, *arguments: str) -> subprocess.Popen[str]:
-        """One of Kafka's own commands, started on that host."""
+        """One of Kafka's own commands, started on that host; its input and output are pipes."""
         words = [*JAVA, "-cp", self._class_path(), main, *arguments]
         return subprocess.Popen(
-            self.on(host, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            self.on(host, words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
 
     def run_tool(self, host: str, main: str, *arguments: str) -> str:

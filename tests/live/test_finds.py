@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from experiments.leaderless_marker import outcomes
 from experiments.samples import DATA
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
@@ -19,6 +20,9 @@ from live.recording import HISTORY
 from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
+COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
+ALONE = Options(configuration={"faults": "none"})
+"""`kraftcheck check --faults none`: no leader moved."""
 
 
 def judged(name: str, folder: Path) -> Judged:
@@ -27,14 +31,14 @@ def judged(name: str, folder: Path) -> Judged:
     return judge_file(folder / HISTORY, Options())
 
 
-@pytest.mark.parametrize(("name", "kind"), [ABORTED_READ, DOUBLED])
+@pytest.mark.parametrize(("name", "kind"), [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE])
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
     verdict = judged(name, tmp_path)
     assert verdict.verdict == "violated"
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize("name", ["z140-control", "z141-control"])
+@pytest.mark.parametrize("name", ["z140-control", "z141-control", "z70-control"])
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(name, tmp_path).verdict == "holds"
 
@@ -44,6 +48,8 @@ def test_its_control_holds(name: str, tmp_path: Path) -> None:
     [
         (*ABORTED_READ, {"isolation": "read_uncommitted"}),
         (*DOUBLED, {"idempotence": False}),
+        (*COMMIT_LOST, {"acks": "1"}),
+        (*ABORT_UNDONE, {"isolation": "read_uncommitted"}),
     ],
 )
 def test_weaker_settings_would_allow_it(
@@ -58,3 +64,25 @@ def test_weaker_settings_would_allow_it(
     verdict = judge_file(tmp_path / HISTORY, Options())
     assert verdict.verdict == "holds"
     assert kind in {anomaly.name for anomaly in verdict.anomalies}
+
+
+def test_a_deletion_that_was_undone_is_named(tmp_path: Path) -> None:
+    """The kit knows no DeleteRecords. A leader that moved may have deleted less (S9), so this is
+    allowed where one may have. Here there is one replica, so that nobody else can have led.
+    """
+    verdict = judged("dr", tmp_path)
+    assert verdict.verdict == "holds"
+    assert {anomaly.name for anomaly in verdict.anomalies} == {"start-regress"}
+    verdict = judge_file(tmp_path / HISTORY, ALONE)
+    assert verdict.verdict == "violated"
+    assert verdict.certificate is not None and verdict.certificate.kind == "start-regress"
+
+
+def test_a_deletion_that_lasts_is_not(tmp_path: Path) -> None:
+    assert not judged("dr-control", tmp_path).anomalies
+    assert judge_file(tmp_path / HISTORY, ALONE).verdict == "holds"
+
+
+def test_what_became_of_records_is_counted(tmp_path: Path) -> None:
+    judged(COMMIT_LOST[0], tmp_path)
+    assert outcomes(tmp_path / HISTORY) == ({1: 0, 2: 1, 4: 4}, {3}, {4: 4})

@@ -1,0 +1,38 @@
+// Kafka's producer with its own settings and a transactional.id, told step by step what to do: each
+// line of input is "begin", "send VALUE", "commit" or "abort". Each is answered by a line of JSON,
+// once it is done, and so is the start.
+//
+//     java -cp 'libs/*' Transact.java BOOTSTRAP TOPIC TRANSACTIONAL_ID
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+public class Transact {
+    public static void main(String[] args) throws Exception {
+        var text = new StringSerializer();
+        Map<String, Object> properties =
+            Map.of("bootstrap.servers", args[0], "transactional.id", args[2]);
+        var input = new BufferedReader(new InputStreamReader(System.in));
+        try (var producer = new KafkaProducer<>(properties, text, text)) {
+            producer.initTransactions();
+            String line = "init";
+            do {
+                var words = line.split(" ");
+                long offset = -1;
+                switch (words[0]) {
+                    case "begin" -> producer.beginTransaction();
+                    case "commit" -> producer.commitTransaction();
+                    case "abort" -> producer.abortTransaction();
+                    case "send" -> offset = producer.send(
+                        new ProducerRecord<>(args[1], 0, null, words[1])).get().offset();
+                }
+                System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
+                line = input.readLine();
+            } while (line != null);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+"""Z102 on a real cluster: a group's committed offsets are gone as soon as its last member leaves.
+
+    .venv/bin/python -m experiments.expired_offsets [--control] [--repeat N]
+
+The offsets of a group that lost all its members are kept for offsets.retention.minutes. Of a group
+of the consumer protocol (KIP-848) that time is counted from the last commit, not from there.
+
+1. A member reads five records, commits, and stays in the group for longer than the retention. The
+   topic is idle, so there is nothing to commit.
+2. The member leaves, as when its application is restarted.
+3. Record 6 is written. The application starts again; record 7 is written.
+4. The group has no offsets any more: the new member begins at the end (auto.offset.reset=latest,
+   Kafka's default) and is never given record 6.
+
+The control: a group of the classic protocol, all else is the same.
+
+The consumer is librdkafka's, which commits when it is told to. Brokers have Kafka's own settings,
+but for offsets.retention.minutes=1 (7 days by default) and offsets.retention.check.interval.ms=1000
+(10 minutes by default): a week in a minute; and offsets.topic.num.partitions=1 (50 by default): a
+quick start.
+
+Ends with 1 if the group was not given a record, with 0 if it was, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, opened, poll, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import Journal
+from live.recording import HISTORY
+from reference.core.promises import Configuration
+
+GROUP = "g"
+HOSTS = ("b1", "b2", "b3")
+SETTINGS = {
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": "1000",
+    "offsets.topic.num.partitions": "1",
+}
+REASONS = (
+    "broker offsets.retention.minutes=1, offsets.retention.check.interval.ms=1000: a quick week",
+    "broker offsets.topic.num.partitions=1: a quick start",
+)
+IDLE_S, JOIN_S, EMPTY_S = 75.0, 10.0, 5.0
+"""In the group without a commit; until a member has its partition; between two members."""
+RECORDS = 5
+
+
+class Member:
+    """A consumer of the group, and what it is given."""
+
+    def __init__(self, setting: Setting, protocol: str) -> None:
+        self._setting = setting
+        self._process = setting.processes.next()
+        options = {"group.protocol": protocol, "auto.offset.reset": "latest"}
+        self.reader = opened(setting, GROUP, options)
+        keys = [setting.key(0)]
+        setting.journal.event(self._process, "invoke", "subscribe", keys)
+        self.reader.subscribe(setting.topic)
+        setting.journal.event(self._process, "ok", "subscribe", keys)
+
+    def poll(self, seconds: float) -> int:
+        """Returns how many records it was given."""
+        deadline, given = time.monotonic() + seconds, 0
+        while time.monotonic() < deadline:
+            given += poll(self._setting, self._process, self.reader)
+        return given
+
+
+def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
+    """Whether the group is not given a record that was written while it had no member."""
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
+    partition.create(asking=HOSTS[0])
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        first = Member(setting, protocol)
+        first.poll(JOIN_S)
+        for _ in range(RECORDS):
+            greet(setting, {})
+        if (given := first.poll(JOIN_S)) != RECORDS:
+            raise ClusterError(f"the first member was given {given} records, not {RECORDS}")
+        first.reader.commit()
+        partition.say(f"{RECORDS} records read, and committed")
+        tell(partition)
+        first.poll(IDLE_S)
+        tell(partition)
+        first.reader.close()
+        partition.say("the member has left")
+        greet(setting, {})
+        time.sleep(EMPTY_S)
+        tell(partition)
+        second = Member(setting, protocol)
+        given = second.poll(JOIN_S)
+        greet(setting, {})
+        given += second.poll(JOIN_S)
+        second.reader.close()
+        partition.say(f"the new member was given {given} of 2 records")
+        read_all(setting, {})
+    configuration = Configuration(
+        consumers="subscribe", one_client=False, goes_back=True, isolation="read_committed"
+    )
+    evidence.write(cluster, folder, configuration)
+    return given < 2
+
+
+def tell(partition: Partition) -> None:
+    """Prints what Kafka's own command says of the group's offsets, without a stack trace."""
+    words = ("--describe", "--group", GROUP)
+    said = partition.ask("consumer.group.ConsumerGroupCommand", HOSTS[0], *words)
+    for line in said.splitlines():
+        if line.startswith(("GROUP", GROUP, "Error")):
+            click.echo(f"         {line}")
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="A group of the classic protocol.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("expired_offsets")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a group's offsets outlive its last member, as the retention says."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, protocol="classic" if control else "consumer")
+        folder = out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
+    click.echo("VIOLATED: a record was not given to the group" if shown else "all were given")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

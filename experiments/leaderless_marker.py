@@ -1,0 +1,233 @@
+"""Z70 on a real cluster: a transaction that is committed while a partition has no leader is lost.
+
+    .venv/bin/python -m experiments.leaderless_marker [--first abort] [--control] [--repeat N]
+    .venv/bin/python -m experiments.leaderless_marker --unforced N
+
+When a transaction ends, its coordinator has a marker written into each of its partitions. One that
+has no leader at that moment is taken for deleted: its marker is dropped, and the transaction counts
+as complete.
+
+1. A topic with one replica, on broker b2. Kafka's Java producer writes records 1 and 2 in a
+   transaction.
+2. b2 is stopped as an operator stops it (SIGTERM). The producer commits, and is told that it did.
+3. b2 is started. In its log the transaction is open: readers of committed records wait.
+4. The same producer writes record 3 in its next transaction, which it aborts. To the log all three
+   are one transaction, and it was aborted.
+5. It writes record 4, and commits. A consumer with isolation.level=read_committed reads everything.
+
+--first abort: the other way round. 1 and 2 are aborted while b2 is down, and 3 is committed.
+
+The control: the first transaction is ended when b2 is back, all else is the same.
+
+--unforced N: nothing is arranged. Four producers (librdkafka's, linger.ms=0) write transactions of
+two or three records without rest and abort half, and b2 is restarted N times.
+
+Clients and the topic have Kafka's own settings (a replication factor of 1 is its default), and so
+have brokers, but for transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
+
+Ends with 1 if what was read is not what was committed, with 0 if it is, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, read_all
+from live.cluster import Cluster, ClusterError
+from live.crew import Crew
+from live.journal import Journal
+from live.recording import HISTORY
+from live.workloads import transact
+from reference.core.promises import Configuration
+
+TRANSACT = Path(__file__).resolve().parent / "Transact.java"
+ASKED, HOST = "b1", "b2"
+ID, KEY = "p1", "t-0"
+PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0
+DROPPED = "Couldn't find leader endpoint"
+"""In the log of a coordinator, when it drops a marker."""
+SETTINGS = {"transaction.state.log.num.partitions": "1"}
+REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
+CONFIGURATION = Configuration(
+    transactions=True,
+    isolation="read_committed",
+    replication_factor=1,
+    min_insync_replicas=1,
+    one_client=False,
+)
+
+
+class Writer:
+    """Kafka's transactional producer, and what it was told."""
+
+    def __init__(self, cluster: Cluster, setting: Setting) -> None:
+        words = (cluster.bootstrap, TOPIC, ID)
+        self._producer = cluster.tool(ASKED, str(TRANSACT), *words)
+        self._journal = setting.journal
+        self._values = setting.values
+        self._process = setting.processes.next()
+        self._sent: list[tuple[int, int]] = []
+        self._answer()
+
+    def begin(self, records: int) -> None:
+        values = [self._values.next() for _ in range(records)]
+        asked = [["send", KEY, value] for value in values]
+        self._journal.event(self._process, "invoke", "txn", asked)
+        self._do("begin")
+        self._sent = [(self._do(f"send {value}"), value) for value in values]
+
+    def end(self, how: str) -> list[int]:
+        """how: commit or abort. Returns the values that are committed by it."""
+        self._do(how)
+        committed = how == "commit"
+        told = [["send", KEY, [*at] if committed else at[1]] for at in self._sent]
+        self._journal.event(self._process, "ok" if committed else "fail", "txn", told)
+        return [value for _, value in self._sent] if committed else []
+
+    def close(self) -> None:
+        self._producer.communicate()
+
+    def _do(self, step: str) -> int:
+        assert self._producer.stdin is not None
+        self._producer.stdin.write(f"{step}\n")
+        self._producer.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> int:
+        """Waits for it; the offset, of a record that was sent."""
+        assert self._producer.stdout is not None
+        said = ""
+        for line in self._producer.stdout:
+            if line.startswith("{"):
+                offset: int = msgspec.json.decode(line)["offset"]
+                return offset
+            said += line
+        raise ClusterError(f"the producer ended: {' '.join(said.split())[:300]}")
+
+
+def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
+    """Whether consumers are given other records than those that were committed."""
+    second = "abort" if first == "commit" else "commit"
+    partition = Partition(cluster, ASKED, ASKED, [HOST])
+    partition.create(asking=ASKED, min_insync=1)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        writer = Writer(cluster, setting)
+        writer.begin(2)
+        journal.moment("start-stop", HOST)
+        cluster.stop(HOST)
+        partition.await_leader(None, asking=ASKED)
+        committed = [] if control else writer.end(first)
+        partition.say(f"{HOST} is down" + ("" if control else f", the producer did {first}"))
+        cluster.start(HOST)
+        journal.moment("stop-stop", HOST)
+        partition.await_leader(HOST, asking=ASKED)
+        if control:
+            committed = writer.end(first)
+        partition.say(f"{HOST} leads again")
+        for words in (
+            ["describe-producers", "--topic", TOPIC, "--partition", "0"],
+            ["describe", "--transactional-id", ID],
+        ):
+            click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
+        click.echo(f"Kafka's consumer is given {numbers(partition)}")
+        writer.begin(1)
+        committed += writer.end(second)
+        writer.begin(1)
+        committed += writer.end("commit")
+        writer.close()
+        partition.say(f"the producer did {second}, and then commit")
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    for line in partition.dump(HOST, "*.log") + partition.dump(HOST, "*.txnindex"):
+        click.echo(f"         {line}")
+    given = numbers(partition)
+    click.echo(f"committed: {committed}; Kafka's consumer is given {given}")
+    return given != committed
+
+
+def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
+    """Whether restarts of a broker alone lose committed records, or show aborted ones."""
+    partition = Partition(cluster, ASKED, ASKED, [HOST])
+    partition.create(asking=ASKED, min_insync=1)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, aborts=ABORTS)
+        crew = Crew()
+        for at in range(PRODUCERS):
+            crew.start(transact, setting, at, {"linger.ms": 0})
+        for _ in range(restarts):
+            time.sleep(3)
+            cluster.stop(HOST)
+            cluster.start(HOST)
+            partition.await_leader(HOST, asking=ASKED)
+        setting.done.set()
+        crew.join(SECONDS)
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    others = [node.name for node in cluster.state.nodes if node.name != HOST]
+    dropped = sum(cluster.log(name).count(DROPPED) for name in others)
+    committed, aborted, read = outcomes(folder / HISTORY)
+    end = max(read.values(), default=0)
+    lost = sum(offset < end and value not in read for value, offset in committed.items())
+    shown = len(aborted & read.keys())
+    click.echo(
+        f"{restarts} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
+        f"records lost, {shown} of {len(aborted)} aborted ones read"
+    )
+    return lost + shown > 0
+
+
+def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
+    """Values that were committed, aborted, and read; the first and the last with their offsets."""
+    committed: dict[int, int] = {}
+    aborted: set[int] = set()
+    read: dict[int, int] = {}
+    for line in history.read_bytes().splitlines():
+        event = msgspec.json.decode(line)
+        if event["f"] == "txn" and event["type"] == "ok":
+            committed |= {value: offset for _, _, (offset, value) in event["value"]}
+        elif event["f"] == "txn" and event["type"] == "fail":
+            aborted |= {value for _, _, value in event["value"]}
+        elif event["f"] == "poll" and event["type"] == "ok":
+            read |= {value: offset for offset, value in event["value"][0][1].get(KEY, ())}
+    return committed, aborted, read
+
+
+def numbers(partition: Partition) -> list[int]:
+    """What Kafka's own consumer reads of what is committed."""
+    return [int(value) for value in partition.read(ASKED, "read_committed")]
+
+
+@click.command()
+@click.option(
+    "--first", type=click.Choice(["commit", "abort"]), default="commit", show_default=True
+)
+@click.option("--control", is_flag=True, help="The transaction is ended when its partition leads.")
+@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("leaderless_marker")
+def main(first: str, control: bool, unforced: int | None, repeat: int, out: Path | None) -> None:
+    """Try whether a transaction that ends while a partition has no leader ends there at all."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, first=first, control=control)
+        if unforced:
+            tried = partial(restarted, restarts=unforced)
+        folder = out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "one-controller", SETTINGS, REASONS)
+    click.echo("VIOLATED: what was read is not what was committed" if shown else "as committed")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""DR on a real cluster: records that were deleted, and acknowledged as deleted, are back.
+
+    .venv/bin/python -m experiments.undone_delete [--replicas 3] [--control] [--repeat N]
+
+DeleteRecords moves the start of a log in the brokers' memory, and is answered when every live
+replica has moved it. To disk it goes once a minute (log.flush.start.offset.checkpoint.interval.ms).
+
+1. A topic with ten records. The first five are deleted (Admin.deleteRecords); the answer says that
+   the log begins with offset 5 now, and so does ListOffsets.
+2. Every broker that has a replica is killed (SIGKILL), and started again.
+3. The log begins with offset 0, and consumers are given all ten records.
+
+--replicas 1: a broker that is controller as well. 3: three brokers and a controller, replication
+factor 3 and min.insync.replicas 2; all three are killed, as by a power cut.
+
+The control: brokers are stopped as an operator stops them (SIGTERM), all else is the same.
+
+All settings are Kafka's own. Nothing of the page cache is lost.
+
+Ends with 1 if deleted records were read, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+from live.journal import Journal
+from live.recording import HISTORY
+from reference.core.promises import Configuration
+
+RECORDS, DELETED = 10, 5
+LAYOUTS = {"1": "single", "3": "one-controller"}
+CHECKPOINT = "log-start-offset-checkpoint"
+SECONDS = 30.0
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether records are read that were deleted."""
+    hosts = [node.name for node in cluster.state.nodes if "broker" in node.roles]
+    in_sync = min(2, len(hosts))
+    partition = Partition(cluster, hosts[0], hosts[0], hosts)
+    partition.create(asking=hosts[0], min_insync=in_sync)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        for _ in range(RECORDS):
+            greet(setting, {})
+        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+        [deleting] = admin.delete_records([TopicPartition(TOPIC, 0, DELETED)]).values()
+        partition.say(f"deleted, the log begins with {deleting.result(SECONDS).low_watermark}")
+        ask_start(setting)
+        fault = "stop" if control else "kill"
+        for host in hosts:
+            journal.moment(f"start-{fault}", host)
+            (cluster.stop if control else cluster.kill)(host)
+        for host in hosts:
+            file = cluster.partition_file(host, "", CHECKPOINT)
+            click.echo(f"         {host}, {CHECKPOINT}: {file.read_text().split()[2:]}")
+            cluster.start(host, wait=False)
+        partition.await_isr(hosts, asking=hosts[0])
+        for host in hosts:
+            journal.moment(f"stop-{fault}", host)
+        partition.say(f"after the {fault}, the log begins with {ask_start(setting)}")
+        read_all(setting, {})
+    configuration = Configuration(
+        replication_factor=len(hosts), min_insync_replicas=in_sync, one_client=False
+    )
+    evidence.write(cluster, folder, configuration)
+    given = partition.read(hosts[0])
+    click.echo(f"Kafka's consumer is given {' '.join(given)}")
+    return len(given) > RECORDS - DELETED
+
+
+def ask_start(setting: Setting) -> int:
+    """Where the log begins (ListOffsets, earliest)."""
+    process, key = setting.processes.next(), setting.key(0)
+    setting.journal.event(process, "invoke", "earliest", [key, None])
+    settings = {**SILENT, "bootstrap.servers": setting.bootstrap, "group.id": "start"}
+    consumer = Consumer(settings, logger=MUTE)
+    place = TopicPartition(TOPIC, 0)
+    start, _ = consumer.get_watermark_offsets(place, timeout=SECONDS, cached=False)
+    consumer.close()
+    setting.journal.event(process, "ok", "earliest", [key, start])
+    return int(start)
+
+
+@click.command()
+@click.option("--replicas", type=click.Choice(list(LAYOUTS)), default="1", show_default=True)
+@click.option("--control", is_flag=True, help="Brokers are stopped, not killed.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("undone_delete")
+def main(replicas: str, control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether an acknowledged DeleteRecords outlives a kill."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried, layout = partial(run, control=control), LAYOUTS[replicas]
+        try:
+            shown = evidence.repeated(tried, repeat, out or Path(name), layout, {}, ())
+        except KafkaException as error:
+            raise ClusterError(error.args[0].str()) from None
+    click.echo("VIOLATED: deleted records were read" if shown else "what was deleted is gone")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
