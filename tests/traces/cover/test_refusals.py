@@ -43,6 +43,7 @@ def test_an_accepting_mutant_is_caught() -> None:
     found = refuse(matched("quorum-few-votes", _Accepts), limit=500)
     assert found.rejected
     assert all("VoteRequest" in told for told in found.rejected)
+    assert all(", sends VoteResponse(" in told for told in found.rejected)
 
 
 def test_attempts_that_are_judged_as_their_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +88,8 @@ def test_the_limit_thins_the_mutants_and_says_so() -> None:
     every, none = attempts_of(matcher, 10**6)
     some, skipped = attempts_of(matcher, 100)
     assert none == 0 and len(some) + skipped == len(every) and set(some) <= set(every)
+    one, _ = attempts_of(matcher, 1)
+    assert 1 < 1 + len(some) - len(one) <= 100 < 1 + len(every) - len(one)
 
 
 def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
