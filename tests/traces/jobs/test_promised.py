@@ -45,5 +45,5 @@ def test_options_that_are_none_of_the_scenario_are_refused() -> None:
     runs = part("partition").tables["runs"]
     at = runs.schema.get_field_index("options")
     odd = runs.set_column(at, "options", [['{"acks": "some"}'] * runs.num_rows])
-    with pytest.raises(TraceError, match="options of a run of scenario partition: .*acks"):
+    with pytest.raises(TraceError, match=r"options of a run of scenario partition: .*acks"):
         promises_of("partition", odd)
