@@ -249,8 +249,6 @@ class _Findings:
 
     def _anomalies(self) -> list[dict[str, Any]]:
         """Each anomaly that happened: those that a promise excludes first, then by how often."""
-        if not self.anomalies.num_rows:
-            return []
         grouped = self.anomalies.group_by(["name", "forbidden"]).aggregate(
             [("run", "count"), ("count", "sum")]
         )

@@ -9,16 +9,29 @@ import pytest
 
 from tests.traces.jobs.small_campaigns import SEED, campaign
 from traces.jobs.coverage import KINDS
-from traces.jobs.findings import reproduce
+from traces.jobs.findings import METRICS, reproduce
 from traces.jobs.plan import Configuration, plan_of
 
 
 @pytest.fixture(scope="module")
-def coverage(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    found = campaign(tmp_path_factory.mktemp("campaign") / "c", runs=6)
-    assert found is not None
-    told: dict[str, Any] = found["configurations"][0]["coverage"]
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    told = campaign(tmp_path_factory.mktemp("campaign") / "c", runs=6)
+    assert told is not None
+    only: dict[str, Any] = told["configurations"][0]
+    return only
+
+
+@pytest.fixture
+def coverage(found: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = found["coverage"]
     return told
+
+
+def test_what_was_nothing_in_every_run_has_no_distribution(found: dict[str, Any]) -> None:
+    told = {each["name"]: each["most"] for each in found["distributions"]}
+    assert told and all(most > 0 for most in told.values())
+    never = {metric.name for metric in METRICS} - told.keys()
+    assert never == {"under_replicated", "isr_shrinks", "isr_expansions"}, "a quorum has no ISR"
 
 
 def test_growth_counts_what_the_first_runs_had_met(coverage: dict[str, Any]) -> None:
