@@ -91,14 +91,13 @@ class _Graph:
         depth = [-1] * self.states
         depth[start] = 0
         for state in range(self.states):
-            way = []
+            way = []  # stays so where none leads
             at = state
             while depth[at] < 0 and by[at] >= 0:
                 way.append(at)
                 at = self.source[by[at]]
-            if depth[at] >= 0:
-                for further, each in enumerate(reversed(way), 1):
-                    depth[each] = depth[at] + further
+            for further, each in enumerate(reversed(way), 1):
+                depth[each] = depth[at] + further
         return depth
 
     def firsts(self, depths: Sequence[int], classes: Sequence[Collection[int]]) -> list[int]:

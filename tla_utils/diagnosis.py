@@ -161,8 +161,6 @@ def _told(result: TlcResult, steps: int) -> dict[int, list[Value]]:
         match printed:
             case ("SB", int(number), frozenset() as outcomes) if 1 <= number <= steps:
                 told[number] = sorted(outcomes, key=render)
-            case _:
-                continue
     return told
 
 

@@ -512,3 +512,27 @@ def test_a_step_of_one_component_under_the_constants_of_another(recorded: PartTa
     place, _ = last_of(altered, 1, 1)
     altered.change(place, constants=constants_text(second))
     assert set(altered.found()) == {"ConstantsAgree"}
+
+
+def test_an_election_under_constants_that_no_run_has(recorded: PartTables) -> None:
+    """All that is left of a partition, so that no step tells what its constants should be."""
+    altered = Altered(recorded)
+    run = altered.runs[0]
+    constants = decode_constants(run["constants"])
+    assert isinstance(constants, ClusterConstants)
+    first, second = constants.partitions
+    own = constants_text(first)
+    election = next(
+        p
+        for p, s in altered.taken()
+        if (s["action"], s["constants"]) == ("HandleElectLeaders", own)
+    )
+    kept = [p for p, s in altered.taken() if p == election or s["constants"] != own]
+    for name in LISTS:
+        run[name] = [run[name][place] for place in kept]
+    for step in altered.steps:
+        if step["constants"] == own:
+            step["constants"] = constants_text(second)
+    other = constants_text(replace(first, fetch_max_records=9))
+    altered.change(kept.index(election), constants=other)
+    assert altered.found()["ConstantsAgree"].startswith(f"the step has the constants {other}")

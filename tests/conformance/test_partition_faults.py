@@ -20,13 +20,14 @@ from msgspec.structs import replace
 from reference.core.cluster_types import ClusterConstants
 from reference.core.partition_messages import (
     CONTROLLER,
+    METADATA_LOG,
     Member,
     MetadataRecords,
     MetadataUpdate,
     ReplicaFetchRequest,
     encode,
 )
-from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.core.partition_types import INITIAL_OFFSET, BrokerRow, PartitionConstants
 from reference.core.types import Constants
 from reference.sim.run import simulate_part
 from tests.conformance.altered import Altered
@@ -512,9 +513,39 @@ def test_records_that_go_elsewhere_are_not_written(eventful: PartTables) -> None
     assert altered.found() == {}
 
 
-def test_a_step_under_the_constants_of_a_cluster_has_no_form(eventful: PartTables) -> None:
+def test_records_that_are_alike_are_read_as_often_as_they_were_written(
+    eventful: PartTables,
+) -> None:
+    """A pair of equal records at the end of the log; read, it must be the pair."""
+    whole = Altered(eventful)
+    written = [
+        m
+        for _, step in whole.taken()
+        for m in [whole.received[number] for number in step["sent"]]
+        if isinstance(m, MetadataRecords) and m.destination == METADATA_LOG
+    ]
+    end = INITIAL_OFFSET + sum(len(m.records) for m in written)
+    record = written[-1].records[0]
+    for times, expected in ((2, set()), (1, set()), (3, {"MetadataRead"})):
+        altered = Altered(eventful)
+        last = max(p for p, s in altered.taken() if s["node"] == CONTROLLER)
+        pair = altered.input(replace(written[-1], records=(record, record)))
+        altered.change(last, sent=[*altered.steps[altered.runs[0]["steps"][last]]["sent"], pair])
+        _, step, read = reads(altered, 0)[-1]
+        row = last_row(altered, 0, step["node"])
+        update = altered.input(replace(read, offset=end, records=(record,) * times))
+        end_of_run = len(altered.runs[0]["steps"])
+        altered.insert(end_of_run, step, input=update, before=row, after=row, sent=[])
+        assert set(altered.found()) == expected, times
+
+
+@pytest.mark.parametrize("action", ["", "HandleElectLeaders"])
+def test_a_step_under_the_constants_of_a_cluster_has_no_form(
+    eventful: PartTables, action: str
+) -> None:
+    """The last one, and an election, which may have others than its run."""
     altered = Altered(eventful)
-    [*_, (place, step)] = altered.taken(1)
+    [*_, (place, step)] = [each for each in altered.taken(1) if action in each[1]["action"]]
     quorum = Constants(voters=(1, 2, 3), fetch_max_records=2)
     of_partition = decode_constants(step["constants"])
     assert isinstance(of_partition, PartitionConstants)

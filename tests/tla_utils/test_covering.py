@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -45,6 +47,18 @@ def least_objective(states: int, edges: Edges, restart: int) -> int:
     return int(nx.network_simplex(graph)[0]) + len(edges) + restart
 
 
+def taken_by(walks: Sequence[Sequence[int]], source: list[int], target: list[int]) -> set[int]:
+    """The edges of walks, each of which goes on from 0 where the edge before has led."""
+    taken = set()
+    for walk in walks:
+        at = 0
+        for edge in walk:
+            assert source[edge] == at
+            at = target[edge]
+            taken.add(edge)
+    return taken
+
+
 @given(graphs(), st.sampled_from([0, 1, 3, 40]))
 def test_every_edge_is_taken_in_as_few_moves_as_possible(
     graph: tuple[int, Edges], restart: int
@@ -52,14 +66,7 @@ def test_every_edge_is_taken_in_as_few_moves_as_possible(
     states, edges = graph
     source, target = [u for u, _ in edges], [v for _, v in edges]
     cover = cover_edges(states, source, target, restart_cost=restart)
-    taken = set()
-    for walk in cover.walks:
-        at = 0
-        for edge in walk:
-            assert source[edge] == at
-            at = target[edge]
-            taken.add(edge)
-    assert taken == set(range(len(edges)))
+    assert taken_by(cover.walks, source, target) == set(range(len(edges)))
     assert cover.moves == sum(map(len, cover.walks))
     assert cover.objective == cover.bound == least_objective(states, edges, restart)
 
@@ -79,8 +86,14 @@ def test_only_what_is_required_is_covered(graph: tuple[int, Edges], data: st.Dat
     wanted = data.draw(st.sets(st.integers(0, len(edges) - 1), min_size=1))
     source, target = [u for u, _ in edges], [v for _, v in edges]
     cover = cover_edges(states, source, target, 0, wanted)
-    assert wanted <= {edge for walk in cover.walks for edge in walk}
+    assert wanted <= taken_by(cover.walks, source, target)
     assert cover.gap >= 0
+
+
+def test_a_circle_that_no_walk_touches_is_walked_to() -> None:
+    source, target = [0, 1, 2, 3], [1, 2, 3, 2]
+    (walk,) = cover_edges(4, source, target, 0, {2, 3}).walks
+    assert walk[:2] == [0, 1] and {*walk[2:]} == {2, 3}
 
 
 def test_nothing_to_cover_and_no_way_are_errors() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.tla_utils.ledger import frame, ledger_steps, number_of, spoiled, without
 from tla_utils.diagnosis import diagnose, nearest_differences
 from tla_utils.errors import ToolError
+from tla_utils.output import TlcResult
 from tla_utils.steps import StepFrame
 from tla_utils.values import Function, Record, Value
 
@@ -67,6 +69,23 @@ def test_outcomes_must_speak_of_columns() -> None:
         nearest_differences(FRAME, {"after": 1}, [3])
     renamed = StepFrame("Any", [], outcome_columns={"row": "after"})
     assert len(nearest_differences(renamed, {"after": 1}, [Record(row=2)])) == 1
+
+
+def test_outcomes_that_were_not_all_told_explain_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLC ended well, and told of one step of two; or of both, and did not end. Its other words
+    are none of ours."""
+    one, two = '<<"SB", 1, {}>>', '<<"SB", 2, {[after |-> 2]}>>'
+    steps: list[dict[str, Value]] = [{"after": 1}, {"after": 3}]
+    answer = TlcResult("holds", "", complete=True, printed=['"hello"', one, "7", two])
+    monkeypatch.setattr("tla_utils.diagnosis.run_tlc", lambda job: answer)
+    assert [d.lines[0] for d in diagnose(FRAME, steps)] == [
+        "no outcome allowed: the action is disabled here",
+        "after: recorded 3, spec allows {2}",
+    ]
+    for lame, number in ((replace(answer, printed=[one]), 1), (replace(answer, complete=False), 2)):
+        monkeypatch.setattr("tla_utils.diagnosis.run_tlc", lambda job, lame=lame: lame)
+        with pytest.raises(ToolError, match=f"TLC told {number} of 2 outcomes"):
+            diagnose(FRAME, steps)
 
 
 @pytest.mark.tlc

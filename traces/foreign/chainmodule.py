@@ -145,8 +145,6 @@ def run_search(search: Search, options: CheckOptions) -> Found:
         match printed:
             case ("SC", int(chain), int(at)) if 1 <= chain <= len(reached):
                 reached[chain - 1] = max(reached[chain - 1], at)
-            case _:
-                continue
     error = complaint(result) if result.errors else ""
     stopped = result.stopped
     if not error and not stopped and (not result.complete or min(reached) < 0):

@@ -48,8 +48,6 @@ def narrate(
         match printed:
             case ("SC", int(chain), Record() as row, tuple() as outcomes):
                 found[chain - 1].append((row, _outcomes(outcomes)))
-            case _:
-                continue
     lines = [
         _explained(search, chain[at], rows)
         for chain, at, rows in zip(search.chains, accepted, found, strict=True)

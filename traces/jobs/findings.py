@@ -216,16 +216,17 @@ class _Findings:
         the history, so that the report can draw it."""
         run, partition = row["run"], row["partition"]
         told = shown(self.trace, self.outcome.manifest, run, partition, anomaly)
+        assert told is not None, "what was found in a log is found there again"
         folder = shlex.quote(str(self.trace))
         return {
             "run": run,
             "partition": partition,
             "operations": row["operations"],
-            "kind": told.certificate.kind if told else None,
-            "sentence": told.certificate.sentence if told else None,
-            "named": list(told.certificate.operations) if told else [],
-            "key": told.certificate.key if told else None,
-            "history": msgspec.to_builtins(told.history) if told and drawn else None,
+            "kind": told.certificate.kind,
+            "sentence": told.certificate.sentence,
+            "named": list(told.certificate.operations),
+            "key": told.certificate.key,
+            "history": msgspec.to_builtins(told.history) if drawn else None,
             "replay": replay_command(self.trace, run),
             "check": f"kraftcheck check {folder} --run {run}",
         }
@@ -248,8 +249,6 @@ class _Findings:
 
     def _anomalies(self) -> list[dict[str, Any]]:
         """Each anomaly that happened: those that a promise excludes first, then by how often."""
-        if not self.anomalies.num_rows:
-            return []
         grouped = self.anomalies.group_by(["name", "forbidden"]).aggregate(
             [("run", "count"), ("count", "sum")]
         )

@@ -41,7 +41,9 @@ from tests.reference.core.builders import (
     THREE,
     handlers,
     leader_of,
+    log_of,
     logs,
+    row_of,
 )
 from tests.reference.core.plants import (
     LOG,
@@ -125,6 +127,35 @@ def test_a_leader_is_behind_one_step_after_another_commits() -> None:
     assert check_step(THREE, before, {**before}, 2, history) is not None
 
 
+def test_a_leader_of_the_role_alone_is_looked_at() -> None:
+    """Nothing else of the row says that it leads, and its log lacks what was committed."""
+    resigned = row_of("Resigned", 2, 3, 3, log_of(1))
+    before = {1: row_of("Unattached", 1, voted=1, log=LOG), 2: follower(), 3: resigned}
+    history = history_of(QUORUM, before)
+    assert first_violated(before, before, history) is None
+    after = {**before, 3: replace(resigned, role="Leader", epoch_start=1)}
+    found = check_step(THREE, before, after, 3, history)
+    assert found is invariant("LeaderCompleteness")
+    assert found is first_violated(before, after, history_next(history, after))
+
+
+def test_what_is_committed_anew_in_one_step_is_looked_at() -> None:
+    """A node takes over another log and commits it; a majority holds it, and it fits itself."""
+    other = log_of(2, 2, 2)
+    before = {
+        1: row_of("Unattached", 1, voted=1, log=LOG),
+        2: row_of("Unattached", 2, voted=2, log=LOG),
+        3: row_of("Unattached", 2, log=other),
+    }
+    history = history_of(QUORUM, before)
+    assert first_violated(before, before, history) is None
+    after = {**before, 2: leader_of(2, 2, other, high_watermark=3)}
+    plainly = history_next(history, after)
+    assert invariant("RefinesCommittedLog").check(before, after, plainly)
+    first = first_violated(before, after, plainly)
+    assert first is not None and check_step(THREE, before, after, 2, history) is first
+
+
 def test_names_and_kinds() -> None:
     assert len(set(INVARIANT_NAMES)) == len(INVARIANTS)
     assert {each.name for each in INVARIANTS if each.kind == "step"} == {
@@ -133,6 +164,7 @@ def test_names_and_kinds() -> None:
     }
     for each in INVARIANTS:
         assert each.sentence.endswith((".", ")"))
+        assert getattr(properties, each.check.__name__) is each.check
 
 
 # --- Two ways of checking

@@ -114,6 +114,8 @@ def test_more_trouble_never_promises_more(envelope: Envelope) -> None:
         assert troubled.level <= calm.level
         assert troubled.nothing or set(calm.allowed) <= set(troubled.allowed)
         assert troubled.durable <= calm.durable and troubled.ordered <= calm.ordered
+        kept = (troubled.durable, troubled.ordered, troubled.exactly_once)
+        assert not (troubled.nothing and any(kept))
 
 
 # -- What Kafka promises

@@ -78,6 +78,16 @@ def test_edges_are_compared_as_often_as_they_stand() -> None:
     assert len(rewired([*every, twice, twice, every[0]]).mismatches) == 2
 
 
+def test_the_longest_log_is_one_that_the_reference_reaches() -> None:
+    matcher = matched("partition-isr")
+    logs = {log for *_, log in matcher.states}
+    longest = tuple(map(matcher.record_piece, matcher.longest_log()))
+    assert longest in logs and len(longest) == max(map(len, logs)) > 1
+    for piece in {log[-1] for log in logs if len(log) == len(longest)}:
+        del matcher.records[piece]
+    assert 0 < len(matcher.longest_log()) < len(longest)
+
+
 class _Extra(QuorumRules):
     """A candidate grants its vote to others too."""
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from reference.core.messages import Error, VoteRequest, VoteResponse
 from reference.core.quorum import HANDLERS
 from reference.core.rules import QuorumRules
 from reference.core.types import Row
+from tests.reference.core.builders import row_of
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
 from tla_utils import ToolError
 from traces.cover import refusals
+from traces.cover.composition import Result
 from traces.cover.mutation import mutants
-from traces.cover.refusals import KINDS, attempts_of, refuse
+from traces.cover.refusals import KINDS, attempts_of, refuse, sort_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -39,10 +42,28 @@ def test_the_spec_refuses_what_the_reference_refuses() -> None:
     assert {"FENCED_LEADER_EPOCH", "INVALID_REQUEST", "NOT_LEADER_OR_FOLLOWER"} <= set(found.errors)
 
 
+def test_what_came_of_an_attempt_is_one_word() -> None:
+    row, other = row_of("Follower", 1, leader=2), row_of("Unattached", 2)
+    request = VoteRequest(0, 1, 1, 0, 0, pre_vote=True)
+    granted = VoteResponse(1, 0, "NONE", 1, -1, granted=True, request=request)
+    refused, error = replace(granted, granted=False), replace(granted, error="FENCED_LEADER_EPOCH")
+    for result, word in (
+        (None, "disabled"),
+        (Result(row, (), "Stale"), "ignored"),
+        (Result(row, (), ""), "accepted"),
+        (Result(row, (granted, error), ""), "error"),
+        (Result(row, (granted, refused), ""), "vote refused"),
+        (Result(other, (refused,), ""), "accepted"),
+        (Result(other, (granted,), ""), "accepted"),
+    ):
+        assert sort_of(row, result) == word
+
+
 def test_an_accepting_mutant_is_caught() -> None:
     found = refuse(matched("quorum-few-votes", _Accepts), limit=500)
     assert found.rejected
     assert all("VoteRequest" in told for told in found.rejected)
+    assert all(", sends VoteResponse(" in told for told in found.rejected)
 
 
 def test_attempts_that_are_judged_as_their_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +108,8 @@ def test_the_limit_thins_the_mutants_and_says_so() -> None:
     every, none = attempts_of(matcher, 10**6)
     some, skipped = attempts_of(matcher, 100)
     assert none == 0 and len(some) + skipped == len(every) and set(some) <= set(every)
+    one, _ = attempts_of(matcher, 1)
+    assert 1 < 1 + len(some) - len(one) <= 100 < 1 + len(every) - len(one)
 
 
 def test_mutants_differ_in_one_field_and_stay_in_form() -> None:

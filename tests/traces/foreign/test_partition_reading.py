@@ -116,3 +116,21 @@ def test_constants_that_cannot_be_are_refused(
     with pytest.raises(TraceError) as refused:
         read_foreign(path)
     assert str(refused.value).startswith(f"{path}:1: {said}")
+
+
+def test_constants_with_a_default_may_be_left_out_and_no_others(tmp_path: Path) -> None:
+    first = header(CONSTANTS)
+    del first["constants"]["elrEnabled"], first["constants"]["uncleanElection"]
+    path = write(tmp_path / "walk.jsonl", [first, *WALK])
+    assert read_foreign(path).constants == CONSTANTS
+    del first["constants"]["replicas"]
+    write(path, [first, *WALK])
+    with pytest.raises(TraceError, match=r":1: constants.replicas: the field is missing"):
+        read_foreign(path)
+
+
+def test_an_empty_line_is_refused_as_such(tmp_path: Path) -> None:
+    path = write(tmp_path / "walk.jsonl", [header(CONSTANTS), *WALK[:2]])
+    path.write_bytes(path.read_bytes() + b"  \n")
+    with pytest.raises(TraceError, match=r"walk.jsonl:4: the line is empty$"):
+        read_foreign(path)

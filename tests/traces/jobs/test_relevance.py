@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
 
 from reference.core.partition_messages import CONTROLLER
 from reference.core.partition_protocol import BROKER, PARTITION
-from reference.core.partition_types import BrokerRow, PartitionConstants
+from reference.core.partition_types import BrokerRow, PartitionConstants, Status
 from reference.kit.dispatch import action_name
 from reference.protocols import kind_of
 from reference.sim.run import simulate_part
@@ -105,6 +106,20 @@ def test_a_step_in_a_wrong_case_is_refused(steps: list[Step]) -> None:
         wrong += [step._replace(action=label) for step in others]
     assert len({step.action for step in wrong}) == len(BROKER.cases)
     assert set(verdicts(wrong)) == {"rejected"}
+
+
+def test_a_heartbeat_moves_a_broker_in_two_cases(steps: list[Step]) -> None:
+    """As MayMove of specs/BrokerLifecycle.tla says."""
+    case = BROKER.case("HandleHeartbeatResponse")
+    step = next(s for s in steps if s.action == "HandleHeartbeatResponse")
+    assert case is not None
+    moves = set()
+    for status, stops, caught_up in product(get_args(Status), (False, True), (False, True)):
+        answer = replace(step.input, should_shut_down=stops, is_caught_up=caught_up)
+        if not case.holds(replace(step.before, status=status), answer):
+            moves.add((status, stops, caught_up))
+    shuts_down = {("ShuttingDown", True, False), ("ShuttingDown", True, True)}
+    assert moves == shuts_down | {("Starting", False, True), ("Starting", True, True)}
 
 
 @pytest.mark.tlc

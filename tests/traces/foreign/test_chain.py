@@ -1,0 +1,38 @@
+"""Chains of one search are judged apart where TLC cannot evaluate a step of one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.traces.foreign.lines import header, write
+from tests.traces.foreign.walks import CONSTANTS, walk_lines
+from tla_utils import CheckOptions
+from traces.foreign import chain
+from traces.foreign.chain import judge_chains
+from traces.foreign.chainmodule import Found, Search
+from traces.foreign.reading import read_foreign
+
+
+def test_a_step_that_cannot_be_evaluated_leaves_the_other_nodes_their_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line for line in walk_lines(seed=3, steps=40) if line["node"] > 0]
+    nodes = {line["node"] for line in lines}
+    victim = min(nodes)
+
+    def failing(search: Search, options: CheckOptions) -> Found:
+        """In the place of TLC, which says the reason for a whole search."""
+        failed = victim in search.nodes
+        accepted = [0 if failed else len(lines) for lines in search.chains]
+        return Found(accepted, False, "no such field" if failed else "", "", 0.0)
+
+    monkeypatch.setattr(chain, "run_search", failing)
+    found = judge_chains(
+        read_foreign(write(tmp_path / "w.jsonl", [header(CONSTANTS, "partial"), *lines]))
+    )
+    verdicts = {each.node: each.verdict for each in found.chains}
+    assert verdicts == {n: "unknown" if n == victim else "accepted" for n in nodes}
+    assert len(nodes) > 1 and found.runs_of_tlc == 1 + len(nodes)
+    assert [doubt.reason for doubt in found.doubts] == ["no such field"]
