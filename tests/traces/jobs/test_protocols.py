@@ -1,0 +1,63 @@
+"""Constants as texts, and what is recorded under them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from msgspec.msgpack import encode
+
+from reference.core.cluster_types import ClusterConstants
+from reference.core.messages import VoteRequest
+from reference.core.partition_messages import IsrShrinkTimeout
+from reference.core.partition_protocol import BROKER, PARTITION
+from reference.core.partition_types import PartitionConstants
+from reference.core.types import Constants
+from reference.protocols import PROTOCOLS
+from traces.jobs import protocols
+from traces.jobs.protocols import (
+    actions_of,
+    constants_text,
+    decode_constants,
+    decode_step_constants,
+)
+from traces.schema import TraceError
+
+QUORUM = Constants(voters=(1, 2, 3), fetch_max_records=2)
+DATA = PartitionConstants((0, 1, 2), 2)
+CLUSTER = ClusterConstants(QUORUM, (DATA, DATA))
+
+
+def test_a_step_has_no_constants_of_a_cluster() -> None:
+    for constants in (QUORUM, DATA):
+        assert decode_step_constants(constants_text(constants)) == constants
+    text = constants_text(CLUSTER)
+    assert decode_constants(text) == CLUSTER
+    with pytest.raises(TraceError, match="a cluster takes no steps, its components do"):
+        decode_step_constants(text)
+
+
+def test_each_action_is_named_once() -> None:
+    every = actions_of([constants_text(CLUSTER), constants_text(DATA)])
+    alone = actions_of([constants_text(QUORUM)])
+    assert len(set(every)) == len(every) and set(alone) < set(every)
+    assert set(BROKER.actions) <= set(every) - set(alone)
+
+
+def test_inputs_are_those_of_the_protocols_that_come_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of another folder may have the same names, and other fields."""
+    apart = [
+        replace(each, modules="elsewhere") if each is PARTITION else each for each in PROTOCOLS
+    ]
+    monkeypatch.setattr(protocols, "PROTOCOLS", apart)
+    beside = protocols._decoder_beside.__wrapped__  # what is kept is of the true protocols
+    vote = VoteRequest(2, 1, 2, 1, 1, pre_vote=False)
+    home, elsewhere = beside(""), beside("elsewhere")
+    assert home(encode(vote)) == vote
+    assert elsewhere(encode(IsrShrinkTimeout())) == IsrShrinkTimeout()
+    for decode, strange in ((home, IsrShrinkTimeout()), (elsewhere, vote)):
+        with pytest.raises(msgspec.ValidationError, match="Invalid value"):
+            decode(encode(strange))
