@@ -20,6 +20,7 @@ from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.zoo.witnesses import GROUNDS
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug
+from reference.protocols import parts_of
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
@@ -109,7 +110,7 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
         ("replaces", ", ".join(instead)),
         *_said("no overlay", NO_OVERLAY.get(found.id, "")),
         ("find it", f"kraftcheck bugs run {found.id}"),
-        ("tell it", f"kraftcheck bugs run {found.id} --replay"),
+        ("tell it", f"kraftcheck bugs run {found.id}{' --runs 300' * _is_own(found)} --replay"),
         *_simulated(found),
     ]
 
@@ -138,7 +139,14 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
 
 def _size(found: Bug) -> tuple[str, str]:
     """The smallest cluster that shows it."""
+    if _is_own(found):
+        return "nodes", str(found.nodes)
     return ("voters" if found.protocol == "quorum" else "replicas", str(found.nodes))
+
+
+def _is_own(found: Bug) -> bool:
+    """Whether it is a bug of a protocol from outside, of which no run is stored."""
+    return any(protocol.modules for protocol in parts_of(found.protocol))
 
 
 def as_json(found: Bug) -> dict[str, Any]:

@@ -304,7 +304,14 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
         ("rejected", f"{summary['rejected_steps']:,} distinct steps"),
         *[("", reason) for reason in summary["parts"][CONFORM]["reasons"]],
     ]
+    never = [action for action, taken in summary["actions"].items() if not taken]
+    if never and summary["steps"]:
+        facts.append(("never", ", ".join(never)))
     screen.facts(facts)
+    for each in summary["findings"]["listed"][:LISTED]:
+        screen.line(f"found: {each['check']} in run {each['run']}, step {each['step']}")
+        screen.line(f"    {each['explanation']}")
+        screen.line(f"    {each['replay']}")
     for each in summary["rejections"][:LISTED]:
         screen.line(f"rejected: {each['action']} in run {each['run']}, step {each['step']}")
         for difference in each.get("differences", [])[:LISTED]:

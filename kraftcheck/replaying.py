@@ -32,9 +32,12 @@ def replay(folder: Path, number: int, screen: Screen) -> int:
     manifest = read_manifest(folder)
     entry = part_of(manifest, number, folder)
     campaign = manifest.campaign
-    run = simulate_run(
-        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options) or None
-    )
+    try:
+        run = simulate_run(
+            campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options) or None
+        )
+    except ValueError as error:
+        raise BadInput(f"{folder}: {error}") from None
     parted = first_difference(run, recorded_steps(folder, entry, number))
     notes = rejected_steps(folder, number)
     if parted is not None:

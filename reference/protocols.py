@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -38,6 +39,14 @@ RunConstants: TypeAlias = Any
 
 class ProtocolError(ValueError):
     """A protocol of others cannot be used. The text is one line: which, why, and what to do."""
+
+
+def raised(protocol: Protocol, what: str, error: Exception) -> ProtocolError:
+    """What to raise from an error that something of a protocol raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+    said = f"{type(error).__name__}: {error}"
+    return ProtocolError(f"protocol {protocol.name}: {what} raised {said} ({place})")
 
 
 def _others() -> list[Protocol]:
@@ -87,21 +96,21 @@ def _all() -> tuple[Protocol, ...]:
     found = [QUORUM, PARTITION]
     for other in _others():
         for what, own, taken in (
-            ("protocol", [other.name], [each.name for each in found]),
+            ("a protocol", [other.name], [each.name for each in found]),
             (
-                "kind of node",
+                "a kind of node",
                 [k.name for k in other.kinds],
                 [k.name for p in found for k in p.kinds],
             ),
             (
-                "input",
+                "an input",
                 [of.__name__ for k in other.kinds for of in k.inputs],
                 [of.__name__ for p in found for k in p.kinds for of in k.inputs],
             ),
         ):
             if twice := sorted(set(own) & set(taken)):
                 raise ProtocolError(
-                    f"protocol {other.name}: there is a {what} {twice[0]} already: rename it"
+                    f"protocol {other.name}: there is {what} {twice[0]} already: rename it"
                 )
         found.append(other)
     return tuple(found)

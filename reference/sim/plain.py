@@ -18,7 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from reference.bugs.catalog import handlers_for, replayable
-from reference.kit.protocol import Protocol, World
+from reference.kit.protocol import Outcome, Protocol, World
+from reference.protocols import raised
 from reference.sim.choices import Chooser, chance
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
@@ -90,7 +91,11 @@ class PlainMachine(Machine):
         return self._protocol.kind_of(self.constants, node).initial(self.constants)
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
-        return self._handle(node, row, input)
+        try:
+            made = self._handle(node, row, input)
+            return None if made is None else Outcome(made.row, made.sent, made.ignored)
+        except Exception as error:  # What others wrote may raise anything.
+            raise raised(self._protocol, f"handling {type(input).__name__}", error) from error
 
     def new_state(self, node: int, known: KnownRow) -> State:
         row = known.row

@@ -97,5 +97,7 @@ def scenario(name: str) -> AnyScenario:
     if found is None:
         near = get_close_matches(name, SCENARIOS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SCENARIOS)}"
+        if not near:
+            hint += ", and those of --protocol"
         raise ValueError(f"no scenario {name!r}; {hint}")
     return found

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from reference.kit.dispatch import action_name
 from reference.kit.fields import NODES, fields_of
 from reference.kit.protocol import NodeKind, Protocol
+from reference.protocols import raised
 from tla_utils import ToolError
 from traces.cover.composition import LocalMove, Result
 from traces.jobs.abstraction import cfg_constants, constant_definitions
@@ -95,7 +96,11 @@ class PlainComposition:
         yield from self._local(node, row)
 
     def mutants(self, message: Any) -> Iterator[Any]:
-        """Numbers one up and one down, the other truth value, other words, another node."""
+        """Numbers one up and one down, the other truth value, other words, another node.
+
+        Of the same kind, or of those that are alike, where it was none: handlers may look a sender
+        up in a function by node.
+        """
         struct: type[msgspec.Struct] = type(message)
         for field in fields_of(struct):
             value = getattr(message, field.name)
@@ -103,7 +108,7 @@ class PlainComposition:
             if field.name == "destination":
                 continue
             if field.of in NODES and not field.is_tuple:
-                others = self.nodes
+                others = self._alike(value)
             elif isinstance(value, bool):
                 others = (not value,)
             elif isinstance(value, int):
@@ -112,6 +117,11 @@ class PlainComposition:
                 others = get_args(field.type)
             yield from (replace(message, **{field.name: o}) for o in others if o != value)
 
+    def _alike(self, node: int) -> Iterable[int]:
+        if node not in self.nodes:
+            return self.protocol.peers(self.constants)
+        return [each for each in self.nodes if self._kind(each).name == self._kind(node).name]
+
     def within(self, row: Any) -> bool:
         return True
 
@@ -119,7 +129,10 @@ class PlainComposition:
         message = isinstance(input, self.protocol.messages)
         if message and not self._kind(node).is_running(row):
             return ()
-        outcome = self._handle(node, row, input)
+        try:
+            outcome = self._handle(node, row, input)
+        except Exception as error:  # What others wrote may raise anything.
+            raise raised(self.protocol, f"handling {type(input).__name__}", error) from error
         return () if outcome is None else (Result(outcome.row, outcome.sent, outcome.ignored),)
 
     # -- The twin

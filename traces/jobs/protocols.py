@@ -30,7 +30,8 @@ def decode_constants(text: str) -> RunConstants:
     try:
         return _decode_constants(text)
     except (msgspec.MsgspecError, AssertionError) as error:
-        raise TraceError(f"constants {text!r}: {error}") from None
+        hint = "; a protocol of your own needs --protocol" if "$.protocol" in str(error) else ""
+        raise TraceError(f"constants {text!r}: {error}{hint}") from None
 
 
 def decode_step_constants(text: str) -> AnyConstants:
