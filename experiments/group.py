@@ -1,4 +1,4 @@
-"""A consumer group on a real cluster: members that are polled in turn, and what Kafka says of it."""
+"""A consumer group on a real cluster: its members, and what Kafka says of it."""
 
 from __future__ import annotations
 

@@ -95,7 +95,8 @@ def await_read(members: list[Member], end: int) -> None:
         for member in members:
             member.poll(0)
         read = [at_end(member, end) for member in members]
-        if not all(read) or sum(map(len, read)) > PARTITIONS or len(set().union(*read)) < PARTITIONS:
+        assigned = sorted(at for partitions in read for at in partitions)
+        if not all(read) or assigned != list(range(PARTITIONS)):
             since = time.monotonic()
         if since > deadline:
             raise ClusterError(f"the members have read {read} after {REBALANCE_S:.0f} seconds")
