@@ -1,11 +1,11 @@
-"""Z107 on a real cluster: a member leaves a group, and its partitions are nobody's, for ever.
+"""Z107 on a real cluster: a member leaves a group, and its partitions are nobody's.
 
     .venv/bin/python -m experiments.orphaned_partition [--control] [--wait S] [--repeat N]
 
 A group is migrated from the classic protocol to that of KIP-848. With
 group.consumer.migration.policy=upgrade it is not migrated back, when its last member of the new
 protocol leaves. Of those who stay, nobody lets the coordinator compute an assignment: heartbeats of
-the classic protocol only look whether there is one.
+the classic protocol only look whether there is one. That lasts until a consumer joins.
 
 1. A classic member joins, and is assigned both partitions of the topic.
 2. A member of the consumer protocol joins, which migrates the group. Each has one partition.
