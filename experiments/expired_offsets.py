@@ -33,14 +33,14 @@ from pathlib import Path
 import click
 
 from experiments import evidence
+from experiments.group import JOIN_S, Member, Protocol, tell
 from experiments.tools import TOPIC, Partition, click_errors
-from live.clients import Setting, greet, opened, poll, read_all
+from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 from live.recording import HISTORY
 from reference.core.promises import Configuration
 
-GROUP = "g"
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {
     "offsets.retention.minutes": "1",
@@ -51,39 +51,18 @@ REASONS = (
     "broker offsets.retention.minutes=1, offsets.retention.check.interval.ms=1000: a quick week",
     "broker offsets.topic.num.partitions=1: a quick start",
 )
-IDLE_S, JOIN_S, EMPTY_S = 75.0, 10.0, 5.0
-"""In the group without a commit; until a member has its partition; between two members."""
+IDLE_S, EMPTY_S = 75.0, 5.0
+"""In the group without a commit; between two members."""
 RECORDS = 5
 
 
-class Member:
-    """A consumer of the group, and what it is given."""
-
-    def __init__(self, setting: Setting, protocol: str) -> None:
-        self._setting = setting
-        self._process = setting.processes.next()
-        options = {"group.protocol": protocol, "auto.offset.reset": "latest"}
-        self.reader = opened(setting, GROUP, options)
-        keys = [setting.key(0)]
-        setting.journal.event(self._process, "invoke", "subscribe", keys)
-        self.reader.subscribe(setting.topic)
-        setting.journal.event(self._process, "ok", "subscribe", keys)
-
-    def poll(self, seconds: float) -> int:
-        """Returns how many records it was given."""
-        deadline, given = time.monotonic() + seconds, 0
-        while time.monotonic() < deadline:
-            given += poll(self._setting, self._process, self.reader)
-        return given
-
-
-def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
+def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     """Whether the group is not given a record that was written while it had no member."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0])
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        first = Member(setting, protocol)
+        first = Member(setting, protocol, "latest")
         first.poll(JOIN_S)
         for _ in range(RECORDS):
             greet(setting, {})
@@ -91,15 +70,15 @@ def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
             raise ClusterError(f"the first member was given {given} records, not {RECORDS}")
         first.reader.commit()
         partition.say(f"{RECORDS} records read, and committed")
-        tell(partition)
+        tell(partition, HOSTS[0])
         first.poll(IDLE_S)
-        tell(partition)
+        tell(partition, HOSTS[0])
         first.reader.close()
         partition.say("the member has left")
         greet(setting, {})
         time.sleep(EMPTY_S)
-        tell(partition)
-        second = Member(setting, protocol)
+        tell(partition, HOSTS[0])
+        second = Member(setting, protocol, "latest")
         given = second.poll(JOIN_S)
         greet(setting, {})
         given += second.poll(JOIN_S)
@@ -111,15 +90,6 @@ def run(cluster: Cluster, folder: Path, protocol: str) -> bool:
     )
     evidence.write(cluster, folder, configuration)
     return given < 2
-
-
-def tell(partition: Partition) -> None:
-    """Prints what Kafka's own command says of the group's offsets, without a stack trace."""
-    words = ("--describe", "--group", GROUP)
-    said = partition.ask("consumer.group.ConsumerGroupCommand", HOSTS[0], *words)
-    for line in said.splitlines():
-        if line.startswith(("GROUP", GROUP, "Error")):
-            click.echo(f"         {line}")
 
 
 @click.command()

@@ -1,0 +1,142 @@
+"""Z107 on a real cluster: a member leaves a group, and its partitions are nobody's.
+
+    .venv/bin/python -m experiments.orphaned_partition [--control] [--wait S] [--repeat N]
+
+A group is migrated from the classic protocol to that of KIP-848. With
+group.consumer.migration.policy=upgrade it is not migrated back, when its last member of the new
+protocol leaves. Of those who stay, nobody lets the coordinator compute an assignment: heartbeats of
+the classic protocol only look whether there is one. That lasts until a consumer joins.
+
+1. A classic member joins, and is assigned both partitions of the topic.
+2. A member of the consumer protocol joins, which migrates the group. Each has one partition.
+3. It leaves (close). One record is written to each partition.
+4. The member that stayed is given one of the two.
+5. A second classic member joins: again each has one partition, and all is read. It leaves, one
+   record is written to each, and again one is given to nobody.
+
+The control: the default, group.consumer.migration.policy=bidirectional, all else is the same.
+
+The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
+beginning. Brokers have Kafka's own settings, but for the policy and offsets.topic.num.partitions=1
+(50 by default): a quick start.
+
+Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.group import Member, Protocol, tell
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster, ClusterError
+from live.journal import Journal
+from live.recording import HISTORY
+from reference.core.promises import Configuration
+
+HOSTS = ("b1", "b2", "b3")
+QUICK = {"offsets.topic.num.partitions": "1"}
+POLICY = "group.consumer.migration.policy"
+REASON = "broker offsets.topic.num.partitions=1: a quick start"
+PARTITIONS = 2
+WAIT_S, REBALANCE_S, STEADY_S = 20.0, 60.0, 10.0
+"""After a member has left; at most until one that joined has its partition; and kept it."""
+LEAVERS: tuple[Protocol, ...] = ("consumer", "classic")
+
+
+def run(cluster: Cluster, folder: Path, wait: float) -> bool:
+    """Whether a partition is nobody's after a member has left. wait: after the first, seconds."""
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
+    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    orphaned = False
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
+        greet(setting, {})
+        end = 1
+        stays = Member(setting, "classic", "earliest")
+        await_read([stays], end)
+        for protocol, seconds in zip(LEAVERS, (wait, WAIT_S), strict=True):
+            leaves = Member(setting, protocol, "earliest")
+            await_read([stays, leaves], end)
+            partition.say(f"a member joined ({protocol} protocol)")
+            describe(partition)
+            leaves.reader.close()
+            greet(setting, {})
+            end += 1
+            stays.poll(seconds)
+            read = at_end(stays, end)
+            partition.say(f"it left {seconds:.0f} s ago; read on: {sorted(read)}")
+            describe(partition)
+            orphaned |= len(read) < PARTITIONS
+        stays.reader.close()
+        read_all(setting, {})
+    configuration = Configuration(
+        consumers="subscribe", one_client=False, goes_back=True, isolation="read_committed"
+    )
+    evidence.write(cluster, folder, configuration)
+    return orphaned
+
+
+def await_read(members: list[Member], end: int) -> None:
+    """Until each member has a partition of its own, all are read to their end, and it stays so.
+
+    Raises ClusterError: that is not so within a minute.
+    """
+    deadline, since = time.monotonic() + REBALANCE_S, time.monotonic()
+    while time.monotonic() < since + STEADY_S:
+        for member in members:
+            member.poll(0)
+        read = [at_end(member, end) for member in members]
+        assigned = sorted(at for partitions in read for at in partitions)
+        if not all(read) or assigned != list(range(PARTITIONS)):
+            since = time.monotonic()
+        if since > deadline:
+            raise ClusterError(f"the members have read {read} after {REBALANCE_S:.0f} seconds")
+
+
+def at_end(member: Member, end: int) -> set[int]:
+    """Which of its partitions it has read."""
+    return {at for at, position in member.reader.positions().items() if position == end}
+
+
+def describe(partition: Partition) -> None:
+    tell(partition, HOSTS[0])
+    tell(partition, HOSTS[0], "--state", "--verbose")
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="Kafka's default policy, bidirectional.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(WAIT_S),
+    default=WAIT_S,
+    show_default=True,
+    help="Seconds after the member of the consumer protocol has left.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("orphaned_partition")
+def main(control: bool, wait: float, repeat: int, out: Path | None) -> None:
+    """Try whether those who stay in a migrated group take over what a member leaves behind."""
+    settings, reasons = QUICK, [REASON]
+    if not control:
+        settings = {**QUICK, POLICY: "upgrade"}
+        reasons = [REASON, f"broker {POLICY}=upgrade: no way back"]
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        folder = out or Path(name)
+        tried = partial(run, wait=wait)
+        shown = evidence.repeated(tried, repeat, folder, "one-controller", settings, reasons)
+    click.echo("VIOLATED: a partition was nobody's" if shown else "all were taken over")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
