@@ -61,3 +61,11 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
     for decode, strange in ((home, IsrShrinkTimeout()), (elsewhere, vote)):
         with pytest.raises(msgspec.ValidationError, match="Invalid value"):
             decode(encode(strange))
+
+
+def test_a_protocol_that_is_not_there_is_asked_for() -> None:
+    with pytest.raises(TraceError, match="a protocol of your own needs --protocol"):
+        decode_constants('{"protocol": "lease"}')
+    with pytest.raises(TraceError) as caught:
+        decode_constants(constants_text(QUORUM).replace("[1,2,3]", '"all"'))
+    assert "--protocol" not in str(caught.value)

@@ -1,0 +1,24 @@
+"""Frames: made from what a kind of node declares, of the modules where its protocol lies."""
+
+from __future__ import annotations
+
+from reference.core.partition_protocol import BROKER, CONTROLLER_KIND
+from reference.core.quorum_protocol import VOTER
+from specs import SPECS
+from traces.jobs.step_frames import frame_text, libraries
+
+
+def test_the_kits_own_modules_lie_in_its_specs() -> None:
+    assert libraries(VOTER) == [SPECS, SPECS / "steps"]
+
+
+def test_a_frame_has_each_action_and_each_case() -> None:
+    text = frame_text(BROKER)
+    for label in BROKER.labels:
+        assert f'action = "{label}" -> Step_{label}(n, row, input)' in text
+    assert "HandleMetadataUpdate_Aside" in text and "InitialRow(n)" in text
+
+
+def test_who_always_runs_is_delivered_everything() -> None:
+    assert "~IsUp(step.before) THEN {}" in frame_text(BROKER, refusals=True)
+    assert "THEN {} ELSE StepOf" not in frame_text(CONTROLLER_KIND, refusals=True)
