@@ -418,7 +418,8 @@ class _Work:
         acked = self.a.offset[one[mine[known]]] >= 0
         itself = first[known] & ~acked & (not self.at_least_once)
         self.end[slot[known]] = np.where(itself, end[mine[known]], ENDLESS)
-        single = known[itself]
+        # (Of several that may have written it, none is known to stand there.)
+        single = known[itself & (candidates[known] == 1)]
         self.a_slot[one[mine[single]]] = slot[single]
         # Where more could have written a value than slots hold it, any of them may be left over.
         sure = np.zeros(groups, bool)

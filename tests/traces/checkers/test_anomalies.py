@@ -64,6 +64,7 @@ def anomalies(history: History, **options: Any) -> Anomalies:
 FAILED: dict[str, Any] = {"outcome": FAIL}
 OPEN: dict[str, Any] = {"outcome": INDETERMINATE, "completed": None}
 ABC = ((0, send("a", 0)), (0, send("b", 1)), (0, send("c", 2)))
+EITHER = ((0, send("a")), (0, send("b", 1)), (1, send("a")))
 
 PLANTED: dict[str, tuple[tuple[Any, ...], ...]] = {
     "G1a": ((0, send("a", **FAILED)), (1, poll((0, "a")))),
@@ -193,6 +194,8 @@ def test_a_clean_log_has_none() -> None:
         ),
         # A read that contradicts itself, by as much as its process knew.
         ("session-regress", ((0, send("a", 0)), (0, poll((0, "a"), (1, "b"), start=0, end=1)))),
+        # Of two that sent a value, either may have written it; the other one knows of no record.
+        ("session-regress", (*EITHER, (2, poll((1, "b"), (2, "a"), start=1)), (3, poll(start=1)))),
         # Retention took it.
         ("lost-write", (*ABC, (1, ("earliest", None, 1)), (2, poll((1, "b"), (2, "c"))))),
     ],
