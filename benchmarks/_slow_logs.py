@@ -35,7 +35,9 @@ class TooLarge(Exception):
 
 class _Item(NamedTuple):
     """must: it took effect. copy: it is what a retry of the append leaves, any number of times.
-    told: the end that came with a fetch counts.
+    told: the end that came with a fetch counts. shows: what it returned does. (Of a compacted topic
+    each by itself, since Kafka takes the end first and cleans when it likes.) own: it is the
+    operation, not what its process knew from then on.
     """
 
     operation: Operation
@@ -44,6 +46,8 @@ class _Item(NamedTuple):
     must: bool
     copy: bool = False
     told: bool = True
+    shows: bool = True
+    own: bool = True
 
 
 class _State(NamedTuple):
@@ -144,13 +148,22 @@ class _Search:
         elif each.outcome == OK and (each.result is not None or each.end is not None):
             begin = -math.inf if self.stale else each.invoked
             assert each.completed is not None
-            yield _Item(each, begin, each.completed, True)
+            if self.compaction != "none" and each.f == "fetch" and each.end is not None:
+                yield _Item(each, begin, each.completed, True, shows=False)
+                yield _Item(each, begin, each.completed, True, told=False)
+            else:
+                yield _Item(each, begin, each.completed, True)
             if self.stale and each.f == "fetch" and each.end is not None:
                 # The end that comes with a fetch is nothing that its process knows from then on.
-                yield _Item(each, begin, each.completed, True, told=False)
+                yield _Item(each, begin, each.completed, True, told=False, own=False)
 
     def _edges(self) -> Iterator[tuple[int, int]]:
-        """By the order of each process: from what it knew to what it did next."""
+        """By the order of each process: from what it knew to what it did next; and of a fetch, from
+        the end that it told to the records.
+        """
+        for i, (one, two) in enumerate(pairwise(self.items)):
+            if one.operation is two.operation and not one.shows:
+                yield i, i + 1
         if not self.stale or self.promise.allows("session-regress"):
             return
         for i, one in enumerate(self.items):
@@ -158,9 +171,9 @@ class _Search:
                 x, y = one.operation, two.operation
                 follows = x.process == y.process and x.group != y.group and x.index < y.index
                 knows = x.f in ("append", "latest") or (
-                    x.f == "fetch" and bool(x.result) and not (one.told and x.end is not None)
+                    x.f == "fetch" and bool(x.result) and not (one.own and x.end is not None)
                 )
-                if follows and knows and not one.copy and not two.copy and two.told:
+                if follows and knows and not one.copy and not two.copy and two.own:
                     yield i, j
 
     # -- One order after the other
@@ -212,7 +225,7 @@ class _Search:
                     yield state._replace(end=max(state.end, each.result), start=start)
                 elif state.end >= each.result:
                     yield state._replace(start=start)
-        elif self._shows(state, each):
+        elif not item.shows or self._shows(state, each):
             told = each.end if item.told else None
             yield from ((state,) if told is None else self._ends(state, told))
 
@@ -239,9 +252,11 @@ class _Search:
     def _shows(self, state: _State, fetch: Operation) -> bool:
         records, asked = fetch.result or (), fetch.argument
         if not records:
-            return asked is None or all(offset < asked for offset, _ in state.records)
+            return asked is None or self._shows_nothing(state, asked, fetch.end)
         first, last = records[0][0], records[-1][0]
         begin = first if asked is None else asked
+        if self.compaction != "none" and fetch.end is not None and last >= fetch.end:
+            return False
         if first < begin or any(record not in state.records for record in records):
             return False
         if self.starts and not self.stale and first < state.start:
@@ -254,9 +269,18 @@ class _Search:
             if begin <= record[0] <= last and record not in records
         )
 
+    def _shows_nothing(self, state: _State, asked: int, end: int | None) -> bool:
+        """There is none, below the end that was told before; or a fetch ended with what is gone."""
+        if self.compaction == "none":
+            end = None
+        there = [each for each in state.records if each[0] >= asked]
+        return not there or (end is not None and there[0][0] >= end) or self._gone(state, there[0])
+
     def _gone(self, state: _State, record: tuple[int, Any]) -> bool:
-        if self.compaction != "keyed":
-            return self.compaction == "keys-unknown"
+        if self.compaction == "none":
+            return False
+        if self.compaction == "keys-unknown":
+            return record != state.records[-1]
         offset, (key, value) = record
         return value is None or any(at > offset and v[0] == key for at, v in state.records)
 

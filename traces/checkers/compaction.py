@@ -4,8 +4,10 @@ Kafka's cleaner takes a record away when the log holds a later one with the same
 value is null (a tombstone) goes by itself after a while [cleanup.policy=compact; KIP-58]. What
 stays keeps its offset and its value, and the end of the log is never cleaned. So a fetch may pass
 over a record if a later one with its key had been appended before that fetch was over; of each key
-the newest record survives. Whether a record that is gone was seen again is not looked for: replicas
-clean on their own.
+the newest record survives. A broker takes the end that it tells before the records, and a fetch may
+find nothing but a batch that was emptied: who finds nothing proves that the first record from there
+on is gone, or was not there. Whether a record that is gone was seen again is not looked for:
+replicas clean on their own.
 
 Keys are known where each value is a pair (key, value). Where they are not, any record may be gone
 that others stand behind.

@@ -51,6 +51,8 @@ UNPLACED: Final = {
 """Why an append has no place: for the other appends; for its own process; for reads that missed it,
 so that it has one as soon as a read may be stale.
 """
+OF_VALUES: Final = frozenset(("G1a", "phantom", "duplicate"))
+"""Clashes that say nothing about order."""
 _WORDS: Final = (HOLDS, VIOLATED, UNKNOWN)
 
 
@@ -65,26 +67,41 @@ class Found(NamedTuple):
 class Judgement:
     """What was found of a batch.
 
-    verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). guessed: segments in which it is
-    open who wrote what, or what replaced what, and it matters. records, scan: what they rest on,
-    which levels and anomalies read as well.
+    verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). disordered: segments that are broken
+    by more than values that should not have been read. guessed: segments in which it is open who
+    wrote what, or what replaced what, and it matters. records, scan: what they rest on, which
+    levels and anomalies read as well.
     """
 
     def __init__(self, records: Records) -> None:
         self.records = records
         self.batch = records.batch
         self.scan: Scan = scans.scan(records, reads_begin=True, reads_end=True)
+        while self._ended():
+            self.scan = scans.scan(records, reads_begin=True, reads_end=True)
         self.found = tuple(each for each in self._conditions() if len(each.victims))
-        broken = np.zeros(self.batch.segments, bool)
+        broken = records.overfull.copy()
         for each in self.found:
             broken[each.segments] = True
+        self.disordered: Flags = broken.copy()
         for clash in records.clashes:
             if not (clash.kind == "duplicate" and records.at_least_once):
                 broken[clash.segment] = True
-        broken |= records.overfull
+            if clash.kind not in OF_VALUES:
+                self.disordered[clash.segment] = True
         self.guessed: Flags = records.ambiguous | self._replaced_perhaps()
         unsure = self.guessed | (self.batch.operations == 0)
         self.verdicts = np.where(broken, BROKEN, np.where(unsure, UNDECIDED, HELD)).astype(np.int8)
+
+    def _ended(self) -> bool:
+        """Whether there are reads that found nothing, and were over before what may have replaced
+        the first record was there: the log ended before it. Their bounds are the tighter then.
+        """
+        reads, first, after = self.records.ended
+        late = self.scan.earliest[after] >= self.records.r_end[reads]
+        late &= self.records.high[reads] > first
+        self.records.high[reads[late]] = first[late]
+        return bool(late.any())
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -143,7 +160,7 @@ class Judgement:
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)
-        if batch.keys is None:
+        if not batch.compacted:
             return found
         reads, slots = records.replaced
         late = slots >= records.high[reads]

@@ -16,6 +16,7 @@ and gets no slot.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from traces.checkers.columns import (
     check_batch,
     indices,
 )
-from traces.checkers.compaction import Keys, successors
+from traces.checkers.compaction import successors
 
 ENDLESS: Final = np.int64(NEVER)
 """Later than every time, after shifting too."""
@@ -80,6 +81,8 @@ class Records(NamedTuple):
     overfull: segments with more holes than appends could fill. replaced: (reads, slots): a read
     passed over a record of a compacted topic that this slot's has replaced, or else an append whose
     place is not known (`slots`: only that can have); segments in which that matters are open.
+    ended: (reads, slots, slots): a read found nothing; its log ended at the first of these slots,
+    or the second's record has replaced that one's.
     """
 
     batch: LogBatch
@@ -105,6 +108,7 @@ class Records(NamedTuple):
     e_slot: Ints
     overfull: Flags
     replaced: tuple[Ints, Ints]
+    ended: tuple[Ints, Ints, Ints]
     clashes: tuple[Clash, ...]
 
     @property
@@ -190,7 +194,8 @@ class _Work:
         self._told_records()
         self.ambiguous = np.zeros(batch.segments, bool)
         self.replaced: list[tuple[Ints, Ints]] = []
-        self.replacing: tuple[Ints, Ints] | None = None
+        self.passed: list[tuple[Ints, Ints]] = []
+        self.ended = (_NONE, _NONE, _NONE)
         self.any_taken = False
         self.clashes: list[Clash] = []
 
@@ -524,11 +529,13 @@ class _Work:
         asked = self.judged & (r.kind == FETCH) & ~self.some
         empty = indices(asked & (r.start >= 0))
         if len(empty):
-            self.high[empty] = self.visible(r.segment.take(empty), r.start.take(empty))
+            self._found_nothing(empty)
         told = indices(self.judged & (r.end >= 0))
         self.saw = full
         if len(told):
             self._told(told)
+        self._replaced_before()
+        if len(told):
             # A log whose end was told is not empty, unless that is its first slot.
             self.saw = indices(self.low > base)
 
@@ -545,7 +552,8 @@ class _Work:
             )
         over = indices(same & (step > 1)) + 1
         if len(over):
-            self._skipped("int-poll-skip", over, self.e_slot[over - 1] + 1, self.e_slot[over])
+            since, until = self.e_slot[over - 1] + 1, self.e_slot[over]
+            self._skipped("int-poll-skip", self.e_read[over], since, until)
 
     def _begins(self, single: bool) -> None:
         """A fetch begins with the first record from where it asked on, or there is none."""
@@ -562,7 +570,7 @@ class _Work:
         start = self.near(r.segment[rows], r.start[rows])
         over = indices(begins > start)
         if len(over):
-            self._skipped("poll-skip", at[over], start[over], begins[over])
+            self._skipped("poll-skip", rows[over], start[over], begins[over])
         # Exact offsets: a dense log has no record between where it asked and what it got.
         early = indices(begins < start)
         if len(early):
@@ -596,57 +604,105 @@ class _Work:
                 value=np.full(len(some), -1),
             )
 
-    def _skipped(self, kind: str, at: Ints, since: Ints, until: Ints) -> None:
+    def _skipped(self, kind: str, reads: Ints, since: Ints, until: Ints) -> None:
         """Fetches that passed over the records in slots [since, until)."""
         if self.any_taken:
             records = np.concatenate((_ZERO, np.cumsum(self.owner[:-1] != TAKEN)))
             some = records[until] > records[since]
-            at, since, until = at[some], since[some], until[some]
+            reads, since, until = reads[some], since[some], until[some]
         if self.batch.compacted:
-            at, since, until = self._unreplaced(at, since, until)
+            # (Keys that nobody knows: what was returned stands behind, and may have replaced it.)
+            if self.batch.keys is None:
+                return
+            reads, since, until = self._unreplaced(reads, since, until)
         level = self._worth(since, until)
         for worth in np.unique(level):
             some = level == worth
             self._clash(
                 *(kind, int(worth), "append", self.owner[since[some]]),
-                *("read", self.e_read[at[some]]),
+                *("read", reads[some]),
                 offset=self.offsets[since[some]],
                 value=np.full(int(some.sum()), -1),
             )
 
-    def _unreplaced(self, at: Ints, since: Ints, until: Ints) -> tuple[Ints, Ints, Ints]:
-        """Those who passed over a record that no other can have replaced. The rest were over only
-        after what replaced it was there.
-        """
-        if self.batch.keys is None:
+    def _unreplaced(self, reads: Ints, since: Ints, until: Ints) -> tuple[Ints, Ints, Ints]:
+        """Those who passed over a record that no other can have replaced."""
+        if not len(reads):
             return _NONE, _NONE, _NONE
-        if self.replacing is None:
-            self.replacing = self._replacing(self.batch.keys)
+        after, sent = self.replacing
+        unsure = sent < ENDLESS
         some = np.stack((since, until), axis=1).reshape(-1)
-        surely, perhaps = (np.maximum.reduceat(each, some)[::2] for each in self.replacing)
+        surely, perhaps = (
+            np.maximum.reduceat(np.where(each, -1, after), some)[::2] for each in (unsure, ~unsure)
+        )
         lost = surely == self.base[-1]
-        np.maximum.at(self.low, self.e_read[at[~lost]], surely[~lost] + 1)
-        self.replaced.append((self.e_read[at[perhaps >= 0]], perhaps[perhaps >= 0]))
-        return at[lost], since[lost], until[lost]
+        known = ~lost & (surely >= 0)
+        self.passed.append((reads[known], surely[known]))
+        self.replaced.append((reads[perhaps >= 0], perhaps[perhaps >= 0]))
+        return reads[lost], since[lost], until[lost]
 
-    def _replacing(self, keys: Keys) -> tuple[Ints, Ints]:
+    def _found_nothing(self, rows: Ints) -> None:
+        """Fetches without a record: none stands from where they asked on. Of a compacted topic the
+        first may be gone; then they tell no more, since a fetch may end with what was cleaned.
+        """
+        segment = self.r.segment.take(rows)
+        first = self.visible(segment, self.r.start.take(rows))
+        self.high[rows] = first
+        if not self.batch.compacted:
+            return
+        replaced, sent = self.replacing
+        after = np.where(sent[first] < self.r_end[rows], -1, replaced[first])
+        told = self.r.end.take(rows) > self.offsets[first]
+        # (At least once, a copy that nobody saw may stand below an end that was told.)
+        gone = (after < self.base[-1]) | (told & self.at_least_once)
+        gone &= first < self.base[segment + 1]
+        self.high[rows[gone]] = self.base[-1]
+        known = gone & (after >= 0)
+        if self.at_least_once:
+            self.replaced.append((rows[known & told], after[known & told]))
+            known &= ~told
+        else:
+            self._unreplaced(rows[gone & told], first[gone & told], first[gone & told] + 1)
+        self.ended = (rows[known], first[known], after[known])
+
+    def _replaced_before(self) -> None:
+        """Who passed over records was over only after what replaced them was there. If that stands
+        at or past the end that was told with it, cleaning came in between: the end is taken first.
+        """
+        for reads, slots in self.passed:
+            inside = slots < self.high[reads]
+            np.maximum.at(self.low, reads[inside], slots[inside] + 1)
+            self.replaced.append((reads[~inside], slots[~inside]))
+
+    @cached_property
+    def replacing(self) -> tuple[Ints, Ints]:
         """Of each slot, which slot has replaced it before it may be gone (all slots: none can; -1:
-        it may go); once surely, and once unless an append without a known place did.
+        it may go); and when the first append was sent that has no known place and may have as well
+        (ENDLESS: none).
         """
         slots = int(self.base[-1])
-        value = _values(self.owner, self.a, self.e_slot, self.e_value)
+        spare = indices(self.unseen())
+        where, begun = self.a.segment[spare], self.a_begin[spare]
         segment = np.repeat(np.arange(self.batch.segments), np.diff(self.base))
-        key = keys.key[value]
+        # What is there below an end that was told need not be a record: it replaces none.
+        taken = indices(self.owner[:-1] == TAKEN)
+        if self.batch.keys is None:
+            key = np.zeros(slots, np.int64)
+            mine, theirs, groups = segment, where, self.batch.segments
+        else:
+            value = _values(self.owner, self.a, self.e_slot, self.e_value)
+            key = self.batch.keys.key[value]
+            theirs_key = self.batch.keys.key[self.a.value[spare]]
+            mine, theirs, groups = _join(segment, key, where, theirs_key)
+        key[taken] = -1 - taken
         after = successors(segment, key)
         after[after < 0] = slots
-        after[keys.tombstone[value]] = -1
-        spare = indices(self.unseen())
-        mine, theirs, groups = _join(
-            segment, key, self.a.segment[spare], keys.key[self.a.value[spare]]
-        )
-        unsure = np.bincount(theirs, minlength=groups)[mine] > 0
-        surely, perhaps = (np.append(np.where(some, -1, after), -1) for some in (unsure, ~unsure))
-        return surely, perhaps
+        if self.batch.keys is not None:
+            after[self.batch.keys.tombstone[value]] = -1
+        after[taken] = -1
+        sent = np.full(groups, ENDLESS)
+        np.minimum.at(sent, theirs, begun)
+        return np.append(after, -1), np.append(sent[mine], ENDLESS)
 
     def _worth(self, since: Ints, until: Ints) -> Ints:
         """1 if all the skipped were acknowledged and nobody read them: they may be lost. Else 0."""
@@ -715,6 +771,7 @@ class _Work:
             e_slot=self.e_slot,
             overfull=self.overfull,
             replaced=(np.concatenate((_NONE, *reads)), np.concatenate((_NONE, *slots))),
+            ended=self.ended,
             clashes=tuple(self.clashes),
         )
 

@@ -55,15 +55,15 @@ def unplaced(
 ) -> tuple[Ints, Ints]:
     """(appends, segments): of each segment (among these) in which some find no place, one of them.
 
-    surely: of a topic that is compacted by keys, an append may stand where fetches went through
-    only if what is known to stand behind it can have replaced it, and some may seem to find no
-    place that have one. Else it may stand there whatever its key is, and some may be passed over
-    that have none. Elsewhere both are the same, and exact.
+    surely: of a compacted topic, an append may stand where fetches went through only if what is
+    known to stand behind it can have replaced it, and (by keys) behind none that found nothing:
+    some may seem to find no place that have one. Else it may stand there whatever its key
+    is, and some may be passed over that have none. Elsewhere both are the same, and exact.
     """
     appends = records.batch.appends
     spare = indices(records.spare)
     must = spare[(appends.outcome[spare] == DID) & (records.a_end[spare] < ENDLESS)]
-    values = values_of(records) if surely and records.batch.keys is not None else None
+    values = values_of(records) if surely and records.batch.compacted else None
     lost: list[int] = []
     segments: list[int] = []
     where = np.unique(appends.segment[must])
@@ -71,7 +71,7 @@ def unplaced(
         if records.ambiguous[segment] or records.overfull[segment]:
             continue
         mine = slice(*np.searchsorted(appends.segment[must], (segment, segment + 1)))
-        victim = _Log(records, segment).victim(must[mine], laws, values)
+        victim = _Log(records, segment, surely).victim(must[mine], laws, values)
         if victim is not None:
             lost.append(victim)
             segments.append(segment)
@@ -98,8 +98,9 @@ class _Log:
     first offset that it proves empty (_FAR: none); present: the last that it proves taken, and one.
     """
 
-    def __init__(self, records: Records, segment: int) -> None:
+    def __init__(self, records: Records, segment: int, surely: bool = False) -> None:
         self.records, self.segment = records, segment
+        self.sparing = records.batch.compacted and not (surely and records.batch.keys is not None)
         begin, end = int(records.base[segment]), int(records.base[segment + 1])
         owner = records.owner[begin:end]
         self.known = begin + indices((owner != -1) & (owner != TAKEN))
@@ -115,7 +116,13 @@ class _Log:
     def _bounds(self) -> tuple[Ints, Ints]:
         absent = np.full(len(self.rows), _FAR)
         nothing = (self.kind == FETCH) & self.empty & (self.start >= 0)
-        absent[nothing] = self.start[nothing]
+        if self.sparing:
+            # The first may be gone, unless the log is known to end before it.
+            high = self.records.high[self.rows]
+            nothing &= high < self.records.base[self.segment + 1]
+            absent[nothing] = self.records.offset[high[nothing]]
+        else:
+            absent[nothing] = self.start[nothing]
         told = (self.kind != EARLIEST) & (self.end >= 0)
         absent[told] = np.minimum(absent[told], self.end[told])
         present = np.maximum(self.end, 0)
@@ -211,13 +218,15 @@ class _Pieces:
         was there that has the key of this append.
         """
         records, keys, log = self.records, self.records.batch.keys, self.log
+        later = self.offsets > self.cuts[piece]
         if keys is None:
-            return True
-        same = keys.key[values[log.known]] == keys.key[records.batch.appends.value[append]]
-        behind = self.offsets[same & (self.offsets > self.cuts[piece])]
+            behind = self.offsets[later]
+        else:
+            same = keys.key[values[log.known]] == keys.key[records.batch.appends.value[append]]
+            behind = self.offsets[same & later]
         here = (self.at(self.since) <= piece) & (piece < self.at(self.until))
         rows = self.through[here]
-        if keys.tombstone[records.batch.appends.value[append]]:
+        if keys is not None and keys.tombstone[records.batch.appends.value[append]]:
             return True
         if not len(behind):
             return False
