@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,17 +10,20 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.zoo import own_runs, trying
+from kraftcheck.zoo import own_runs, related, trying
 from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay, text_of
 from kraftcheck.zoo.own_rules import OwnRules, read_rules
 from kraftcheck.zoo.own_runs import Finding, OfRuns
+from kraftcheck.zoo.related import Known
 from kraftcheck.zoo.trying import OfModel, Tried
 from reference.protocols import PROTOCOLS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
 
 RESULT = "tried.json"
+BOUNDS = "bounds"
+"""The folder of the cfgs of known bugs' models without the bug."""
 TOLD_LINES = 60
 """Of a counterexample so many lines are shown; the file has all."""
 
@@ -46,11 +49,16 @@ def run(
     if overlay is None and rules is None:
         raise BadInput("nothing to try: give --overlay, --rules or both")
     own_rules = None if rules is None else read_rules(rules.absolute())
-    manifest = manifest_of(protocol_of(overlay, own_rules))
+    protocol = protocol_of(overlay, own_rules)
+    manifest = manifest_of(protocol)
     own_overlay = None if overlay is None else read_overlay(overlay.absolute(), manifest)
     _refuse_two_changes(own_overlay, own_rules)
+    bugs = related.bugs_with(protocol, _replaced(own_overlay, own_rules))
     models = [] if own_overlay is None else _models(own_overlay, manifest, tiers, names)
     place = artifacts.claim(out)
+    chosen = bool(tiers or names)
+    if own_overlay is not None and not chosen:
+        models += related.bounds_of(bugs, manifest, place / BOUNDS)
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
@@ -60,7 +68,9 @@ def run(
     if own_overlay is not None:
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
         by_models = _show_models(own_overlay, manifest, models, options, place, timeout, screen)
-    found = trying.concluded(by_models, by_runs)
+    ended = [each.model for each in by_models if each.verdict in (trying.HOLDS, trying.VIOLATED)]
+    known = related.known(bugs, ended, manifest, runs=None if by_runs is None else runs)
+    found = trying.concluded(by_models, by_runs, known, chosen=chosen)
     _conclude(found, place, screen)
     document = msgspec.to_builtins(found)
     artifacts.write_json(place / RESULT, document)
@@ -81,13 +91,21 @@ def _refuse_two_changes(overlay: OwnOverlay | None, rules: OwnRules | None) -> N
     """Both sides are to replace the same, under the names of either."""
     if overlay is None or rules is None:
         return
-    theirs = {snake(name.removeprefix("Step_")) for name in overlay.replaced}
-    ours = set(rules.names)
+    theirs, ours = _replaced(overlay, None), _replaced(None, rules)
     if theirs != ours:
         raise BadInput(
             f"the two sides replace different things: {overlay.path.name} "
             f"{', '.join(sorted(theirs))}; {rules.path.name} {', '.join(sorted(ours))}"
         )
+
+
+def _replaced(overlay: OwnOverlay | None, rules: OwnRules | None) -> set[str]:
+    """The rules and handlers that either side replaces, as the reference names them."""
+    operators = () if overlay is None else overlay.replaced
+    return {
+        *(snake(name.removeprefix("Step_")) for name in operators),
+        *(() if rules is None else rules.names),
+    }
 
 
 def snake(name: str) -> str:
@@ -193,7 +211,7 @@ def _cells(found: OfModel) -> list[object]:
         what = f"{found.property}, {found.length} states"
     elif found.differs:
         what = "other states than the correct protocol, nothing broken"
-    elif found.verdict == trying.HOLDS:
+    elif found.verdict == trying.HOLDS and found.correct is not None:
         what = "as many states as the correct protocol"
     return [found.model, found.verdict, found.distinct, found.correct, found.seconds, what]
 
@@ -209,8 +227,20 @@ def _conclude(found: Tried, place: Path, screen: Screen) -> None:
         if len(first.told) > TOLD_LINES:
             screen.line(f"... {len(first.told) - TOLD_LINES} lines more in {place / RESULT}")
     screen.line()
+    screen.facts([("known bugs", each) for each in _worth(found.known)])
     screen.facts([("verdict", found.verdict), *(("", each) for each in found.reasons)])
     screen.line(f"{_explored(found)}; all of it in {place}")
+
+
+def _worth(known: Known) -> Iterator[str]:
+    """Which known bugs of the replaced rules this search finds."""
+    if not known.bugs:
+        yield "none of these rules: nothing tells what this search would find"
+        return
+    found = len(known.bugs) - len(known.missed)
+    yield f"{len(known.bugs)} of these rules ({', '.join(known.bugs)}), of which it finds {found}"
+    by = (("models", known.models), ("so many runs", known.runs), ("schedules", known.schedules))
+    yield "; ".join(f"by {what}: {', '.join(bugs) or 'none'}" for what, bugs in by)
 
 
 def _explored(found: Tried) -> str:

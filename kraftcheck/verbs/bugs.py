@@ -194,8 +194,9 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 def try_own(**options: Any) -> int:
     """Ask every detector about a change of your own to the protocol.
 
-    Exit code 0: no difference found within what was explored; 1: something is broken; 2: a search
-    did not end, or the change was never there; 3: the change cannot be used.
+    Exit code 0: nothing broken within what was explored; 1: something is broken; 2: a search did
+    not end, or never met the change, or would not find the known bugs of these rules; 3: the change
+    cannot be used.
 
     \b
     Example: kraftcheck try --overlay my.tla --rules my.py

@@ -19,5 +19,6 @@ same_answers   arguments of theirs, evaluated for every small row
 own_rules      a substitution of one's own in Python, refused or loaded
 own_overlay    the same in TLA+
 own_runs       runs and schedules with it, held against the correct protocol
+related        the known bugs of the rules that it replaces
 trying         `try`: every detector asked of it
 """

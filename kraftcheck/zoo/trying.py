@@ -7,7 +7,8 @@ correct protocol, or none that was found.
     broken               a property is violated, a promise is lost, a healed cluster stays stuck
     other steps          nothing of the kind, and steps or states that the correct spec forbids
     no difference found  neither, in what was explored
-    unknown              a search did not end, or never met the change
+    unknown              a search did not end, or never met the change; or it takes other steps and
+                         nothing tells that this search would find what they break (related.py)
 
 Law of this file: that nothing is broken, or nothing differs, is said of what was explored; it is no
 proof, and what was explored stands beside it. Who never met the change has nothing to say of it.
@@ -16,7 +17,7 @@ proof, and what was explored stands beside it. Who never met the change has noth
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.zoo import stories
 from kraftcheck.zoo.own_overlay import OwnOverlay, cfg_with, unsuitable
 from kraftcheck.zoo.own_runs import OfRuns
+from kraftcheck.zoo.related import Known
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
 
 BROKEN, UNKNOWN = "broken", "unknown"
@@ -67,12 +69,15 @@ class OfModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """All that came of it. reasons: why it is broken or unknown."""
+    """All that came of it. reasons: why it is broken or unknown. known: the known bugs of the rules
+    that are replaced.
+    """
 
     verdict: str
     reasons: list[str]
     models: list[OfModel]
     runs: OfRuns | None
+    known: Known
 
 
 # -- Models
@@ -154,8 +159,10 @@ def _story(
 # -- Together
 
 
-def concluded(models: list[OfModel], runs: OfRuns | None) -> Tried:
-    """The verdict on all of it."""
+def concluded(
+    models: list[OfModel], runs: OfRuns | None, known: Known, *, chosen: bool = False
+) -> Tried:
+    """The verdict on all of it. chosen: somebody said how far it is to look."""
     broken = [f"{each.property} (model {each.model})" for each in models if _breaks(each)]
     undecided = [f"model {m.model}: {m.reason}" for m in models if m.verdict == UNKNOWN]
     if models and not undecided and not any(each.differs for each in models):
@@ -165,14 +172,27 @@ def concluded(models: list[OfModel], runs: OfRuns | None) -> Tried:
         undecided += runs.undecided
         if runs.never:
             undecided.append(f"runs: {NEVER_THERE}: {runs.never}")
+    other = any(each.differs for each in models) or (runs is not None and bool(runs.forbidden))
+    if other and not chosen:
+        undecided += _worthless(known)
     verdict, reasons = NO_DIFFERENCE, []
     if broken:
         verdict, reasons = BROKEN, broken
     elif undecided:
         verdict, reasons = UNKNOWN, undecided
-    elif any(each.differs for each in models) or (runs is not None and runs.forbidden):
+    elif other:
         verdict = OTHER_STEPS
-    return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs)
+    return Tried(verdict=verdict, reasons=reasons, models=models, runs=runs, known=known)
+
+
+def _worthless(known: Known) -> Iterator[str]:
+    """Why that nothing was broken says nothing."""
+    further = "look further with --tier medium, or say with --model what is far enough"
+    if not known.bugs:
+        yield f"it takes other steps, and no known bug tells how far one has to look: {further}"
+    elif known.missed:
+        missed = ", ".join(known.missed)
+        yield f"it takes other steps, and this search does not find {missed} either: {further}"
 
 
 def _breaks(found: OfModel) -> bool:

@@ -12,12 +12,14 @@ from kraftcheck.judgement import Options
 from kraftcheck.zoo import attempts, oracles, own_runs, schedules, trying
 from kraftcheck.zoo.own_rules import known, read_rules
 from kraftcheck.zoo.own_runs import OfRuns, lost_levels, try_runs
+from kraftcheck.zoo.related import Known
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, record_numbers
 from kraftcheck.zoo.trying import concluded
 
 CHANGES = Path(__file__).with_name("changes")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "try"
 RUNS = 2
+FOUND = Known(bugs=["Z01"], models=[], runs=["Z01"], schedules=[])
 
 
 def tried(path: Path, out: Path, runs: int = RUNS) -> OfRuns:
@@ -85,7 +87,7 @@ def test_what_the_correct_protocol_breaks_too_is_not_the_changes(
     of = {(each.oracle, each.what, bool(each.schedule)) for each in found.shared}
     assert {("invariants", "Planted", False), ("invariants", "Planted", True)} <= of
     assert any(oracle == "histories" for oracle, *_ in of)
-    assert concluded([], found).verdict == trying.OTHER_STEPS
+    assert concluded([], found, FOUND).verdict == trying.OTHER_STEPS
     told = [tmp_path / each.told_in for each in found.shared]
     assert told and all(path.exists() for path in told)
 
@@ -98,7 +100,7 @@ def test_what_the_change_breaks_is_its_own_beside_that(
     found = tried(EXAMPLES / "count_before_flush.py", tmp_path)
     assert {each.what for each in found.broken} == {"DurableMajority"}
     assert {each.what for each in found.shared} == {"Planted"}
-    assert concluded([], found).verdict == trying.BROKEN
+    assert concluded([], found, FOUND).verdict == trying.BROKEN
 
 
 @pytest.mark.tlc
@@ -123,7 +125,7 @@ def test_every_stored_schedule_is_played_whatever_bug_it_was_made_for(tmp_path: 
     assert (step.what, step.schedule) == ("HandleHeartbeatRequest", "last-leader-came-back.moves")
     assert found.schedules == len(schedules.every("partition"))
     assert (found.differed, found.never) == ({"last_known_leader_electable": 1}, "")
-    assert concluded([], found).verdict == trying.OTHER_STEPS
+    assert concluded([], found, FOUND).verdict == trying.OTHER_STEPS
     told = (tmp_path / "steps-last-leader-came-back.txt").read_text("utf-8")
     assert "HeartbeatRequest" in told
 
@@ -145,7 +147,7 @@ def test_what_no_run_met_is_unknown_and_says_what_would_meet_it(tmp_path: Path) 
     assert found.never.startswith("vote_granted, asked ")
     assert "it makes a difference to 2 of " in found.never
     assert "such as VoteRequest" in found.never
-    assert concluded([], found).verdict == trying.UNKNOWN
+    assert concluded([], found, FOUND).verdict == trying.UNKNOWN
 
 
 @pytest.mark.tlc
@@ -157,7 +159,7 @@ def test_what_never_answers_otherwise_is_unknown(
     found = tried(path, tmp_path / "out")
     assert found.never.startswith("nobody asked check_quorum_applies in 2 runs and 6 stored")
     assert "it makes no difference to " in found.never
-    assert concluded([], found).verdict == trying.UNKNOWN
+    assert concluded([], found, FOUND).verdict == trying.UNKNOWN
 
 
 def test_the_control_is_of_the_same_seeds(tmp_path: Path) -> None:

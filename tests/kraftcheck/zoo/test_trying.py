@@ -8,21 +8,26 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import structs
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.trying import snake
-from kraftcheck.zoo import trying
+from kraftcheck.zoo import related, trying
+from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.own_overlay import read_overlay
 from kraftcheck.zoo.own_rules import known, read_rules
 from kraftcheck.zoo.own_runs import OfRuns
+from kraftcheck.zoo.related import Known, bounds_of, bugs_with
 from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.trying import OfModel, concluded
 from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, UnknownBug, bug
+from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
 from specs import SPECS
-from tla_utils import read_manifest
+from tla_utils import RunOptions, find_jar, find_java, read_manifest
+from tla_utils.config import read_config
 from tla_utils.manifest import Manifest
+from tla_utils.overrides import check_overrides, read_modules
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "try"
@@ -84,6 +89,8 @@ def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
     assert found["runs"]["forbidden"] and not found["runs"]["broken"]
 
 
+FOUND = Known(bugs=["Z01"], models=["Z01"], runs=[], schedules=[])
+
 CHANGE = """
 from reference.core.rules import QuorumRules
 
@@ -111,7 +118,61 @@ def written(folder: Path, head: str, body: str) -> Path:
     ],
 )
 def test_the_verdict_of_models_alone(models: list[OfModel], verdict: str) -> None:
-    assert concluded(models, None).verdict == verdict
+    assert concluded(models, None, FOUND).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("known", "chosen", "verdict", "word"),
+    [
+        (FOUND, False, trying.OTHER_STEPS, ""),
+        (structs.replace(FOUND, models=[], runs=["Z01"]), False, trying.OTHER_STEPS, ""),
+        (structs.replace(FOUND, models=[]), False, trying.UNKNOWN, "does not find Z01"),
+        (structs.replace(FOUND, bugs=[], models=[]), False, trying.UNKNOWN, "no known bug"),
+        (structs.replace(FOUND, models=[]), True, trying.OTHER_STEPS, ""),
+    ],
+)
+def test_that_nothing_broke_is_worth_what_the_search_would_find(
+    known: Known, chosen: bool, verdict: str, word: str
+) -> None:
+    model = OfModel(model="m", verdict="holds", distinct=6, correct=5)
+    found = concluded([model], None, known, chosen=chosen)
+    assert found.verdict == verdict and word in "".join(found.reasons)
+    # What is broken is broken, and who was not met has nothing to say, whatever is known.
+    broken = OfModel(model="m", verdict="violated", property="P")
+    assert concluded([broken], None, known, chosen=chosen).verdict == trying.BROKEN
+
+
+def test_the_bounds_of_known_bugs_are_those_of_the_correct_protocol(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    """Of each bug that an overlay makes, with nothing of the bug left in them."""
+    for protocol, unseen in (("quorum", ""), ("partition", "Z36 Z45 Z46 Z59")):
+        bugs = [each for each in bugs_of(protocol) if each.in_scope and each.replaces]
+        models = bounds_of(bugs, manifest, tmp_path)
+        # (What no model shows needs what models do not have.)
+        assert {b.id for b in bugs} - {model.bug for model in models} == set(unseen.split())
+        for model in models:
+            config = read_config(Path(model.config).read_text("utf-8"))
+            roots = [model.module]
+            check_overrides(config, roots, read_modules(roots, manifest.libraries))
+            assert not any(new.startswith("Z") for _, _, new in config.substituted), model.name
+
+
+@pytest.mark.tlc
+def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
+    """No small model shows it, and hardly any campaign."""
+    text = (ROOT / "specs" / "bugs" / "Z38BrokerEpochNotChecked.tla").read_text("utf-8")
+    mine = text.replace("Z38BrokerEpochNotChecked", "Mine").replace("Z38_", "Mine_")
+    (tmp_path / "Mine.tla").write_text(mine, "utf-8")
+    manifest = manifest_of("partition")
+    own = read_overlay(tmp_path / "Mine.tla", manifest)
+    bugs = bugs_with("partition", {"isr_member_epoch_matches"})
+    assert "Z38" in {each.id for each in bugs}
+    models = [m for m in bounds_of(bugs, manifest, tmp_path) if m.name == "bounds-of-Z38"]
+    options = RunOptions(jar=find_jar(), java=find_java())
+    (found,) = trying.try_models(own, manifest, models, options, tmp_path, 300, lambda _: None)
+    assert (found.verdict, found.property) == ("violated", "LeaderCandidateCompleteness")
+    assert related.known(bugs, [found.model], manifest, runs=None).models == ["Z38"]
 
 
 def of_runs(never: str) -> OfRuns:
@@ -143,7 +204,7 @@ def test_who_never_met_the_change_says_nothing_of_it(
     states: int, never: str, verdict: str, who: list[str]
 ) -> None:
     model = OfModel(model="m", verdict="holds", distinct=states, correct=5)
-    found = concluded([model], of_runs(never))
+    found = concluded([model], of_runs(never), FOUND)
     assert found.verdict == verdict
     assert [each.partition(f": {trying.NEVER_THERE}: ")[0] for each in found.reasons] == who
 
