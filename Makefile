@@ -16,9 +16,10 @@ CODE := $(wildcard kraftcheck system tla_utils reference specs traces tests benc
     experiments)
 
 # Tests of one module each, without another program.
-UNITS := $(addprefix tests/,reference/core system tla_utils traces/checkers traces/formats \
-    traces/observed traces/report quality/test_docs.py quality/test_import_ladder.py \
-    quality/test_tidy.py)
+HANDLERS := $(addprefix tests/reference/,kit clients quorum partition cluster)
+UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,system tla_utils \
+    traces/checkers traces/formats traces/observed traces/report quality/test_docs.py \
+    quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test spec spec-medium chaos bugs bugs-full kafka bench lint format

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from reference.core.promises import Configuration, Envelope, Promise, promised
+from reference.clients.promises import Configuration, Envelope, Promise, promised
 from traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"

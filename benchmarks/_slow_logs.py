@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from benchmarks._slow_anomalies import slow_anomalies
-from reference.core.promises import Compaction, Promise
+from reference.clients.promises import Compaction, Promise
 from traces.history import FAIL, OK, History, Operation
 
 STEPS_MAX = 200_000

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from reference.core.quorum_protocol import VOTER
+from reference.quorum.protocol import VOTER
 from specs import SPECS
 from tla_utils import CheckOptions, StepReport, check_steps
 from traces.jobs.abstraction import Abstraction

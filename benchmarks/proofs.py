@@ -2,8 +2,8 @@
 
 Two tables. First the obligations of 3 and 5 nodes with their seconds of processor time. Then, for
 graphs of two nodes, every local step as a solution and every solution as a local step
-(reference/proofs/quorum_drift.py, partition_drift.py): what `make test` does for a sample. Of a
-graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the quorum's logs as
+(reference/quorum/proof/drift.py, and that of the partition): what `make test` does for a sample. Of
+a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the quorum's logs as
 branches.
 
     python -m benchmarks.proofs [GRAPH ...]
@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from time import process_time
 from typing import Any
 
-from reference.core.types import Constants
-from reference.proofs import completeness_proof, election
+from reference.partition.proof.actions import ACTIONS
+from reference.partition.proof.drift import PartitionRelation
+from reference.partition.proof.proof import discharge_partition, partition_obligations
 from reference.proofs.local_steps import LocalStep, Relation, differences
-from reference.proofs.partition_actions import ACTIONS
-from reference.proofs.partition_drift import PartitionRelation
-from reference.proofs.partition_proof import discharge_partition, partition_obligations
-from reference.proofs.quorum_drift import ELECTIONS, IN_BRANCHES, QuorumRelation
+from reference.quorum.proof import completeness_proof, election
+from reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, QuorumRelation
+from reference.quorum.types import Constants
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 

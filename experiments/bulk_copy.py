@@ -53,7 +53,7 @@ from live.journal import Journal
 from live.library import Options
 from live.recording import HISTORY
 from live.workloads import transact
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
 SETTINGS = {

@@ -14,7 +14,7 @@ from experiments.tools import TOPIC
 from live import datalog, facts, metadata
 from live.cluster import Cluster, ClusterError
 from live.recording import HISTORY, RECORDING
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
 

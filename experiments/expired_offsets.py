@@ -39,7 +39,7 @@ from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 from live.recording import HISTORY
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {

@@ -46,7 +46,7 @@ from live.cluster import Cluster, ClusterError
 from live.journal import Journal
 from live.proxy import Proxy
 from live.recording import HISTORY
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"
 RECORDS = 6

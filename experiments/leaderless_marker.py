@@ -48,7 +48,7 @@ from live.crew import Crew
 from live.journal import Journal
 from live.recording import HISTORY
 from live.workloads import transact
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 TRANSACT = Path(__file__).resolve().parent / "Transact.java"
 ASKED, HOST = "b1", "b2"

@@ -38,7 +38,7 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 from live.journal import Journal
 from live.recording import HISTORY
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5
 LAYOUTS = {"1": "single", "3": "one-controller"}

@@ -19,11 +19,11 @@ from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
+from reference.cluster.sim.scenario import CLUSTER
 from reference.protocols import sources_of_others
+from reference.runs.run import draw_options
+from reference.runs.scenarios import scenario as scenario_of
 from reference.sim.choices import SeededChooser
-from reference.sim.cluster.scenario import CLUSTER
-from reference.sim.run import draw_options
-from reference.sim.scenario import scenario as scenario_of
 from system.files import read_bytes
 from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE

@@ -17,9 +17,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.runs.narrate import narrate
+from reference.runs.run import simulate_run
 from reference.sim.choices import Stream, StreamName
-from reference.sim.narrate import narrate
-from reference.sim.run import simulate_run
 
 
 class _Drawn:

@@ -13,7 +13,7 @@ from kraftcheck.artifacts import checkout
 from kraftcheck.zoo import matrix
 from kraftcheck.zoo import mutants as zoo_mutants
 from reference.bugs.catalog import bugs_of
-from reference.core.promises import (
+from reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     TABLE,

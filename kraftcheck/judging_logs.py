@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from kraftcheck.terms import Terms, in_words, terms_of
-from reference.core.promises import Level, Promise, level_named, promised
+from reference.clients.promises import Level, Promise, level_named, promised
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
 from traces.checkers.recorded import from_arrow, partitions

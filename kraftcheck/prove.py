@@ -17,11 +17,12 @@ import z3
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
 from reference.bugs.catalog import bug
-from reference.core.partition_rules import PartitionRules
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants
-from reference.proofs import completeness_proof, election, partition_proof
+from reference.partition.proof import proof as partition_proof
+from reference.partition.rules import PartitionRules
 from reference.proofs.obligations import Obligation
+from reference.quorum.proof import completeness_proof, election
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants
 from system.children import end_with_parent
 
 PROOF = "proof.json"

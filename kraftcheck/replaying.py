@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from reference.sim.narrate import narrate
-from reference.sim.run import Run, simulate_run
+from reference.runs.narrate import narrate
+from reference.runs.run import Run, simulate_run
 from traces.jobs.conform import JOINED_RUNS, read_judged
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 

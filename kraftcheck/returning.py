@@ -27,10 +27,10 @@ from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import UnknownBug, replayable
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS, parts_of
-from reference.sim.narrate import narrate
+from reference.runs.narrate import narrate
 from reference.sim.schedules import write as write_schedule
-from reference.sim.steered.failures import REJECTED
-from reference.sim.steered.scripts import Script, write
+from reference.steered.failures import REJECTED
+from reference.steered.scripts import Script, write
 from system.files import read_text
 from tla_utils import (
     Manifest,

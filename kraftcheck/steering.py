@@ -1,4 +1,4 @@
-"""Schedules of moves (reference/sim/steered): `replay`, and what `conform` and `check` are given.
+"""Schedules of moves (reference/steered): `replay`, and what `conform` and `check` are given.
 
 A schedule is replayed in the reference, and its steps are recorded as a trace of one run, which
 every other verb takes as it takes any trace.
@@ -19,9 +19,9 @@ from kraftcheck.replaying import annotated, as_json, rejected_steps
 from kraftcheck.retracing.relation import replayed as replayed_by
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
-from reference.sim.narrate import narrate
-from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
-from reference.sim.steered.scripts import KIND, Script, is_script, read
+from reference.runs.narrate import narrate
+from reference.runs.scripted import ImpossibleMove, Replayed, recorded
+from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.jobs.allowed import Allowed
 from traces.jobs.steered import SCRIPT, write_trace

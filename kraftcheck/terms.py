@@ -16,7 +16,7 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, given_words
-from reference.core.promises import (
+from reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     Compaction,

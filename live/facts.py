@@ -1,6 +1,6 @@
 """What promises depend on, of a recording: how clients and topic were configured, what happened.
 
-Field names and meanings are those of the table of promises (reference/core/promises.py), so that
+Field names and meanings are those of the table of promises (reference/clients/promises.py), so that
 whoever judges a recording can ask the table; real clusters share no code with it, and a test holds
 the names together.
 

@@ -99,7 +99,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
     seconds: float
     configuration: dict[str, Any]
-    """What promises depend on: fields of `Configuration` in reference/core/promises.py."""
+    """What promises depend on: fields of `Configuration` in reference/clients/promises.py."""
     envelope: dict[str, Any]
     """What went wrong: fields of `Envelope` there."""
     envelope_is: str

@@ -5,7 +5,7 @@ or they are folders with a `protocol.py` that defines `PROTOCOL` (docs/new-proto
 folders stands in the environment, so that all processes that work on a run know the same.
 
 The constants of a run name its protocol (L8), so a trace may hold runs of several. A run of a
-cluster has several components, each a run of one protocol (reference/core/cluster_types.py).
+cluster has several components, each a run of one protocol (reference/cluster/types.py).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from reference.core.cluster_types import ClusterConstants
-from reference.core.partition_protocol import PARTITION
-from reference.core.quorum_protocol import QUORUM
+from reference.cluster.types import ClusterConstants
 from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
 from reference.kit.protocol import NodeKind, Protocol
+from reference.partition.protocol import PARTITION
+from reference.quorum.protocol import QUORUM
 
 FOLDERS: Final = "KRAFTCHECK_PROTOCOL"
 """The variable that names folders of protocols, separated as in PATH."""

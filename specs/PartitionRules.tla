@@ -4,7 +4,7 @@
 (* partition controller and of the brokers: no messages sent, no variables. *)
 (* A bug is one or more of these operators replaced (specs/bugs,            *)
 (* `Op <- [PartitionRules] BugOp`).  The Python twin is                     *)
-(* reference/core/partition_rules.py, where each operator is a method of    *)
+(* reference/partition/rules.py, where each operator is a method of    *)
 (* the same name in snake case.                                             *)
 (*                                                                          *)
 (* Rule ids (C1 ..., P1 ..., T1 ...) are those of docs/protocol-rules.md.   *)

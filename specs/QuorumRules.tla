@@ -3,7 +3,7 @@
 (* Every decision of the controller quorum that has a name: no state, no    *)
 (* messages sent, no variables.  A bug is one or more of these operators    *)
 (* replaced (specs/bugs, `Op <- [QuorumRules] BugOp`).  The Python twin is  *)
-(* reference/core/rules.py, where each operator is a function of the same   *)
+(* reference/quorum/rules.py, where each operator is a function of the same   *)
 (* name in snake case.                                                      *)
 (*                                                                          *)
 (* Rule ids (Q1 ...) are those of docs/protocol-rules.md.                   *)

@@ -4,8 +4,8 @@ them.
 
 from __future__ import annotations
 
-from reference.core.rules import QuorumRules
-from reference.core.types import Row
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Row
 
 
 class CountBeforeFlush(QuorumRules):

@@ -27,20 +27,19 @@ from experiments.prediction.outcomes import (
     outcomes_of,
 )
 from experiments.prediction.situations import ELECTIONS, SETUPS, Setup
-from reference.core.partition_messages import CONTROLLER, BrokerCrash
-from reference.core.partition_types import UNDEFINED
+from reference.partition.messages import CONTROLLER, BrokerCrash
+from reference.partition.sim.machine import PartitionMemo
+from reference.partition.sim.options import PartitionOptions, Shutdown
+from reference.partition.sim.pace import Pace
+from reference.partition.sim.scenario import PARTITION, Paces, PartitionLoad, PartitionScenario
+from reference.partition.sim.scheduler import PartitionSimulation
+from reference.partition.sim.trouble import Trouble
+from reference.partition.types import UNDEFINED
 from reference.sim.choices import Chooser, SeededChooser, Stream, pick, run_seed
 from reference.sim.events import DELIVER
-from reference.sim.faults import Partition
 from reference.sim.interning import KnownInput
-from reference.sim.network import Network
+from reference.sim.network import Network, Partition
 from reference.sim.operations import Operation
-from reference.sim.partition.machine import PartitionMemo
-from reference.sim.partition.options import PartitionOptions, Shutdown
-from reference.sim.partition.pace import Pace
-from reference.sim.partition.scenario import PARTITION, Paces, PartitionLoad, PartitionScenario
-from reference.sim.partition.scheduler import PartitionSimulation
-from reference.sim.partition.trouble import Trouble
 from reference.sim.recorder import Recorder
 from traces.schema import PROGRESSED
 

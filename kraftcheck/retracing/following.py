@@ -18,11 +18,11 @@ from kraftcheck.retracing import partition, quorum
 from kraftcheck.retracing.partition import COUNTED, Naming
 from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, find
 from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
-from reference.core.controller import PartitionControllerHandlers
-from reference.core.partition_messages import CONTROLLER, MetadataUpdate
-from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants
+from reference.partition.controller import PartitionControllerHandlers
+from reference.partition.messages import CONTROLLER, MetadataUpdate
+from reference.partition.types import INITIAL_OFFSET, PartitionConstants
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.types import Constants
 from tla_utils import State
 
 PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from kraftcheck.retracing.moves import make_alike
 from kraftcheck.retracing.relation import Relation
-from reference.sim.steered.failures import REJECTED, Failure
-from reference.sim.steered.replaying import begin, in_the_end
-from reference.sim.steered.scripts import Script
+from reference.runs.scripted import begin, in_the_end
+from reference.steered.failures import REJECTED, Failure
+from reference.steered.scripts import Script
 from traces.jobs.steered import broken_promise
 
 Runner: TypeAlias = Callable[[Script, Sequence[str]], tuple[tuple[str, ...], Failure | None]]

@@ -1,6 +1,6 @@
 """Moves that were found, made by a steered run: the schedule that can be replayed and kept.
 
-A steered run (reference/sim/steered) knows its moves by words. A move that it does not have when
+A steered run (reference/steered) knows its moves by words. A move that it does not have when
 its turn comes is left out, counted, and said.
 """
 
@@ -14,20 +14,20 @@ import msgspec
 
 from kraftcheck.retracing.partition import Chosen, Lost
 from kraftcheck.retracing.search import Made
-from reference.core.partition_messages import CLIENT_REQUESTS, ProduceRequest
-from reference.core.partition_types import UNDEFINED
-from reference.sim.narrate import render_input
-from reference.sim.steered.failures import Failure
-from reference.sim.steered.moves import Move, Steered
-from reference.sim.steered.partition import PartitionSchedule
-from reference.sim.steered.replaying import AnySchedule, begin
-from reference.sim.steered.scripts import Script
-from reference.sim.steered.steering import (
+from reference.partition.messages import CLIENT_REQUESTS, ProduceRequest
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.partition.steered.world import (
     appending_words,
     breaking_words,
     name_of,
     resending_words,
 )
+from reference.partition.types import UNDEFINED
+from reference.runs.narrate import render_input
+from reference.runs.scripted import AnySchedule, begin
+from reference.steered.failures import Failure
+from reference.steered.moves import Move, Steered
+from reference.steered.scripts import Script
 
 
 class Line(NamedTuple):

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Essence, Made
-from reference.core.broker import BrokerHandlers
-from reference.core.controller import PartitionControllerHandlers
-from reference.core.partition_messages import (
+from reference.partition.broker import BrokerHandlers
+from reference.partition.controller import PartitionControllerHandlers
+from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     METADATA_LOG,
@@ -47,7 +47,7 @@ from reference.core.partition_messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
-from reference.core.partition_types import (
+from reference.partition.types import (
     INITIAL_OFFSET,
     NO_REQUEST,
     UNDEFINED,

@@ -20,11 +20,11 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from reference.kit.protocol import Protocol
+from reference.runs.run import Run, simulate_run
 from reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
 from reference.sim.plain import PlainMemo
-from reference.sim.run import Run, simulate_run
 from reference.sim.schedules import Schedule
 from tla_utils import Value
 from tla_utils.output import State as Shown

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kraftcheck.retracing.search import ANY, Allowed, Essence, Made
-from reference.core.log import end_offset
-from reference.core.messages import (
+from reference.kit.log import end_offset
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.messages import (
     Append,
     BeginQuorumEpochTimeout,
     Crash,
@@ -27,8 +28,7 @@ from reference.core.messages import (
     Resign,
     Restart,
 )
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import NOBODY, UNDEFINED, Row, initial_row, is_running
+from reference.quorum.types import NOBODY, UNDEFINED, Row, initial_row, is_running
 
 _TIMERS: Final[tuple[Input, ...]] = (
     Flush(),

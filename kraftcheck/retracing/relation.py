@@ -21,10 +21,10 @@ from kraftcheck.retracing.moves import make_alike
 from kraftcheck.zoo.departures import departs
 from reference.bugs.catalog import handlers_for
 from reference.kit.protocol import Handlers
-from reference.sim.steered.failures import REJECTED, Failure, StepRejected
-from reference.sim.steered.moves import NodeStep
-from reference.sim.steered.replaying import Replayed, begin, replay
-from reference.sim.steered.scripts import Script
+from reference.runs.scripted import Replayed, begin, replay
+from reference.steered.failures import REJECTED, Failure, StepRejected
+from reference.steered.moves import NodeStep
+from reference.steered.scripts import Script
 from traces.jobs.allowed import Allowed
 from traces.jobs.canonical import Step
 from traces.jobs.steered import broken_promise

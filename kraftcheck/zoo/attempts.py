@@ -33,13 +33,13 @@ import msgspec
 from kraftcheck.zoo import schedules
 from kraftcheck.zoo.runs import WATCHED, Hunt
 from reference.bugs.catalog import handlers_for
-from reference.core.log import EpochEnd
-from reference.core.types import UNDEFINED
 from reference.kit.dispatch import action_name
+from reference.kit.log import EpochEnd
 from reference.protocols import PROTOCOLS, kind_named, kind_of
-from reference.sim.run import Run
-from reference.sim.steered.replaying import recorded as replayed
-from reference.sim.steered.scripts import Script
+from reference.quorum.types import UNDEFINED
+from reference.runs.run import Run
+from reference.runs.scripted import recorded as replayed
+from reference.steered.scripts import Script
 from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step

@@ -16,20 +16,20 @@ import pyarrow.parquet as pq
 from kraftcheck.zoo import oracles
 from kraftcheck.zoo.oracles import FOUND, NOTHING, Opinion
 from kraftcheck.zoo.runs import UNWATCHED, Hunt, record
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_messages import CONTROLLER, MetadataRecords
-from reference.core.partition_properties import (
+from reference.clients.promises import Configuration, Level, promised
+from reference.partition.broker import BrokerHandlers
+from reference.partition.messages import CONTROLLER, MetadataRecords
+from reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionHistory,
     PartitionState,
     history_next,
     initial_state,
 )
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import PartitionConstants
-from reference.core.promises import Configuration, Level, promised
-from reference.sim.partition.options import PartitionOptions, configuration_of, envelope_of
-from reference.sim.run import Run
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.options import PartitionOptions, configuration_of, envelope_of
+from reference.partition.types import PartitionConstants
+from reference.runs.run import Run
 from traces.checkers.assessment import name_of
 from traces.jobs.backends import Pool
 from traces.schema import part_path, read_manifest

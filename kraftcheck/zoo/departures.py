@@ -14,8 +14,8 @@ from typing import Any
 
 from reference.bugs.catalog import handlers_for
 from reference.kit.protocol import Handlers
-from reference.sim.run import Run, Taken
-from reference.sim.steered.moves import NodeStep
+from reference.runs.run import Run, Taken
+from reference.steered.moves import NodeStep
 from traces.jobs.canonical import Step
 
 

@@ -31,7 +31,7 @@ class Replaced(NamedTuple):
 
 
 def python_diffs(entry: Bug) -> list[Replaced]:
-    """The replaced rules and handlers against those of core."""
+    """The replaced rules and handlers against the correct ones."""
     if entry.replacement is None or entry.base is None:
         return []
     return class_diffs(entry.replacement, entry.base)

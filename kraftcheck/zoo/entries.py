@@ -8,9 +8,9 @@ from pathlib import Path
 from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug, replayable
+from reference.cluster.sim.scenario import CLUSTER
 from reference.protocols import parts_of
-from reference.sim.cluster.scenario import CLUSTER
-from reference.sim.scenario import SCENARIOS
+from reference.runs.scenarios import SCENARIOS
 from specs import SPECS
 from tla_utils import Manifest, read_manifest
 

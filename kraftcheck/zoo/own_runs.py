@@ -37,9 +37,9 @@ from kraftcheck.zoo.runs import (
 from reference.bugs.catalog import handlers_for
 from reference.bugs.probing import Consulted
 from reference.protocols import parts_of
-from reference.sim.narrate import narrate, render_input
-from reference.sim.run import Run
-from reference.sim.steered.scripts import Script
+from reference.runs.narrate import narrate, render_input
+from reference.runs.run import Run
+from reference.steered.scripts import Script
 from tla_utils import ToolError
 from traces.jobs.backends import Pool
 from traces.jobs.conform import ConformOptions, conform

@@ -13,9 +13,9 @@ from kraftcheck import artifacts, replaying, steering
 from kraftcheck.judgement import Options, PageWriter
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo.detecting import Detection
-from reference.sim.narrate import narrate
-from reference.sim.run import Run, simulate_run
-from reference.sim.steered.replaying import recorded
+from reference.runs.narrate import narrate
+from reference.runs.run import Run, simulate_run
+from reference.runs.scripted import recorded
 from traces.history import HistoryError
 from traces.schema import read_manifest
 

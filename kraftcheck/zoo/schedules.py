@@ -1,6 +1,6 @@
 """Schedules of moves in which bugs were found: where it takes more luck than seeds have.
 
-schedules/ beside this file holds them, one for each bug, in the form of reference/sim/steered. Most
+schedules/ beside this file holds them, one for each bug, in the form of reference/steered. Most
 tell the story of the bug's model, and then let clients come to harm: a *watched* replay ends where
 an invariant is violated, an *unwatched* one goes on, and is healed at its end.
 
@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED
-from reference.sim.run import Run
-from reference.sim.steered.replaying import ImpossibleMove, Replayed, recorded
-from reference.sim.steered.replaying import replay as replay_script
-from reference.sim.steered.scripts import Script, read, write
+from reference.runs.run import Run
+from reference.runs.scripted import ImpossibleMove, Replayed, recorded
+from reference.runs.scripted import replay as replay_script
+from reference.steered.scripts import Script, read, write
 from system.files import SCHEDULE_MAX, read_text
 from traces.jobs.steered import broken_promise, write_trace
 

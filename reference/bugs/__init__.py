@@ -1,5 +1,5 @@
-"""Known bugs, each as one or more rules replaced; core knows of none of them.
+"""Known bugs, each as one or more rules replaced; handlers know of none of them.
 
-catalog.py is the authority on what each bug is, breaks and needs; one file per bug holds the rules
-that it replaces.
+One file per bug, in the folder `bugs` of its protocol, says what it is, breaks and needs, and holds
+the rules that it replaces; catalog.py finds them.
 """

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.core.broker import BrokerHandlers
+from reference.partition.broker import BrokerHandlers
 from reference.protocols import PROTOCOLS
 
 Class: TypeAlias = Literal["safety", "liveness"]
@@ -72,7 +72,7 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     configuration: str = ""
     """The configuration that is the bug, where nothing is replaced."""
     property: str
-    """The first property that names it: an invariant of core, or a liveness property."""
+    """The first property that names it: an invariant, or a liveness property."""
     also: tuple[str, ...] = ()
     """Further properties that it breaks, or may break in the same run."""
     klass: Class = "safety"

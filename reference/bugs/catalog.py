@@ -1,4 +1,4 @@
-"""The known bugs by id, found in this folder, and the rules with one of them in."""
+"""The known bugs by id, found in the folders of protocols, and the rules with one of them in."""
 
 from __future__ import annotations
 
@@ -9,29 +9,25 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from reference import bugs
 from reference.bugs.bug import BASES, Bug
 from reference.bugs.probing import Consulted, probed
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import PartitionConstants
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants
 from reference.kit.protocol import Handlers, Substitution
+from reference.partition.broker import BrokerHandlers
+from reference.partition.rules import PartitionRules
+from reference.partition.types import PartitionConstants
 from reference.protocols import PROTOCOLS, protocol_of
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants
 
 
 def _found() -> Iterator[Bug]:
-    """Of this folder, and of the folder `bugs` of each protocol of others."""
-    folders = {bugs.__name__: list(bugs.__path__)}
+    """Of the folder `bugs` of each protocol."""
     for protocol in PROTOCOLS:
-        if protocol.modules:
-            package = protocol.constants.__module__.rpartition(".")[0]
-            folders[f"{package}.bugs"] = [f"{protocol.modules}/bugs"]
-    for package, folder in folders.items():
-        for module in pkgutil.iter_modules(folder):
-            if module.name[1:3].isdecimal():
-                yield import_module(f"{package}.{module.name}").BUG
+        package = protocol.constants.__module__.rpartition(".")[0]
+        for parent in import_module(package).__path__:
+            for module in pkgutil.iter_modules([f"{parent}/bugs"]):
+                if module.name[1:3].isdecimal():
+                    yield import_module(f"{package}.bugs.{module.name}").BUG
 
 
 CATALOG: tuple[Bug, ...] = tuple(sorted(_found(), key=lambda each: each.id))

@@ -1,5 +1,5 @@
-"""A deterministic world for the reference: network, disks, clocks, faults, clients, a scheduler.
+"""What a deterministic world is made of, whatever the protocol; runs of one that has no other.
 
-Reading order: choices, faults, scenario; network, disk, clock, workload; memo, recorder; scheduler,
-run; narrate. `run` is what others call.
+Reading order: choices, options; network, events; interning, memo, recorder; plain. The worlds of
+protocols lie with them, and reference/runs is what others call.
 """

@@ -18,9 +18,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.sim.clock import Instruction
 from reference.sim.interning import Interner, KnownInput, KnownRow
 
+Instruction: TypeAlias = tuple[int, KnownInput, int, int]
+"""What a step does to a timer, ready to be carried out: (what, timer, least, span), both in
+milliseconds."""
 Sent: TypeAlias = tuple[tuple[int, KnownInput], ...]
 """(addressee, message) pairs."""
 

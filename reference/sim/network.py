@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from heapq import heappush
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from reference.sim.choices import Stream
 from reference.sim.events import DELIVER, Queue
-from reference.sim.faults import Partition
 from reference.sim.interning import KnownInput
 
 Fate: TypeAlias = tuple[int, ...] | None
@@ -57,6 +56,16 @@ class Disturbances(Protocol):
     def latency_ms(self) -> int: ...
     @property
     def slow_node(self) -> int: ...
+
+
+class Partition(NamedTuple):
+    """Messages from any of `sources` to any of `destinations` are lost; both ways unless
+    `one_way`."""
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+    one_way: bool
+    lasts_ms: int
 
 
 class Network:

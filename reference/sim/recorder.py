@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from reference.core.partition_messages import METADATA_LOG
+from reference.partition.messages import METADATA_LOG
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.operations import Operation
 from reference.sim.options import options_json

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
-from reference.core.broker import BROKER_HANDLERS
-from reference.core.controller import CONTROLLER_HANDLERS
-from reference.core.partition_messages import CONTROLLER
-from reference.core.partition_types import PartitionConstants
-from tests.reference.core.partition_walks import Step
+from reference.partition.broker import BROKER_HANDLERS
+from reference.partition.controller import CONTROLLER_HANDLERS
+from reference.partition.messages import CONTROLLER
+from reference.partition.types import PartitionConstants
+from tests.reference.partition.walks import Step
 from tla_utils import Record, Value, function
 
 SETS = frozenset({"isr", "elr", "producers", "parked", "fetching"})

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from reference.core.messages import Input, Message, encode
-from reference.core.quorum import QuorumHandlers, action_of
-from reference.core.types import Constants, Row
-from tests.reference.core.walks import walk
+from reference.quorum.handlers import QuorumHandlers, action_of
+from reference.quorum.messages import Input, Message, encode
+from reference.quorum.types import Constants, Row
+from tests.reference.quorum.walks import walk
 from traces.jobs.canonical import Step
 from traces.schema import (
     PROGRESSED,
@@ -34,7 +34,7 @@ from traces.schema import (
 def steps_of_walk(
     constants: Constants, seed: int, steps: int, rows: Mapping[int, Row] | None = None
 ) -> list[Step]:
-    """A run of the reference: a random walk, see tests/reference/core/walks.py."""
+    """A run of the reference: a random walk, see tests/reference/quorum/walks.py."""
     return [
         Step(
             action_of(taken.input),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reference.core.quorum_protocol import VOTER
+from reference.quorum.protocol import VOTER
 from traces.jobs.backends import Pool
 from traces.jobs.conform import Conformance, ConformOptions, conform
 from traces.jobs.simulate import simulate

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from reference.core.cluster_types import ClusterConstants
-from reference.core.partition_messages import (
+from reference.cluster.types import ClusterConstants
+from reference.partition.messages import (
     CONTROLLER,
     METADATA_LOG,
     AlterPartitionResponse,
@@ -29,8 +29,8 @@ from reference.core.partition_messages import (
     ReplicaFetchRequest,
     encode,
 )
-from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
-from reference.sim.run import simulate_part
+from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
+from reference.runs.run import simulate_part
 from tests.conformance.altered import Altered
 from traces import schema
 from traces.jobs.backends import Pool

@@ -18,11 +18,12 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reference.core.broker import BrokerHandlers
-from reference.core.log import CacheEntry, Entry
-from reference.core.partition_log import Record
-from reference.core.partition_properties import PARTITION_INVARIANTS
-from reference.core.partition_types import (
+from reference.kit.fields import fields_of, within
+from reference.kit.log import CacheEntry, Entry
+from reference.partition.broker import BrokerHandlers
+from reference.partition.log import Record
+from reference.partition.properties import PARTITION_INVARIANTS
+from reference.partition.types import (
     BrokerRow,
     BrokerState,
     ControllerRow,
@@ -34,15 +35,17 @@ from reference.core.partition_types import (
     Registration,
     Remote,
 )
-from reference.core.properties import INVARIANTS
-from reference.core.types import Constants, QuorumStateFile, Row
-from reference.kit.fields import fields_of, within
 from reference.protocols import protocol_of
+from reference.quorum.properties import INVARIANTS
+from reference.quorum.types import Constants, QuorumStateFile, Row
 from tests.conformance.judged_states import Asked, Variables, answers
-from tests.reference.core import pairs, partition_cluster, partition_plants, plants
-from tests.reference.core.changes import Pool
-from tests.reference.core.pairs import Pair, PartitionMoment, QuorumMoment
-from tests.reference.core.partition_walks import Moves
+from tests.reference import pairs
+from tests.reference.changes import Pool
+from tests.reference.pairs import Pair, PartitionMoment, QuorumMoment
+from tests.reference.partition import cluster as partition_cluster
+from tests.reference.partition import plants as partition_plants
+from tests.reference.partition.walks import Moves
+from tests.reference.quorum import plants
 from tla_utils import Record as SpecRecord
 from tla_utils import function
 from tla_utils.definitions import definition

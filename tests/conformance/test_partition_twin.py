@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from reference.core.partition_messages import CONTROLLER, MetadataRecords
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import (
+from reference.partition.messages import CONTROLLER, MetadataRecords
+from reference.partition.rules import PartitionRules
+from reference.partition.types import (
     NO_PENDING,
     BrokerOutcome,
     BrokerRow,
@@ -23,7 +23,7 @@ from reference.core.partition_types import (
 )
 from reference.protocols import kind_of
 from tests.conformance.partition_values import PartitionValues
-from tests.reference.core.partition_walks import Moves, PartitionWalk, Step
+from tests.reference.partition.walks import Moves, PartitionWalk, Step
 from tla_utils import CheckOptions, Value, check_steps
 from traces.jobs.step_frames import step_frame
 

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.core.messages import (
+from reference.kit.dispatch import handler_name
+from reference.quorum.handlers import QuorumHandlers, action_of
+from reference.quorum.messages import (
     CheckQuorumTimeout,
     Crash,
     Input,
@@ -29,9 +31,7 @@ from reference.core.messages import (
     Restart,
     VoteRequest,
 )
-from reference.core.quorum import QuorumHandlers, action_of
-from reference.core.types import Constants, Row, initial_row, is_running
-from reference.kit.dispatch import handler_name
+from reference.quorum.types import Constants, Row, initial_row, is_running
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from traces.jobs.backends import Pool
 from traces.jobs.canonical import Step

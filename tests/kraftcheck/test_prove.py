@@ -11,8 +11,9 @@ from click.testing import CliRunner, Result
 from kraftcheck import prove
 from kraftcheck.cli import cli
 from kraftcheck.verbs import models
-from reference.core.messages import Crash
-from reference.proofs import completeness_proof, election, partition_proof
+from reference.partition.proof import proof as partition_proof
+from reference.quorum.messages import Crash
+from reference.quorum.proof import completeness_proof, election
 
 TWO = ("Init", "HandleSendReplicaFetch")
 

@@ -13,13 +13,13 @@ from kraftcheck import exits, returning, steering
 from kraftcheck.retracing.minimising import minimised, minimised_step
 from kraftcheck.retracing.relation import Relation
 from kraftcheck.screen import Screen
-from reference.core.messages import Flush
-from reference.core.types import Constants, initial_row
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.steered.failures import REJECTED
-from reference.sim.steered.moves import NodeStep
-from reference.sim.steered.partition import PartitionSchedule
-from reference.sim.steered.scripts import Script, read, write
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.quorum.messages import Flush
+from reference.quorum.types import Constants, initial_row
+from reference.steered.failures import REJECTED
+from reference.steered.moves import NodeStep
+from reference.steered.scripts import Script, read, write
 from tla_utils import CheckOptions, ToolError
 from traces.jobs.allowed import Allowed
 

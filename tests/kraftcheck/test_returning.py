@@ -18,8 +18,8 @@ from kraftcheck.retracing import following
 from kraftcheck.retracing.following import follow
 from kraftcheck.retracing.moves import converted, run
 from kraftcheck.retracing.search import ANY, AtLeast, Limits, Made
-from reference.core.messages import Crash, ElectionTimeout, Resign
-from reference.sim.steered.scripts import read
+from reference.quorum.messages import Crash, ElectionTimeout, Resign
+from reference.steered.scripts import read
 from specs import SPECS
 from tla_utils import read_manifest
 from tla_utils.output import parse_output

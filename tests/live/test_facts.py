@@ -11,7 +11,7 @@ from live import facts, metadata
 from live.facts import Move, Outage
 from live.metadata import Record
 from live.recording import Plan, _configuration
-from reference.core.promises import Configuration, Envelope, promised
+from reference.clients.promises import Configuration, Envelope, promised
 
 DUMPED = """\
 Dumping n1/__cluster_metadata-0/00000000000000000000.log

@@ -27,8 +27,8 @@ from experiments.prediction.store import (
 from live.episode import Episode, Lane
 from live.journal import Journal
 from live.metadata import Record
+from reference.partition.sim.machine import PartitionMemo
 from reference.sim.choices import SeededChooser
-from reference.sim.partition.machine import PartitionMemo
 from traces.formats import jsonlines
 
 SITUATIONS_MIN, TRIALS_MIN = 40, 50

@@ -20,7 +20,14 @@ from kraftcheck.judging import judge_file
 from kraftcheck.screen import Screen
 from live import facts, metadata
 from live.recording import HISTORY, RECORDING, Recording
-from reference.core.promises import Configuration, Envelope, Level, Promise, level_named, promised
+from reference.clients.promises import (
+    Configuration,
+    Envelope,
+    Level,
+    Promise,
+    level_named,
+    promised,
+)
 from traces.observed import answers, views
 from traces.report.judged import Judged
 

@@ -31,23 +31,31 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """moved: by its path, the module by whose names the mutants of a file were first chosen."""
+
     group: list[Group]
+    moved: dict[str, str] = {}
 
 
 class Target(NamedTuple):
-    """A module, how many mutants of it, and the test files that cover it. Paths from the root."""
+    """A module, how many mutants of it, and the test files that cover it. Paths from the root.
+
+    first: the module's path when its mutants were chosen.
+    """
 
     path: str
     mutants: int
     near: tuple[str, ...]
     far: tuple[str, ...]
+    first: str
 
 
 def targets(root: Path, table: Path) -> list[Target]:
     """Every module of the table, in its order. Raises BadInput: the table names what is not there,
     or a module that no test covers.
     """
-    groups = _read(table).group
+    read = _read(table)
+    groups = read.group
     tops = {Path(pattern).parts[0] for group in groups for pattern in group.modules}
     importers = _importers(root, (*sorted(tops - {"tests"}), "tests"))
     found: dict[str, Target] = {}
@@ -59,7 +67,10 @@ def targets(root: Path, table: Path) -> list[Target]:
                 raise BadInput(f"{table}: {pattern} is no module")
             for path in paths:
                 near = _near(root, path, importers)
-                found.setdefault(path, Target(path, group.mutants, near, _without(far, near)))
+                named = read.moved.get(path)
+                first = f"{named.replace('.', '/')}.py" if named else path
+                target = Target(path, group.mutants, near, _without(far, near), first)
+                found.setdefault(path, target)
     if bare := [target.path for target in found.values() if not target.near + target.far]:
         raise BadInput(f"{table}: no test covers {bare[0]}")
     return list(found.values())

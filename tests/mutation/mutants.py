@@ -78,19 +78,21 @@ def mutants(path: str, source: str) -> list[Mutant]:
     return found
 
 
-def chosen(every: list[Mutant], count: int) -> list[Mutant]:
+def chosen(every: list[Mutant], count: int, path: str = "") -> list[Mutant]:
     """So many of them, or all: the same ones always, spread over functions and operators.
 
     One of each function, then a second with another operator, those of LATER after the others. The
     order among functions, and of what one operator makes of a function, is that of a hash of names.
+    path: that the file had when they were first chosen, if it has moved.
     """
     same, ranks = Counter[str](), Counter[str]()
     alike = []
-    for mutant in sorted(every, key=_hash):
+    hashes = {mutant: _hash(mutant, path) for mutant in every}
+    for mutant in sorted(every, key=hashes.__getitem__):
         kind = mutant.id.partition("#")[0]
         same[kind] += 1
         later = kind.rpartition("::")[2] in LATER
-        alike.append((same[kind] + later, _hash(mutant), mutant))
+        alike.append((same[kind] + later, hashes[mutant], mutant))
     ranked = []
     for _, name, mutant in sorted(alike, key=lambda each: each[:2]):
         ranks[mutant.function] += 1
@@ -99,8 +101,9 @@ def chosen(every: list[Mutant], count: int) -> list[Mutant]:
     return [mutant for mutant in every if mutant.id in taken]
 
 
-def _hash(mutant: Mutant) -> str:
-    return hashlib.sha256(mutant.id.encode()).hexdigest()
+def _hash(mutant: Mutant, path: str) -> str:
+    name = mutant.id.removeprefix(mutant.path)
+    return hashlib.sha256(f"{path or mutant.path}{name}".encode()).hexdigest()
 
 
 # -- Where

@@ -128,7 +128,7 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
         files = target.near + target.far
         tests = {file: covering.digest(settings.root, (file,)) for file in files}
         count = target.mutants if settings.each is None else settings.each
-        taken = {mutant.id for mutant in chosen(there, count)}
+        taken = {mutant.id for mutant in chosen(there, count, target.first)}
         for mutant in there:
             names = [name for name in settings.named if mutant.id.startswith(name)]
             met.update(dict.fromkeys(names, True))

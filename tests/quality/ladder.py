@@ -104,7 +104,7 @@ def violations(root: Path, rules: Mapping[str, Rule]) -> list[str]:
             continue
         home = key.removesuffix(".*")
         for target, line in imports_of(name, path, modules):
-            if not allowed(target, home, rules[key], modules):
+            if not allowed(target, home, rules, modules):
                 found.append(f"{place}:{line}: {home} must not import {target}")
     return found
 
@@ -113,11 +113,18 @@ def tops_of(rules: Mapping[str, Rule]) -> tuple[str, ...]:
     return tuple(sorted({key.split(".")[0] for key in rules}))
 
 
-def allowed(target: str, home: str, rule: Rule, modules: Modules) -> bool:
+def allowed(target: str, home: str, rules: Mapping[str, Rule], modules: Modules) -> bool:
+    rule = rules[home if home in rules else f"{home}.*"]
     top = target.split(".")[0]
     ours = {name.split(".")[0] for name in modules}
     if top in ours:
-        return any(within(target, package) for package in (home, *rule.ours))
+        key = package_of(target, rules)
+        # A package that has a rule is its own modules: what lies in it with a rule of its own has
+        # to be named beside it.
+        return any(
+            key == f"{package}.*" if f"{package}.*" in rules else within(target, package)
+            for package in (home, *rule.ours)
+        )
     if top in sys.stdlib_module_names:
         return top not in rule.forbidden
     return ANY in rule.third_party or top in rule.third_party

@@ -22,10 +22,32 @@ NO_IO = (
 )
 
 # The one table of promises is read by the history checkers and the report as well as by the core.
-PROMISES = "reference.core.promises"
+PROMISES = "reference.clients.promises"
 
 # What protocols are, and which there are.
-PROTOCOLS = ("reference.kit", "reference.core", "reference.protocols")
+PROTOCOLS = (
+    *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
+    *("reference.cluster", "reference.protocols"),
+)
+BUGS = ("reference.bugs", "reference.bugs.catalog")
+# Their worlds, and who runs them.
+SIMS = (
+    *("reference.sim", "reference.quorum.sim", "reference.partition.sim", "reference.cluster.sim"),
+    *("reference.runs", "reference.steered", "reference.quorum.steered"),
+    *("reference.partition.steered", "reference.cluster.steered", "reference.runs.scripted"),
+)
+
+
+def _pure(*ours: str) -> Rule:
+    """Functions of their arguments."""
+    return Rule(ours=("reference.kit", *ours), third_party=("msgspec",), forbidden=NO_IO)
+
+
+def _world(upto: str, *ours: str) -> Rule:
+    """What may use the worlds that stand before this one."""
+    below = SIMS[: SIMS.index(upto)]
+    return Rule(ours=(*PROTOCOLS, *BUGS, *below, *ours), third_party=("msgspec",))
+
 
 RULES = {
     # Files and children, for all: it loads nothing but the standard library.
@@ -36,22 +58,31 @@ RULES = {
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
-    "reference.kit.*": Rule(third_party=("msgspec",), forbidden=NO_IO),
-    "reference.core.*": Rule(ours=("reference.kit",), third_party=("msgspec",), forbidden=NO_IO),
+    "reference.kit.*": _pure(),
+    "reference.quorum.*": _pure(),
+    "reference.partition.*": _pure(),
+    "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
+    "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
-    "reference.protocols.*": Rule(ours=("reference.kit", "reference.core")),
-    "reference.bugs.*": Rule(
-        ours=("reference.kit", "reference.core", "reference.protocols"),
-        third_party=("msgspec",),
-        forbidden=NO_IO,
+    "reference.protocols.*": Rule(
+        ours=("reference.kit", "reference.quorum", "reference.partition", "reference.cluster")
     ),
-    # It finds the files of its folder by their names.
+    "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
+    "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
+    "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
+    # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
-        ours=("reference.kit", "reference.core", "reference.protocols", "reference.bugs"),
+        ours=(*PROTOCOLS, "reference.bugs"),
         forbidden=tuple(name for name in NO_IO if name != "importlib"),
     ),
-    "reference.proofs.*": Rule(
-        ours=("reference.core", "reference.bugs"), third_party=("msgspec", "z3")
+    "reference.proofs.*": Rule(third_party=("msgspec", "z3")),
+    "reference.quorum.proof.*": Rule(
+        ours=("reference.kit", "reference.quorum", "reference.proofs"),
+        third_party=("msgspec", "z3"),
+    ),
+    "reference.partition.proof.*": Rule(
+        ours=("reference.kit", "reference.partition", "reference.proofs"),
+        third_party=("msgspec", "z3"),
     ),
     "traces": Rule(),
     "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
@@ -68,13 +99,20 @@ RULES = {
         ours=("traces.schema", "traces.values", "traces.history", PROMISES),
         third_party=("numpy", "pyarrow", "msgspec", "networkx", "z3"),
     ),
-    "reference.sim.*": Rule(
-        ours=(*PROTOCOLS, "reference.bugs", "traces.schema"), third_party=("msgspec",)
-    ),
+    "reference.sim.*": _world("reference.sim", "traces.schema"),
+    "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
+    "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
+    "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
+    "reference.runs.*": _world("reference.runs", "traces.schema"),
+    "reference.steered.*": _world("reference.steered"),
+    "reference.quorum.steered.*": _world("reference.quorum.steered"),
+    "reference.partition.steered.*": _world("reference.partition.steered"),
+    "reference.cluster.steered.*": _world("reference.cluster.steered"),
+    "reference.runs.scripted.*": _world("reference.runs.scripted", "traces.schema"),
     "traces.jobs.*": Rule(
         ours=(
             *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
-            *(*PROTOCOLS, "reference.bugs", "reference.sim", "tla_utils", "system"),
+            *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "system"),
             *("traces.sealed", "specs"),
         ),
         third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
@@ -90,7 +128,7 @@ RULES = {
     ),
     "traces.cover.*": Rule(
         ours=(
-            *("traces.schema", "traces.jobs", *PROTOCOLS, "reference.sim", "tla_utils"),
+            *("traces.schema", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
             *("traces.sealed", "system", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),
@@ -107,7 +145,7 @@ RULES = {
     # Real clusters share nothing with what they are held against.
     "live.*": Rule(ours=("system",), third_party=("msgspec", "confluent_kafka", "kafka")),
     "experiments.*": Rule(
-        ours=("live", *PROTOCOLS, "reference.sim", "traces"),
+        ours=("live", *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),
     ),
     "kraftcheck.*": Rule(
@@ -195,7 +233,7 @@ def test_a_higher_rung_is_reported(key: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", NO_IO)
-@pytest.mark.parametrize("package", ["reference.core", "reference.bugs"])
+@pytest.mark.parametrize("package", ["reference.quorum", "reference.bugs"])
 def test_io_in_the_core_is_reported(package: str, module: str, tmp_path: Path) -> None:
     place = plant(tmp_path, f"{package}.planted", f"from {module} import anything\n")
     assert violations(tmp_path, RULES) == [f"{place}:1: {package} must not import {module}"]
@@ -203,15 +241,15 @@ def test_io_in_the_core_is_reported(package: str, module: str, tmp_path: Path) -
 
 def test_a_type_only_import_is_reported(tmp_path: Path) -> None:
     text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import os.path\n"
-    place = plant(tmp_path, "reference.core.planted", text)
-    assert violations(tmp_path, RULES) == [f"{place}:3: reference.core must not import os.path"]
+    place = plant(tmp_path, "reference.quorum.planted", text)
+    assert violations(tmp_path, RULES) == [f"{place}:3: reference.quorum must not import os.path"]
 
 
 def test_a_relative_import_is_resolved(tmp_path: Path) -> None:
-    plant(tmp_path, "reference.sim.run", "")
-    place = plant(tmp_path, "reference.core.planted", "from ..sim import run\n")
+    plant(tmp_path, "reference.runs.run", "")
+    place = plant(tmp_path, "reference.quorum.planted", "from ..runs import run\n")
     assert violations(tmp_path, RULES) == [
-        f"{place}:1: reference.core must not import reference.sim.run"
+        f"{place}:1: reference.quorum must not import reference.runs.run"
     ]
 
 
@@ -224,11 +262,11 @@ def test_a_package_without_a_rule_is_reported(tmp_path: Path) -> None:
 
 def test_promises_do_not_open_the_core_to_checkers(tmp_path: Path) -> None:
     plant(tmp_path, PROMISES, "")
-    plant(tmp_path, "reference.core.log", "")
-    text = "from reference.core import promises\nfrom reference.core import log\n"
+    plant(tmp_path, "reference.clients.producer", "")
+    text = "from reference.clients import promises\nfrom reference.clients import producer\n"
     place = plant(tmp_path, "traces.checkers.planted", text)
     assert violations(tmp_path, RULES) == [
-        f"{place}:2: traces.checkers must not import reference.core.log"
+        f"{place}:2: traces.checkers must not import reference.clients.producer"
     ]
 
 
@@ -245,17 +283,17 @@ def test_what_the_rules_allow_is_not_reported(tmp_path: Path) -> None:
 
 
 def test_a_cycle_is_reported_with_its_path(tmp_path: Path) -> None:
-    plant(tmp_path, "reference.core.a", "from reference.core import b\n")
-    plant(tmp_path, "reference.core.b", "def late():\n    from .c import thing\n    thing()\n")
-    plant(tmp_path, "reference.core.c", "import reference.core.a\n")
+    plant(tmp_path, "reference.quorum.a", "from reference.quorum import b\n")
+    plant(tmp_path, "reference.quorum.b", "def late():\n    from .c import thing\n    thing()\n")
+    plant(tmp_path, "reference.quorum.c", "import reference.quorum.a\n")
     (circle,) = cycles(tmp_path, ("reference",))
     names = circle.split(" -> ")
     assert names[0] == names[-1]
-    assert set(names) == {"reference.core.a", "reference.core.b", "reference.core.c"}
+    assert set(names) == {"reference.quorum.a", "reference.quorum.b", "reference.quorum.c"}
 
 
 def test_a_package_that_re_exports_is_no_cycle(tmp_path: Path) -> None:
-    plant(tmp_path, "reference.core.__init__", "from reference.core.a import thing\n")
-    plant(tmp_path, "reference.core.a", "from reference.core import b\n")
-    plant(tmp_path, "reference.core.b", "")
+    plant(tmp_path, "reference.quorum.__init__", "from reference.quorum.a import thing\n")
+    plant(tmp_path, "reference.quorum.a", "from reference.quorum import b\n")
+    plant(tmp_path, "reference.quorum.b", "")
     assert cycles(tmp_path, ("reference",)) == []

@@ -17,18 +17,14 @@ from tests.quality.ladder import find_modules, imports_of, within
 NAMES = ("quorum", "cluster")
 TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 
-# The folders of protocols, of what is proved of them, and the places where they are listed.
+# The folders of protocols, and the places where they are listed.
+FOLDERS = ("reference.quorum", "reference.partition", "reference.cluster")
 OWN = (
-    *("reference.core", "reference.sim.partition", "reference.sim.cluster", "reference.proofs"),
-    *("reference.protocols", "reference.sim.scenario", "reference.sim.run"),
+    *(*FOLDERS, "reference.clients", "reference.protocols"),
+    *("reference.runs.scenarios", "reference.runs.run", "reference.runs.scripted"),
 )
-# What clients may count on is the same of every log.
-PROMISES = "reference.core.promises"
-# Parts of a protocol that have no folder yet.
+# Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    *("reference.sim.scheduler", "reference.sim.quorum_machine", "reference.sim.clock"),
-    *("reference.sim.faults", "reference.sim.progress", "reference.sim.trouble"),
-    *("reference.sim.words", "reference.sim.workload", "reference.sim.steered"),
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
     *("traces.foreign.domains", "kraftcheck.retracing", "kraftcheck.prove"),
@@ -47,19 +43,13 @@ STILL = (
     "kraftcheck.verify",
     "kraftcheck.zoo.attempts",
     "kraftcheck.zoo.controls",
-    "kraftcheck.zoo.departures",
-    "kraftcheck.zoo.detecting",
     "kraftcheck.zoo.entries",
-    "kraftcheck.zoo.own_runs",
-    "kraftcheck.zoo.retelling",
     "kraftcheck.zoo.schedules",
     "reference.bugs.bug",
     "reference.bugs.catalog",
-    "reference.sim.disk",
-    "reference.sim.memo",
-    "reference.sim.narrate",
-    "reference.sim.network",
+    "reference.runs.narrate",
     "reference.sim.recorder",
+    "reference.steered.scripts",
     "traces.cover.models",
     "traces.cover.sieve",
     "traces.foreign.chain",
@@ -82,8 +72,7 @@ def names_of(path: Path, name: str, modules: dict[str, Path]) -> set[str]:
         if isinstance(node, ast.Constant) and node.value in NAMES
     }
     for each in imports_of(name, path, modules):
-        of_one = any(within(each.target, own) for own in (*OWN[:3], *PARTS))
-        if of_one and each.target != PROMISES:
+        if any(within(each.target, own) for own in (*FOLDERS, *PARTS)):
             found.add(each.target)
     return found
 
@@ -93,8 +82,7 @@ def naming(root: Path) -> dict[str, set[str]]:
     modules = find_modules(root, TOPS)
     found = {}
     for name, path in modules.items():
-        is_bug = name.startswith("reference.bugs.z")
-        own = is_bug or any(within(name, own) for own in (*OWN, *PARTS))
+        own = any(within(name, own) for own in (*OWN, *PARTS))
         if not own and (named := names_of(path, name, modules)):
             found[name] = named
     return found
@@ -109,13 +97,13 @@ def test_no_further_module_names_a_protocol(repo_root: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "from reference.core.quorum import QuorumHandlers\n",
-        "def f():\n    from reference.sim.partition import world\n",
+        "from reference.quorum.handlers import QuorumHandlers\n",
+        "def f():\n    from reference.partition.sim import world\n",
         'def f(protocol):\n    return protocol == "quorum"\n',
     ],
 )
 def test_a_module_that_names_a_protocol_is_found(text: str, tmp_path: Path) -> None:
-    for name in ("reference/core/quorum.py", "reference/sim/partition/world.py"):
+    for name in ("reference/quorum/handlers.py", "reference/partition/sim/world.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", "utf-8")
     (tmp_path / "traces").mkdir()

@@ -15,7 +15,7 @@ from tests.steady import draw_no_local_constants
 if {steady}:
     draw_no_local_constants()
 if {more}:
-    import reference.core.partitioner, reference.sim.run
+    import reference.clients.partitioner, reference.runs.run
 drawn = []
 @seed(1)
 @settings(max_examples=300, database=None)

@@ -22,7 +22,7 @@ ADDRESS = "https" + "://index.example/simple"
 
 # check, path, violating text, line of the complaint, the nearest text that is in order
 PLANTS = [
-    (tidy.check_line_length, "reference/core/log.py", f"\n{WIDE}\n", 2, WIDE[:-1]),
+    (tidy.check_line_length, "reference/kit/log.py", f"\n{WIDE}\n", 2, WIDE[:-1]),
     (tidy.check_line_length, "specs/Log.tla", "\\* " + "a" * 98, 1, "\\* " + "a" * 97),
     (tidy.check_line_length, "README.md", "w" * 101, 1, "| " + "w" * 101 + " |"),
     (tidy.check_function_length, "traces/schema.py", LONG, 1, "def f():\n" + "    g()\n" * 69),
@@ -30,7 +30,7 @@ PLANTS = [
     (tidy.check_markers, "specs/Log.tla", f"\n\\* {MARKER}: later", 2, f"\\* {MARKER}S"),
     (tidy.check_markers, "docs/limits.md", "FIX" + "ME", 1, "fix me"),
     (tidy.check_markers, "Makefile", "# " + "X" + "XX", 1, "# mktemp " + "X" * 6),
-    (tidy.check_print, "reference/core/log.py", "def f():\n    print(1)\n", 2, "'print(1)'\n"),
+    (tidy.check_print, "reference/kit/log.py", "def f():\n    print(1)\n", 2, "'print(1)'\n"),
     (tidy.check_print, "tests/test_a.py", "print(1)\n", 1, "console.print(1)\n"),
     (tidy.check_machine_paths, "a.json", f'"{HOME}"', 1, f'"~{HOME}"'),
     (tidy.check_machine_paths, "a.sh", "cd /ro" + "ot", 1, "cd $top/ro" + "ot-of-all"),

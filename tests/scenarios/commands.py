@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 
 from reference.bugs.catalog import bugs_of, rules_for
-from reference.core.invariants import INVARIANTS, check_step, history_init
-from reference.core.messages import (
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.invariants import INVARIANTS, check_step, history_init
+from reference.quorum.messages import (
     Append,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -38,9 +39,8 @@ from reference.core.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants, Row, initial_row
-from reference.sim.words import log_words, message_words, move_words, row_words, step_words
+from reference.quorum.sim.words import log_words, message_words, move_words, row_words, step_words
+from reference.quorum.types import Constants, Row, initial_row
 from tests.scenarios.scripting import Commands, WrongArgument
 
 KINDS: dict[str, type[Message]] = {

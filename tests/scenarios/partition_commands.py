@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference.bugs.catalog import bugs_of
-from reference.core.partition_messages import (
+from reference.partition.messages import (
     CONTROLLER,
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -23,8 +23,8 @@ from reference.core.partition_messages import (
     ReplicaLagTimeout,
     SendAlterPartition,
 )
-from reference.core.partition_types import PartitionConstants
-from tests.reference.core.partition_cluster import Impossible, Partitioned
+from reference.partition.types import PartitionConstants
+from tests.reference.partition.cluster import Impossible, Partitioned
 from tests.scenarios.partition_words import step_words, value_words
 from tests.scenarios.scripting import Commands, WrongArgument
 

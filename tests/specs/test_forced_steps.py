@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reference.core.quorum_protocol import VOTER
-from reference.core.types import initial_row
-from tests.reference.core.builders import THREE, fetch_request, handlers, leader_of, log_of, taken
+from reference.quorum.protocol import VOTER
+from reference.quorum.types import initial_row
+from tests.reference.quorum.builders import THREE, fetch_request, handlers, leader_of, log_of, taken
 from tests.specs.forced import STEPS_ONLY
 from tla_utils import check_steps
 from traces.jobs.abstraction import Abstraction

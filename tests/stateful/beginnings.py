@@ -20,8 +20,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kraftcheck.retracing.moves import make
-from reference.sim.steered.moves import Steered
-from reference.sim.steered.scripts import Script, read
+from reference.steered.moves import Steered
+from reference.steered.scripts import Script, read
 
 KEPT = Path(__file__).resolve().parents[1] / "corpus"
 LEFT_OUT = 12

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from reference.sim.steered.moves import Move
+from reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference.sim.cluster.options import ClusterOptions, Shape
-from reference.sim.faults import OFF
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.steered.cluster import ClusterSchedule
+from reference.cluster.sim.options import ClusterOptions, Shape
+from reference.cluster.steered.schedule import ClusterSchedule
+from reference.partition.sim.options import PartitionOptions
+from reference.quorum.sim.faults import OFF
 from traces.jobs.steered import broken_promise
 
 __all__ = ["ClusterSchedule", "cluster_of", "judge_cluster"]

@@ -28,12 +28,12 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from kraftcheck.retracing.minimising import minimised, minimised_step
 from kraftcheck.retracing.relation import Refused, Relation
 from reference.bugs.catalog import bugs_of, rules_for
-from reference.core.types import Constants
-from reference.sim.run import Run, forget, simulate_run
-from reference.sim.shrink import failure_of
-from reference.sim.steered.failures import REJECTED
-from reference.sim.steered.moves import NodeStep
-from reference.sim.steered.scripts import Script
+from reference.quorum.types import Constants
+from reference.runs.run import Run, forget, simulate_run
+from reference.runs.shrink import failure_of
+from reference.steered.failures import REJECTED
+from reference.steered.moves import NodeStep
+from reference.steered.scripts import Script
 from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.gifts import ROOT
 from tests.stateful.machine import QuorumMachine

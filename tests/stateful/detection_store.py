@@ -17,26 +17,30 @@ import msgspec
 
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]
-_STEERED: Final = "reference/sim/steered"
+_QUORUM, _PARTITION, _CLUSTER = (
+    f"reference/{name}/steered" for name in ("quorum", "partition", "cluster")
+)
 BEGINNINGS: Final = (
     "tests/stateful/beginnings.py",
     *[f"tests/corpus/{path.name}" for path in sorted((ROOT / "tests/corpus").glob("tlc-*.moves"))],
 )
 SOURCES: Final = {
-    "quorum": ("tests/stateful/machine.py", f"{_STEERED}/quorum.py", *BEGINNINGS),
+    "quorum": ("tests/stateful/machine.py", f"{_QUORUM}/schedule.py", *BEGINNINGS),
     "partition": (
         "tests/stateful/machine.py",
         "tests/stateful/broker_machine.py",
         "tests/stateful/partition_machine.py",
         *BEGINNINGS,
-        *(f"{_STEERED}/{name}.py" for name in ("partition", "steering", "producers", "quorum")),
+        *(f"{_PARTITION}/{name}.py" for name in ("schedule", "world", "producers")),
+        f"{_QUORUM}/schedule.py",
     ),
     "cluster": (
         "tests/stateful/machine.py",
         "tests/stateful/broker_machine.py",
         "tests/stateful/cluster_machine.py",
-        *(f"{_STEERED}/cluster{part}.py" for part in ("", "_moves", "_calm", "_parts")),
-        *(f"{_STEERED}/{name}.py" for name in ("steering", "producers", "quorum", "recorded")),
+        *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
+        *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
+        *(f"{_QUORUM}/{name}.py" for name in ("schedule", "recorded")),
     ),
 }
 """What a machine is made of, besides the reference."""

@@ -18,15 +18,15 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from kraftcheck.retracing.minimising import minimised, minimised_step
 from kraftcheck.retracing.relation import Relation
-from reference.sim.steered.failures import (
+from reference.steered.failures import (
     Failure,
     NoProgress,
     PromiseBroken,
     Violation,
     script,
 )
-from reference.sim.steered.moves import Steered
-from reference.sim.steered.scripts import Script, read, write
+from reference.steered.moves import Steered
+from reference.steered.scripts import Script, read, write
 from tests.stateful import reached
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.core.types import Constants, Outcome
+from reference.quorum.steered.schedule import Schedule
+from reference.quorum.types import Constants, Outcome
 from reference.sim.recorder import Recorder
-from reference.sim.steered.moves import Steered
-from reference.sim.steered.quorum import Schedule
+from reference.steered.moves import Steered
 from tests.stateful import reached
 from traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from traces.cover.models import of_scenario, read_covers, select

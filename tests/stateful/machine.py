@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, Type
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from reference.core.messages import (
+from reference.quorum.messages import (
     MESSAGES,
     REQUESTS,
     RESPONSES,
@@ -30,10 +30,10 @@ from reference.core.messages import (
     Resign,
     Restart,
 )
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants
-from reference.sim.steered.scripts import Script
-from reference.sim.words import move_words
+from reference.quorum.rules import QuorumRules
+from reference.quorum.sim.words import move_words
+from reference.quorum.types import Constants
+from reference.steered.scripts import Script
 from tests.stateful import beginnings, reached
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.schedule import RATES, Schedule

@@ -13,16 +13,16 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from reference.core.partition_messages import (
+from reference.partition.messages import (
     CONTROLLER,
     ControllerFailover,
     ElectLeaders,
     SessionTimeout,
     Timestamp,
 )
-from reference.sim.partition.options import ACKS, PartitionOptions
-from reference.sim.steered.moves import Move
-from reference.sim.steered.scripts import Script
+from reference.partition.sim.options import ACKS, PartitionOptions
+from reference.steered.moves import Move
+from reference.steered.scripts import Script
 from tests.stateful import beginnings, reached
 from tests.stateful.broker_machine import (
     COMING_BACK,

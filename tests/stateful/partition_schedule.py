@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.sim.steered.failures import PromiseBroken
-from reference.sim.steered.partition import PartitionSchedule, _memos
-from reference.sim.steered.steering import DISK, FAILED, LATE, PROMPT
+from reference.partition.steered.schedule import PartitionSchedule, _memos
+from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from reference.steered.failures import PromiseBroken
 from traces.jobs.steered import broken_promise
 
 __all__ = ["DISK", "FAILED", "LATE", "PROMPT", "PartitionSchedule", "PromiseBroken", "_memos"]

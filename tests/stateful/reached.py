@@ -21,16 +21,16 @@ from typing import Any, Final, get_args
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
-from reference.core.broker import BROKER_HANDLERS
-from reference.core.controller import CONTROLLER_HANDLERS
-from reference.core.messages import Error
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import PartitionRole, Status
-from reference.core.quorum import HANDLERS
-from reference.core.rules import QuorumRules
-from reference.core.types import ROLES
+from reference.partition.broker import BROKER_HANDLERS
+from reference.partition.controller import CONTROLLER_HANDLERS
+from reference.partition.rules import PartitionRules
+from reference.partition.types import PartitionRole, Status
+from reference.quorum.handlers import HANDLERS
+from reference.quorum.messages import Error
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import ROLES
 from reference.sim.recorder import Recorder
-from reference.sim.steered.moves import Steered
+from reference.steered.moves import Steered
 
 Counts = dict[str, Counter[str]]
 """By machine, how often each thing was reached: `rule crash`, `action HandleFetchRequest`, ..."""
@@ -50,7 +50,7 @@ DATA_ERRORS: Final = (
     *("NEW_LEADER_ELECTED", "NOT_CONTROLLER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
     *("INVALID_PRODUCER_EPOCH",),
 )
-"""What brokers and controllers answer besides NONE (reference/core)."""
+"""What brokers and controllers answer besides NONE (reference/partition)."""
 
 
 _BROKEN: Final = "only a reference that breaks an invariant gets there"

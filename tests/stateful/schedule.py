@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference.sim.steered.failures import NoProgress, PromiseBroken, Violation, script
-from reference.sim.steered.quorum import RATES, Link, Schedule
+from reference.quorum.steered.schedule import RATES, Link, Schedule
+from reference.steered.failures import NoProgress, PromiseBroken, Violation, script
 
 __all__ = ["RATES", "Link", "NoProgress", "PromiseBroken", "Schedule", "Violation", "script"]

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from kraftcheck.retracing.relation import Relation
-from reference.sim.steered.failures import Failure, StepRejected
+from reference.steered.failures import Failure, StepRejected
 from tests.stateful import reached
 from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
 from traces.jobs.allowed import Allowed

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.sim.cluster.controllers import REPLAY_AGREES
-from reference.sim.steered.moves import Move
+from reference.cluster.sim.controllers import REPLAY_AGREES
+from reference.steered.moves import Move
 from tests.stateful import searching
 from tests.stateful.cluster_machine import ClusterMachine
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
@@ -78,7 +78,7 @@ def test_a_cluster_without_a_controller_gets_nowhere(monkeypatch: pytest.MonkeyP
     schedule = calm(cluster_of())
     monkeypatch.setattr(ClusterSchedule, "ask_controller", lambda *_: None)
     the(schedule.crashes(), "crash broker 0").make()
-    monkeypatch.setattr("reference.sim.steered.cluster_calm.MOVES_TO_PROGRESS", 50)
+    monkeypatch.setattr("reference.cluster.steered.calm.MOVES_TO_PROGRESS", 50)
     assert "partition" in schedule.progress()
 
 

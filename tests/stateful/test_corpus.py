@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from kraftcheck.retracing.relation import Relation
 from kraftcheck.retracing.relation import replayed as replayed_by
+from reference.runs.scripted import replay
+from reference.runs.shrink import failure_of, replayed
 from reference.sim.schedules import read as read_choices
-from reference.sim.shrink import failure_of, replayed
-from reference.sim.steered.failures import REJECTED
-from reference.sim.steered.replaying import replay
-from reference.sim.steered.scripts import read
+from reference.steered.failures import REJECTED
+from reference.steered.scripts import read
 from tests.stateful.gifts import KEPT
 from tests.stateful.searching import VERDICTS
 from traces.jobs.allowed import Allowed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference.core.partition_messages import CONTROLLER, ElectLeaders, SessionTimeout
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.steered.partition import PartitionSchedule
-from reference.sim.steered.replaying import Replayed, recorded
+from reference.partition.messages import CONTROLLER, ElectLeaders, SessionTimeout
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.runs.scripted import Replayed, recorded
 from traces.jobs import checks
 from traces.jobs.columns import Part
 

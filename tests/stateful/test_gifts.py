@@ -15,11 +15,11 @@ from hypothesis.stateful import run_state_machine_as_test
 from kraftcheck import exits, steering
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from reference.core.partition_rules import PartitionRules
-from reference.core.rules import QuorumRules
-from reference.sim.steered.failures import Failure, StepRejected
-from reference.sim.steered.replaying import replay
-from reference.sim.steered.scripts import Script, read, write
+from reference.partition.rules import PartitionRules
+from reference.quorum.rules import QuorumRules
+from reference.runs.scripted import replay
+from reference.steered.failures import Failure, StepRejected
+from reference.steered.scripts import Script, read, write
 from tests.stateful import coverage, gifts, reached, searching
 from tests.stateful.machine import QuorumMachine
 from tests.stateful.test_corpus import MOVES

@@ -9,15 +9,15 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from reference.core.timers import Timeouts
-from reference.core.types import Constants
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.quorum_machine import QuorumMemo
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.steered.recorded import RecordedSchedule
+from reference.quorum.steered.schedule import Schedule
+from reference.quorum.timers import Timeouts
+from reference.quorum.types import Constants
+from reference.runs.scripted import AnySchedule, Replayed, recorded
 from reference.sim.recorder import Recorder
-from reference.sim.steered.partition import PartitionSchedule
-from reference.sim.steered.quorum import Schedule
-from reference.sim.steered.recorded import RecordedSchedule
-from reference.sim.steered.replaying import AnySchedule, Replayed, recorded
 from tests.stateful import graph_share, reached
 from tests.stateful.graph_share import firsts, note_steps, report
 from traces.cover.charts import Chart, ChartClass, ChartStore

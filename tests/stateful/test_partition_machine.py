@@ -10,9 +10,9 @@ import pytest
 from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from reference.core import promises
-from reference.core.partition_messages import CLIENTS, BrokerCrash
-from reference.sim.partition.options import ACKS, PartitionOptions
+from reference.clients import promises
+from reference.partition.messages import CLIENTS, BrokerCrash
+from reference.partition.sim.options import ACKS, PartitionOptions
 from tests.stateful import searching
 from tests.stateful.partition_machine import PartitionMachine
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.zoo.own_rules import known, read_rules
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.steered.failures import Violation
-from reference.sim.steered.partition import PartitionSchedule
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.steered.failures import Violation
 
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
 FIRST = "broker 0 ProduceRequest K>0 client=1 values=1"

@@ -12,9 +12,9 @@ from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from reference.bugs.catalog import bug
-from reference.core.messages import Crash, Restart, VoteRequest
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants, Row
+from reference.quorum.messages import Crash, Restart, VoteRequest
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants, Row
 from tests.stateful import searching
 from tests.stateful.machine import Move, QuorumMachine
 from tests.stateful.schedule import NoProgress, Schedule, Violation

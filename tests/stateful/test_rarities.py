@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference.core.partition_rules import PartitionRules
-from reference.sim.partition.options import PartitionOptions
-from reference.sim.steered import partition as steered
-from reference.sim.steered.partition import PartitionSchedule
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered import schedule as steered
+from reference.partition.steered.schedule import PartitionSchedule
 from tests.stateful import reached
 
 DROP = (

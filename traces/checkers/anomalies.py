@@ -5,7 +5,7 @@
 A level says how consistent a log was; an anomaly says what happened, so that a reader knows what to
 look for. Some break no level (a consumer that skips records under `subscribe`), and a level may be
 broken in ways that Jepsen has no name for: those bear the names of log.py. Whether a configuration
-allows an anomaly is the promises' to say (reference/core/promises.py).
+allows an anomaly is the promises' to say (reference/clients/promises.py).
 
 Everything is found in columns, for all segments at once; certificates are made one at a time, of at
 most two operations and a sentence each.

@@ -1,9 +1,9 @@
 """Partition logs against what was promised to their clients, in columns.
 
 A log breaks its promise when the level that holds is weaker than the promised one, or when an
-anomaly happened that no row of the table of promises allows (reference/core/promises.py). A level
-that is only an upper bound, because the history leaves open who wrote what, is enough to refuse a
-history and never to pass it. Who wants to judge one history asks check.py.
+anomaly happened that no row of the table of promises allows (reference/clients/promises.py). A
+level that is only an upper bound, because the history leaves open who wrote what, is enough to
+refuse a history and never to pass it. Who wants to judge one history asks check.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from reference.core.promises import Level, Promise
+from reference.clients.promises import Level, Promise
 from traces.checkers import log
 from traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
 from traces.checkers.certificates import certificate_of

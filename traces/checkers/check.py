@@ -9,7 +9,7 @@ linearizability, by search (search.py). To judge many logs at once, in columns: 
 
 from __future__ import annotations
 
-from reference.core.promises import (
+from reference.clients.promises import (
     NOTHING,
     Compaction,
     Configuration,

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.core.promises import Compaction
+from reference.clients.promises import Compaction
 from traces.checkers.compaction import Keys, keys_of
 from traces.history import FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
 

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from reference.core.promises import Level
+from reference.clients.promises import Level
 from traces.checkers import scans
 from traces.checkers.columns import EARLIEST, FETCH, Flags, Ints
 from traces.checkers.log import BROKEN, HELD, Judgement

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from reference.core.promises import Configuration
+from reference.clients.promises import Configuration
 from traces.checkers import scans
 from traces.checkers.columns import Flags, Ints, LogBatch
 from traces.checkers.records import Records, records_of

@@ -38,7 +38,7 @@ from traces.sealed import Unsealed, sealed, unsealed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MADE_BY: Final = (
-    *("reference/core/*.py", "reference/kit/*.py", "reference/protocols.py"),
+    *("reference/*/*.py", "reference/protocols.py"),
     *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),
     *("traces/cover/composition.py", "traces/cover/matching.py", "traces/cover/settings.py"),
     *("traces/cover/partition.py", "traces/cover/quorum.py"),

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
-from reference.core.broker import BROKER_HANDLERS, BrokerHandlers
-from reference.core.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
-from reference.core.partition_messages import (
+from reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
+from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.partition.messages import (
     CLIENT_REQUESTS,
     CLIENTS,
     CONTROLLER,
@@ -50,8 +50,8 @@ from reference.core.partition_messages import (
     SessionTimeout,
     Timestamp,
 )
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import (
+from reference.partition.rules import PartitionRules
+from reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,
     BrokerRow,

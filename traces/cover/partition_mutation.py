@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from reference.core.partition_messages import (
+from reference.partition.messages import (
     NOBODY,
     AlterPartitionResponse,
     HeartbeatResponse,
@@ -15,7 +15,7 @@ from reference.core.partition_messages import (
     RegisterBrokerResponse,
     ReplicaFetchResponse,
 )
-from reference.core.partition_types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
+from reference.partition.types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
 
 NUMBERS: Final = frozenset(
     {

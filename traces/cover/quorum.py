@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import permutations
 from typing import Final
 
-from reference.core import log
-from reference.core.messages import (
+from reference.kit import log
+from reference.quorum.handlers import HANDLERS, QuorumHandlers, action_of
+from reference.quorum.messages import (
     MESSAGES,
     Append,
     BeginQuorumEpochTimeout,
@@ -30,9 +31,8 @@ from reference.core.messages import (
     Resign,
     Restart,
 )
-from reference.core.quorum import HANDLERS, QuorumHandlers, action_of
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants, Row, initial_row
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants, Row, initial_row
 from tla_utils import ToolError
 from traces.cover.composition import LocalMove, Result
 from traces.cover.mutation import mutants

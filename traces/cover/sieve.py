@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reference.core.cluster_types import ClusterConstants
+from reference.cluster.types import ClusterConstants
 from reference.protocols import AnyConstants, kind_of, nodes_of, row_has_form
 from specs import SPECS
 from traces.cover.charts import Namer

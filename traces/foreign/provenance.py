@@ -17,8 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from reference.core.partition_messages import CLIENTS, CONTROLLER
-from reference.core.partition_types import INITIAL_OFFSET
+from reference.partition.messages import CLIENTS, CONTROLLER
+from reference.partition.types import INITIAL_OFFSET
 from reference.protocols import MESSAGES
 from tla_utils import Record, Value
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace

@@ -26,7 +26,7 @@ NAME: Final = "shiviz"
 PARSER: Final = r"(?<host>\S+) (?<clock>{.*})\n(?<event>.*)"
 """What ShiViz asks for: paste it as the log parsing expression."""
 CONTROLLER: Final = -2
-"""The number of a partition's controller in its trace (reference/core/partition_messages.py)."""
+"""The number of a partition's controller in its trace (reference/partition/messages.py)."""
 
 
 def write(history: History) -> Iterator[str]:

@@ -44,9 +44,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from reference.core.cluster_types import ClusterConstants
-from reference.core.partition_messages import MetadataRecord, MetadataUpdate
-from reference.core.partition_types import INITIAL_OFFSET, PartitionConstants
+from reference.cluster.types import ClusterConstants
+from reference.partition.messages import MetadataRecord, MetadataUpdate
+from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.protocols import (
     KINDS,
     MESSAGES,

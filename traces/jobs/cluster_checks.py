@@ -25,10 +25,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from reference.core.cluster_types import QUORUM, ClusterConstants
-from reference.core.log import LEADER_CHANGE
-from reference.core.partition_messages import CONTROLLER, METADATA_LOG, MetadataRecords
-from reference.core.partition_types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
+from reference.cluster.types import QUORUM, ClusterConstants
+from reference.kit.log import LEADER_CHANGE
+from reference.partition.messages import CONTROLLER, METADATA_LOG, MetadataRecords
+from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from traces.jobs.columns import Part
 from traces.schema import STOPPED
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.sim.scenario import SCENARIOS
+from reference.runs.scenarios import SCENARIOS
 from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
 from traces.jobs.arrays import Ints
@@ -48,7 +48,7 @@ LEVELS: Final = (
     *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
     *("bounded-staleness", "regular-sessions", "linearizable"),
 )
-"""The names of levels, weakest first (reference/core/promises.py)."""
+"""The names of levels, weakest first (reference/clients/promises.py)."""
 
 
 class Metric(NamedTuple):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from reference.core.promises import Promise
+from reference.clients.promises import Promise
 from traces.checkers.assessment import NAMES, Assessment, assess
 from traces.checkers.levels import staleness
 from traces.checkers.recorded import from_arrow, partitions

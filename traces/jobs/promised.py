@@ -1,7 +1,7 @@
 """What was promised to each recorded run, from its own options and from what happened in it.
 
-The table of promises is reference/core/promises.py; here its questions are put for whole columns.
-Runs that resemble each other have the same answer, which is looked up once.
+The table of promises is reference/clients/promises.py; here its questions are put for whole
+columns. Runs that resemble each other have the same answer, which is looked up once.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from reference.core.promises import Configuration, Promise, promised
-from reference.sim.cluster.options import ClusterOptions
-from reference.sim.partition.options import PartitionOptions, configuration_of, envelope_of
+from reference.clients.promises import Configuration, Promise, promised
+from reference.cluster.sim.options import ClusterOptions
+from reference.partition.sim.options import PartitionOptions, configuration_of, envelope_of
 from traces.schema import TraceError
 
 QUORUM: Final = Configuration(log="metadata", reads_from="any")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.core.cluster_types import ClusterConstants
+from reference.cluster.types import ClusterConstants
 from reference.kit.fields import union
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS, AnyConstants, RunConstants, components_of, protocol_of

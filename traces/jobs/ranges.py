@@ -31,8 +31,8 @@ import msgspec
 import pyarrow as pa
 
 from reference.protocols import sources_of_others
+from reference.runs.run import simulate_part
 from reference.sim.choices import run_seed
-from reference.sim.run import simulate_part
 from system.files import read_bytes
 from tla_utils.errors import ToolError
 from traces.jobs.checks import Finding
@@ -58,7 +58,7 @@ JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
-SIMULATES: Final = ("reference/kit", "reference/core", "reference/bugs", "reference/sim")
+SIMULATES: Final = ("reference",)
 JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 NOTED: Final = 20
@@ -141,7 +141,7 @@ def reference_digest() -> str:
 
 def _simulates() -> list[Path]:
     ours = [path for top in SIMULATES for path in (_ROOT / top).rglob("*.py")]
-    return [*ours, *(_ROOT / "reference").glob("*.py"), *sources_of_others()]
+    return [*ours, *sources_of_others()]
 
 
 @cache

@@ -1,6 +1,6 @@
 """Steered runs: what their clients saw, held against what was promised; and their steps as a trace.
 
-The runs themselves are in reference/sim/steered, which knows no checkers.
+The runs themselves are in reference/steered, which knows no checkers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from reference.core.promises import promised
+from reference.clients.promises import promised
+from reference.partition.sim.options import configuration_of
+from reference.partition.steered.world import Steering
+from reference.quorum.steered.schedule import Schedule
 from reference.sim.operations import Operation
-from reference.sim.partition.options import configuration_of
 from reference.sim.recorder import Recorder
-from reference.sim.steered.quorum import Schedule
-from reference.sim.steered.scripts import Script
-from reference.sim.steered.steering import Steering
+from reference.steered.scripts import Script
 from traces import schema
 from traces.checkers.assessment import assess
 from traces.checkers.columns import LogBatch

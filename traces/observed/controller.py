@@ -4,7 +4,7 @@ The log says what was decided, not what was asked. So each change of a partition
 input that would have led to it: what happened to a broker, which the log tells by the record at
 whose side the change stands (C6: fencing and an unclean registration write changes first and their
 own record last; unfencing and controlled shutdown the other way round), or else a request of the
-leader (AlterPartition) or an election. The handler of reference/core/controller.py, given that
+leader (AlterPartition) or an election. The handler of reference/partition/controller.py, given that
 input, must decide exactly the same: leader, epochs, ISR, ELR, last known leader, recovery.
 
 The other way round as well: when a broker comes or goes, no partition may lack the change that the
@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
-from reference.core.controller import PartitionControllerHandlers
-from reference.core.partition_messages import (
+from reference.partition.controller import PartitionControllerHandlers
+from reference.partition.messages import (
     CONTROLLER,
     NOBODY,
     AlterPartitionRequest,
@@ -32,8 +32,8 @@ from reference.core.partition_messages import (
     Member,
     Partition,
 )
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import (
+from reference.partition.rules import PartitionRules
+from reference.partition.types import (
     UNDEFINED,
     ControllerRow,
     PartitionConstants,

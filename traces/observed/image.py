@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from reference.core.partition_messages import NOBODY, Partition
-from reference.core.partition_types import (
+from reference.partition.messages import NOBODY, Partition
+from reference.partition.types import (
     UNDEFINED,
     Contact,
     ControllerRow,

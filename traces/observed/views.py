@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reference.core.partition_messages import NOBODY
+from reference.partition.messages import NOBODY
 from traces.observed.answers import (
     HIGH_WATERMARK,
     LOG_END,

@@ -29,8 +29,8 @@ from kraftcheck.zoo.mutants import (
     Result,
     Stored,
 )
-from reference.core.partition_protocol import BROKER, CONTROLLER_KIND
-from reference.core.partition_types import PartitionConstants
+from reference.partition.protocol import BROKER, CONTROLLER_KIND
+from reference.partition.types import PartitionConstants
 from specs import SPECS
 from tla_utils import Manifest, RunOptions, read_manifest
 from traces.jobs.step_frames import step_frame

@@ -29,7 +29,7 @@ def tried(path: Path, out: Path, runs: int = RUNS) -> OfRuns:
 def rules(folder: Path, head: str, body: str) -> Path:
     path = folder / "mine.py"
     path.write_text(
-        "from reference.core.rules import QuorumRules\n\n"
+        "from reference.quorum.rules import QuorumRules\n\n"
         f"class Mine(QuorumRules):\n    __slots__ = ()\n\n    def {head}:\n        {body}\n",
         "utf-8",
     )

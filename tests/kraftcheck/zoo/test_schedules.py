@@ -16,7 +16,7 @@ from kraftcheck.zoo.retelling import told
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED
 from kraftcheck.zoo.witnesses import Witness, stored
 from reference.bugs.catalog import bug as known_bug
-from reference.sim.steered.scripts import Script, write
+from reference.steered.scripts import Script, write
 from tla_utils import RunOptions
 
 NAMES = sorted(path.name for path in schedules.FOLDER.glob("*.moves"))

@@ -92,7 +92,7 @@ def test_the_tutorials_safe_change_takes_other_steps_and_breaks_nothing(
 FOUND = Known(bugs=["Z01"], models=["Z01"], runs=[], schedules=[])
 
 CHANGE = """
-from reference.core.rules import QuorumRules
+from reference.quorum.rules import QuorumRules
 
 class Mine(QuorumRules):
     __slots__ = ()

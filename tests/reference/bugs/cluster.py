@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from reference.bugs.catalog import rules_for
 from reference.bugs.probing import Consulted
-from reference.core.invariants import INVARIANTS, check_step, history_init
-from reference.core.messages import (
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.invariants import INVARIANTS, check_step, history_init
+from reference.quorum.messages import (
     BeginQuorumEpochRequest,
     Crash,
     ElectionTimeout,
@@ -22,8 +23,7 @@ from reference.core.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants, Row, initial_row
+from reference.quorum.types import Constants, Row, initial_row
 
 M = TypeVar("M", bound=Message)
 

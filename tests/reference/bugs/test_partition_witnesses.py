@@ -14,8 +14,8 @@ import pytest
 from reference.bugs.catalog import bug as known_bug
 from reference.bugs.catalog import bugs_of
 from reference.bugs.probing import Consulted
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_messages import (
+from reference.partition.broker import BrokerHandlers
+from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     AlterPartitionRequest,
@@ -34,8 +34,8 @@ from reference.core.partition_messages import (
     SendAlterPartition,
     SendRegistration,
 )
-from reference.core.partition_types import PartitionConstants
-from tests.reference.core.partition_cluster import PAIR, THREE, Impossible, Partitioned
+from reference.partition.types import PartitionConstants
+from tests.reference.partition.cluster import PAIR, THREE, Impossible, Partitioned
 
 # 2 is the preferred leader, so that 1 can be succeeded without anybody's leaving the ISR.
 TWO_PREFERRED = PartitionConstants((2, 1, 3), min_insync_replicas=2)

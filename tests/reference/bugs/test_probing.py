@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from reference.bugs.catalog import broker_handlers_for, bug
 from reference.bugs.probing import Consulted, probed
-from reference.core.partition_messages import Member
-from reference.core.partition_types import Pending, initial_row
-from tests.reference.core.partition_cluster import THREE
+from reference.partition.messages import Member
+from reference.partition.types import Pending, initial_row
+from tests.reference.partition.cluster import THREE
 
 
 class Twice:

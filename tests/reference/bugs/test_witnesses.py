@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from reference.bugs.catalog import bug, bugs_of, rules_for
 from reference.bugs.probing import Consulted
-from reference.core.invariants import INVARIANT_NAMES
-from reference.core.messages import (
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.invariants import INVARIANT_NAMES
+from reference.quorum.messages import (
     Append,
     CheckQuorumTimeout,
     FetchRequest,
@@ -23,11 +24,10 @@ from reference.core.messages import (
     VoteRequest,
     VoteResponse,
 )
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants
+from reference.quorum.types import Constants
 from tests.reference.bugs.cluster import Cluster, Impossible
-from tests.reference.core.builders import ONE, THREE, leader_of, log_of, row_of, vote_request
-from tests.reference.core.walks import walk
+from tests.reference.quorum.builders import ONE, THREE, leader_of, log_of, row_of, vote_request
+from tests.reference.quorum.walks import walk
 
 # One record in each answer, so that a follower can be caught between two records.
 ONE_BY_ONE = Constants(voters=(1, 2, 3), fetch_max_records=1)

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 import z3
 
-from reference.core.messages import Append, BeginQuorumEpochRequest, VoteRequest
 from reference.proofs.local_steps import Compared, Comparison, LocalStep, by_input, differences
 from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
+from reference.quorum.messages import Append, BeginQuorumEpochRequest, VoteRequest
 
 A, B = z3.Ints("a b")
 P, Q = z3.Bools("p q")

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reference.core.messages import MESSAGES
-from reference.sim.run import Run
+from reference.quorum.messages import MESSAGES
+from reference.runs.run import Run
 from traces.schema import PartTables
 
 Content = tuple[Any, ...]

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from reference.core import invariants
-from reference.core.invariants import first_violated
-from reference.core.messages import FetchRequest, FetchResponse
-from reference.core.quorum import QuorumHandlers
-from reference.core.types import Constants, Outcome, Row
-from reference.sim import quorum_machine, scheduler
-from reference.sim import run as run_module
+from reference.quorum import invariants
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.invariants import first_violated
+from reference.quorum.messages import FetchRequest, FetchResponse
+from reference.quorum.sim import machine as quorum_machine
+from reference.quorum.sim import scheduler
+from reference.quorum.types import Constants, Outcome, Row
+from reference.runs import run as run_module
+from reference.runs.run import forget, simulate_part, simulate_run
 from reference.sim.recorder import Recorder
-from reference.sim.run import forget, simulate_part, simulate_run
 
 RUNS = 25
 
@@ -66,7 +67,7 @@ def test_checking_only_what_can_have_broken_finds_the_same(
 
     forget()
     monkeypatch.setattr(scheduler, "check_step", whole)
-    monkeypatch.setattr("reference.sim.quorum_machine.is_inert", lambda before, after: False)
+    monkeypatch.setattr("reference.quorum.sim.machine.is_inert", lambda before, after: False)
     slow = [simulate_run("quorum", 1, run, bug=bug).result for run in range(RUNS)]
     assert [r.violations for r in quick] == [r.violations for r in slow]
     assert [r.handler_calls for r in quick] == [r.handler_calls for r in slow]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from reference.core.messages import BeginQuorumEpochRequest, Message
+from reference.quorum.messages import BeginQuorumEpochRequest, Message
+from reference.quorum.sim.faults import Options
+from reference.runs.run import simulate_run
 from reference.sim.choices import SeededChooser
 from reference.sim.events import DELIVER, Queue
-from reference.sim.faults import Options, Partition
 from reference.sim.interning import Interner, KnownInput
-from reference.sim.network import FATES, Network, fates
-from reference.sim.run import simulate_run
+from reference.sim.network import FATES, Network, Partition, fates
 from tests.reference.sim.contents import deliver_unsent, unsent
 
 INTERN = Interner().input

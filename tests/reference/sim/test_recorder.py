@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.core.messages import decode_input
-from reference.core.types import Constants, Row, initial_row
-from reference.sim import run as run_module
+from reference.quorum.messages import decode_input
+from reference.quorum.types import Constants, Row, initial_row
+from reference.runs import run as run_module
+from reference.runs.run import simulate_part, simulate_run
 from reference.sim.recorder import Recorder
-from reference.sim.run import simulate_part, simulate_run
 from traces import schema
 from traces.schema import Campaign, PartTables
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reference.core.promises import (
+from reference.clients.promises import (
     ANYTHING_CLEAN,
     NOTHING,
     Configuration,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks._log_world import SETTINGS
 from benchmarks.valid_logs import tally
-from reference.core.promises import Compaction, Configuration, Envelope
+from reference.clients.promises import Compaction, Configuration, Envelope
 from tests.traces.checkers.calls import call, history
 from traces.checkers.check import check_history
 from traces.checkers.compaction import keys_of, successors

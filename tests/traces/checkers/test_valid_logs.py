@@ -13,8 +13,8 @@ import pytest
 from benchmarks._log_world import CONFIGURATIONS, ENVELOPES, SETTINGS, Setting, log_history
 from benchmarks._slow_logs import explained
 from benchmarks.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
-from reference.core import promises
-from reference.core.promises import TABLE, Configuration, Envelope, promised
+from reference.clients import promises
+from reference.clients.promises import TABLE, Configuration, Envelope, promised
 from tests.traces.checkers.calls import call, history
 from traces.checkers import scans
 from traces.checkers.columns import indices

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from reference.bugs.z13_vote_forgotten import Z13VoteForgotten
-from reference.core.broker import BROKER_HANDLERS
-from reference.core.controller import CONTROLLER_HANDLERS
-from reference.core.messages import VoteRequest
-from reference.core.quorum import HANDLERS
-from reference.core.rules import QuorumRules
-from reference.core.types import Constants, Row
+from reference.partition.broker import BROKER_HANDLERS
+from reference.partition.controller import CONTROLLER_HANDLERS
+from reference.quorum.bugs.z13_vote_forgotten import Z13VoteForgotten
+from reference.quorum.handlers import HANDLERS
+from reference.quorum.messages import VoteRequest
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants, Row
 from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError

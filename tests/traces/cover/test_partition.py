@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
-from reference.core.broker import BrokerHandlers
-from reference.core.partition_messages import (
+from reference.partition.broker import BrokerHandlers
+from reference.partition.bugs.z35_no_compare_and_set import Z35NoCompareAndSet
+from reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     AlterPartitionRequest,
@@ -20,8 +20,8 @@ from reference.core.partition_messages import (
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import NO_DIVERGENCE, UNDEFINED, BrokerRow
+from reference.partition.rules import PartitionRules
+from reference.partition.types import NO_DIVERGENCE, UNDEFINED, BrokerRow
 from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError

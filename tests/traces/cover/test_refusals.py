@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.core.messages import Error, VoteRequest, VoteResponse
-from reference.core.quorum import HANDLERS
-from reference.core.rules import QuorumRules
-from reference.core.types import Row
-from tests.reference.core.builders import row_of
+from reference.quorum.handlers import HANDLERS
+from reference.quorum.messages import Error, VoteRequest, VoteResponse
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Row
+from tests.reference.quorum.builders import row_of
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none
 from tla_utils import ToolError

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from reference.core.partition_types import PartitionConstants
-from reference.core.types import Constants
+from reference.partition.types import PartitionConstants
 from reference.protocols import AnyConstants
+from reference.quorum.types import Constants
 from tla_utils import Record, Value
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.core.partition_messages import CONTROLLER
-from reference.core.partition_types import PartitionConstants
-from tests.reference.core.partition_walks import PartitionWalk
+from reference.partition.messages import CONTROLLER
+from reference.partition.types import PartitionConstants
+from tests.reference.partition.walks import PartitionWalk
 from tests.traces.foreign.lines import Line, lines_of
 from traces.jobs.canonical import Step
 

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reference.core.messages import (
+from reference.kit.fields import Kind, fields_of
+from reference.quorum.messages import (
     INPUTS,
     NO_DIVERGENCE,
     BeginQuorumEpochResponse,
@@ -18,7 +19,7 @@ from reference.core.messages import (
     FetchRequest,
     FetchResponse,
 )
-from reference.core.types import (
+from reference.quorum.types import (
     CacheEntry,
     Constants,
     Entry,
@@ -27,7 +28,6 @@ from reference.core.types import (
     Row,
     initial_row,
 )
-from reference.kit.fields import Kind, fields_of
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
 from traces.jobs.abstraction import Abstraction, cfg_constants

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from msgspec.msgpack import encode
 
-from reference.core.quorum_protocol import VOTER
-from reference.core.types import Constants, initial_row
+from reference.quorum.protocol import VOTER
+from reference.quorum.types import Constants, initial_row
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tests.traces.jobs.untrue import judge_as_predecessor
 from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict

@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reference.core.messages import (
+from reference.kit.fields import fields_of, within
+from reference.protocols import KINDS
+from reference.quorum.messages import (
     Append,
     FetchResponse,
     VoteRequest,
     decode_input,
     decode_message,
 )
-from reference.core.quorum_protocol import VOTER
-from reference.core.types import (
+from reference.quorum.protocol import VOTER
+from reference.quorum.types import (
     Constants,
     Entry,
     QuorumStateFile,
     initial_row,
 )
-from reference.kit.fields import fields_of, within
-from reference.protocols import KINDS
 from tests.conformance.recording import steps_of_walk
 from tests.traces.jobs.renaming import rename_step
 from tests.traces.jobs.test_abstraction import module_text

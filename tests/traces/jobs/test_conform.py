@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from reference.core.quorum_protocol import VOTER
-from reference.core.types import Constants
+from reference.quorum.protocol import VOTER
+from reference.quorum.types import Constants
 from specs import SPECS
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils import CheckOptions

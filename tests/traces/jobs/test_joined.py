@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from reference.core.types import Constants
+from reference.quorum.types import Constants
 from specs import SPECS
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils.errors import ToolError

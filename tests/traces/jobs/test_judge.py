@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference.core.partition_messages import CONTROLLER
-from reference.core.types import Constants
+from reference.partition.messages import CONTROLLER
 from reference.protocols import KINDS, kind_named
-from reference.sim.run import simulate_part
+from reference.quorum.types import Constants
+from reference.runs.run import simulate_part
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
 from tla_utils.errors import ToolError

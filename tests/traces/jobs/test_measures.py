@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reference.core.partition_types import BrokerRow, ControllerRow
-from reference.core.types import Row
+from reference.partition.types import BrokerRow, ControllerRow
+from reference.quorum.types import Row
 from tests.traces.jobs.recorded import part
 from traces.jobs.columns import Part
 from traces.jobs.measures import MEASURES, QUORUM_ITSELF, measure

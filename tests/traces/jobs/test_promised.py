@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from reference.core.promises import Promise, promised
-from reference.sim.partition.options import promise_of
+from reference.clients.promises import Promise, promised
+from reference.partition.sim.options import promise_of
 from tests.traces.jobs.recorded import part
 from traces.jobs.promised import QUORUM, promises_of, recorded_configuration
 from traces.schema import TraceError

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from msgspec.msgpack import encode
 
-from reference.core.cluster_types import ClusterConstants
-from reference.core.messages import VoteRequest
-from reference.core.partition_messages import IsrShrinkTimeout
-from reference.core.partition_protocol import BROKER, PARTITION
-from reference.core.partition_types import PartitionConstants
-from reference.core.types import Constants
+from reference.cluster.types import ClusterConstants
+from reference.partition.messages import IsrShrinkTimeout
+from reference.partition.protocol import BROKER, PARTITION
+from reference.partition.types import PartitionConstants
 from reference.protocols import PROTOCOLS
+from reference.quorum.messages import VoteRequest
+from reference.quorum.types import Constants
 from traces.jobs import protocols
 from traces.jobs.protocols import (
     actions_of,

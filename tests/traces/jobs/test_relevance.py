@@ -11,12 +11,12 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from reference.core.partition_messages import CONTROLLER
-from reference.core.partition_protocol import BROKER, PARTITION
-from reference.core.partition_types import BrokerRow, PartitionConstants, Status
 from reference.kit.dispatch import action_name
+from reference.partition.messages import CONTROLLER
+from reference.partition.protocol import BROKER, PARTITION
+from reference.partition.types import BrokerRow, PartitionConstants, Status
 from reference.protocols import kind_of
-from reference.sim.run import simulate_part
+from reference.runs.run import simulate_part
 from specs import SPECS
 from tests.traces.jobs.renaming import rename_step
 from tla_utils import CheckOptions, check_steps

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.core.rules import QuorumRules
-from reference.sim.run import simulate_part
+from reference.quorum.rules import QuorumRules
+from reference.runs.run import simulate_part
 from traces.jobs.coverage import FEATURES
 from traces.jobs.rules_met import WATCHED_RUNS, rules_met, rules_of, watched
 from traces.schema import Campaign

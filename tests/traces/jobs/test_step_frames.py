@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference.core.partition_protocol import BROKER, CONTROLLER_KIND
-from reference.core.quorum_protocol import VOTER
+from reference.partition.protocol import BROKER, CONTROLLER_KIND
+from reference.quorum.protocol import VOTER
 from specs import SPECS
 from traces.jobs.step_frames import frame_text, libraries
 

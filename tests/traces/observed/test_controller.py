@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.core.partition_messages import Partition
-from reference.core.partition_rules import PartitionRules
+from reference.partition.messages import Partition
+from reference.partition.rules import PartitionRules
 from traces.observed import controller
 from traces.observed.controller import Report, broker_event, judge
 from traces.observed.records import NAME, ObservedError, Record, read

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.core.quorum_protocol import VOTER
+from reference.quorum.protocol import VOTER
 from traces.report import plots
 from traces.report.evidence import (
     ReportError,

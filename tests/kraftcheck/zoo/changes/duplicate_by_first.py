@@ -6,10 +6,10 @@ the log, where the broker has the first of them only.
 
 from __future__ import annotations
 
-from reference.core.partition_log import UNDEFINED, state_of
-from reference.core.partition_messages import ProduceRequest
-from reference.core.partition_rules import PartitionRules
-from reference.core.partition_types import BrokerRow
+from reference.partition.log import UNDEFINED, state_of
+from reference.partition.messages import ProduceRequest
+from reference.partition.rules import PartitionRules
+from reference.partition.types import BrokerRow
 
 
 class DuplicateByFirst(PartitionRules):

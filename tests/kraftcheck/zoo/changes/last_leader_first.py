@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.core.partition_messages import NOBODY, Partition
-from reference.core.partition_rules import PartitionRules
+from reference.partition.messages import NOBODY, Partition
+from reference.partition.rules import PartitionRules
 
 
 class LastLeaderFirst(PartitionRules):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference.core.messages import VoteRequest
-from reference.core.rules import QuorumRules
-from reference.core.types import NOBODY, Row
+from reference.quorum.messages import VoteRequest
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import NOBODY, Row
 
 
 class VoteDespiteLeader(QuorumRules):

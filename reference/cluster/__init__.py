@@ -1,0 +1,1 @@
+"""A cluster: a quorum whose log is the metadata, brokers, and several partitions of topics."""

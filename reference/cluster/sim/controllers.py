@@ -1,0 +1,349 @@
+"""Active controllers: what they decide, when it is committed, and when they answer (C0).
+
+A voter that leads, and knows the beginning of its epoch to be committed, is active. It replays the
+committed log, and from then on decides on its own state, ahead of what is committed. A decision
+that changes metadata is appended to the quorum's log as one value; its answer waits until the
+leader knows that value to be committed. A decision that changes nothing waits for the last one
+that did (ControllerWriteEvent and highestPendingOffset in Kafka's QuorumController). A leader that
+is deposed answers nothing more.
+
+Beside them stands, for each partition, the abstract controller of the specification. It takes the
+step of a decision when any voter first knows it to be committed, in the order of the log; decisions
+without records in the order in which they were made.
+
+One thing Kafka does and the abstract controller does not: a controller that has been deposed and
+does not know it may still answer from its old state, where the answer changes nothing. Such answers
+are not sent here, and counted (`stale_answers`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.link import Request
+from reference.cluster.sim.partition import ClusterPartition
+from reference.partition.messages import (
+    CONTROLLER,
+    METADATA_LOG,
+    ControllerFailover,
+    ElectLeaders,
+    HeartbeatRequest,
+    Input,
+    MetadataRecord,
+    RegisterBrokerRequest,
+    SessionTimeout,
+)
+from reference.partition.replay import CommittedBatch, replay
+from reference.partition.sim.machine import WRITTEN
+from reference.quorum.types import Row
+from reference.sim.interning import Interner, KnownInput
+from reference.sim.memo import State, Step
+from reference.sim.operations import Operation
+
+REPLAY_AGREES = "ReplayAgrees"
+"""What the log says, replayed, is what its controllers decided: a relation between a controller and
+the log, which no row shows, so it is checked here."""
+
+
+class World(Protocol):
+    now: int
+
+    def append(self, node: int, value: int) -> str:
+        """Appends a value to the quorum's log at this voter; why it was refused, or empty."""
+        ...
+
+    def voter(self, node: int) -> Row: ...
+    def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
+        """Has `session_over` called with these after so many virtual microseconds."""
+        ...
+
+    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
+        """For the record: this value stands for these decisions."""
+        ...
+
+    def violated(self, name: str, explanation: str) -> None: ...
+
+
+class _Decision:
+    """What a controller made of one input, partition by partition."""
+
+    __slots__ = ("done", "end", "epoch", "request", "steps")
+
+    def __init__(
+        self, epoch: int, steps: Mapping[int, Step], end: int, request: Request | None
+    ) -> None:
+        self.epoch = epoch
+        """Of the controller."""
+        self.steps = steps
+        self.end = end
+        """It stands when the quorum's log is committed up to here."""
+        self.request = request
+        """Who waits for it."""
+        self.done = False
+        """Whether the abstract controllers have taken it."""
+
+    def records(self) -> dict[int, tuple[MetadataRecord, ...]]:
+        """What it says, for each partition of which it says something."""
+        said = {}
+        for partition, step in self.steps.items():
+            for destination, message in step.sent:
+                if destination == METADATA_LOG:
+                    said[partition] = message.value.records
+        return said
+
+
+class _Batch(NamedTuple):
+    """A value of the quorum's log: the decision that it stands for, and the ones without records
+    that were made since the last."""
+
+    before: tuple[_Decision, ...]
+    decision: _Decision
+
+
+class _Active:
+    """One active controller."""
+
+    def __init__(self, node: int, epoch: int, states: dict[int, State], end: int) -> None:
+        self.node = node
+        self.epoch = epoch
+        self.states = states
+        """By partition: what it knows, ahead of what is committed."""
+        self.end = end
+        """Of its log, up to its last decision."""
+        self.waiting: deque[_Decision] = deque()
+        self.unlogged: list[_Decision] = []
+        """Decisions without records since the last one with."""
+        self.sessions: dict[int, int] = {}
+        """By broker: when it has been silent for too long."""
+
+
+class Controllers:
+    """The controllers of one run. To the quorum they are its clients (QuorumClients)."""
+
+    def __init__(
+        self,
+        partitions: Sequence[ClusterPartition],
+        brokers: Brokers,
+        interner: Interner,
+        session: int,
+        world: World,
+    ) -> None:
+        self._partitions = partitions
+        self._brokers = brokers
+        self._intern = interner.input
+        self._row = interner.row
+        self._session = session
+        self._world = world
+        self._active: dict[int, _Active] = {}
+        self._batches: dict[int, _Batch] = {}
+        """By value."""
+        self._committed = 0
+        """How much of the quorum's log anybody knows to be committed."""
+        self._latest = -1
+        """The epoch of the last controller that became active."""
+        self.failovers = self.stale_answers = 0
+        self.history: list[Operation] = []
+
+    @property
+    def values(self) -> int:
+        return len(self._batches)
+
+    def active(self) -> int | None:
+        """The controller of the latest epoch."""
+        if not self._active:
+            return None
+        return max(self._active.values(), key=lambda each: each.epoch).node
+
+    def is_active(self, node: int) -> bool:
+        return node in self._active
+
+    # --- What the quorum tells them
+
+    @property
+    def open(self) -> Mapping[int, object]:
+        return _Everybody()
+
+    def start(self) -> None:
+        """Nobody is active yet."""
+
+    def finish(self) -> None:
+        """Nobody keeps a history."""
+
+    def append(self, node: int, client: int) -> Operation:
+        raise AssertionError("only controllers append to the metadata log")
+
+    def look(self, node: int, row: Row) -> None:
+        """A voter knows more to be committed, or leads no longer."""
+        while self._committed < row.high_watermark:
+            value = row.log[self._committed].value
+            self._committed += 1
+            if value in self._batches:
+                self._commit(self._batches[value])
+        active = self._active.get(node)
+        if active is not None and (row.role != "Leader" or row.epoch != active.epoch):
+            del self._active[node]
+            active = None
+        if row.role == "Leader" and row.high_watermark > row.epoch_start:
+            if active is None:
+                active = self._activate(node, row)
+            self._settle(active, row.high_watermark)
+
+    def _activate(self, node: int, row: Row) -> _Active:
+        self.failovers += self._latest >= 0
+        self._latest = row.epoch
+        states = {}
+        for partition in self._partitions:
+            known = replay(partition.constants, self._logged(row, partition.number))
+            states[partition.number] = partition.machine.state(CONTROLLER, self._row(known))
+        active = self._active[node] = _Active(node, row.epoch, states, row.epoch_start + 1)
+        self._decide(active, dict.fromkeys(states, ControllerFailover()))
+        for broker in self._brokers.all:
+            self._hear(active, broker)
+        for number, state in states.items():
+            if state.row.partition.leader_epoch == 0:
+                # Nobody has led it yet.
+                self._decide(active, {number: ElectLeaders("PREFERRED")})
+        return active
+
+    def _logged(self, row: Row, partition: int) -> Iterator[CommittedBatch]:
+        """The batches up to the beginning of the leader's epoch, as far as a partition goes."""
+        for entry in row.log[: row.epoch_start + 1]:
+            batch = self._batches.get(entry.value)
+            if batch is not None and partition in batch.decision.steps:
+                cause = batch.decision.steps[partition].input.value
+                yield cause, batch.decision.records().get(partition, ())
+
+    # --- Decisions
+
+    def receive(self, node: int, request: Request) -> None:
+        """A request has reached a voter; one that is not active has no answer."""
+        active = self._active.get(node)
+        if active is not None:
+            inputs = {partition: m.value for partition, m in request.messages.items()}
+            self._decide(active, inputs, request)
+
+    def elect(self, partition: int, input: ElectLeaders) -> None:
+        """Somebody asks for an election."""
+        node = self.active()
+        if node is not None:
+            self._decide(self._active[node], {partition: input})
+
+    def _decide(
+        self, active: _Active, inputs: Mapping[int, Input], request: Request | None = None
+    ) -> None:
+        steps = {}
+        for partition, input in inputs.items():
+            step = self._step(self._partitions[partition], active, self._intern(input))
+            if step is None:
+                return
+            steps[partition] = step
+        for partition, step in steps.items():
+            active.states[partition] = step.after
+        if not any(step.notable & WRITTEN for step in steps.values()):
+            decision = _Decision(active.epoch, steps, active.end, request)
+            active.unlogged.append(decision)
+            active.waiting.append(decision)
+            self._settle(active, self._world.voter(active.node).high_watermark)
+            return
+        active.end = len(self._world.voter(active.node).log) + 1
+        decision = _Decision(active.epoch, steps, active.end, request)
+        value = len(self._batches) + 1
+        self._batches[value] = _Batch(tuple(active.unlogged), decision)
+        active.unlogged.clear()
+        active.waiting.append(decision)
+        self._world.decided(value, steps)
+        why = self._world.append(active.node, value)
+        assert not why, f"an active controller leads: {why}"
+
+    def _step(self, partition: ClusterPartition, active: _Active, input: KnownInput) -> Step | None:
+        state = active.states[partition.number]
+        return state.steps.get(input) or partition.machine.step(state, input)
+
+    # --- Commits and answers
+
+    def _commit(self, batch: _Batch) -> None:
+        for decision in batch.before:
+            self._take(decision)
+        self._take(batch.decision)
+        self._brokers.committed(batch.decision.records())
+
+    def _take(self, decision: _Decision) -> None:
+        """The abstract controllers take the step of a decision that stands."""
+        if decision.done:
+            return
+        decision.done = True
+        for number, decided in decision.steps.items():
+            taken = self._partitions[number].take(CONTROLLER, decided.input)
+            if taken is None or taken.after is not decided.after or taken.sent != decided.sent:
+                self._world.violated(
+                    REPLAY_AGREES,
+                    f"the controller of epoch {decision.epoch} decided on {decided.input.kind} for "
+                    f"partition {number} what does not follow from the committed log",
+                )
+
+    def _settle(self, active: _Active, high_watermark: int) -> None:
+        """Carries out, and answers, what the controller knows to stand."""
+        waiting = active.waiting
+        while waiting and waiting[0].end <= high_watermark:
+            decision = waiting.popleft()
+            if not decision.done:
+                if decision.epoch < self._latest:
+                    self.stale_answers += decision.request is not None
+                    continue
+                if decision in active.unlogged:
+                    active.unlogged.remove(decision)
+                self._take(decision)
+            self._answer(active, decision)
+
+    def _answer(self, active: _Active, decision: _Decision) -> None:
+        request = decision.request
+        if request is None:
+            return
+        answers: dict[int, KnownInput] = {}
+        for partition, step in decision.steps.items():
+            for destination, message in step.travelling:
+                if destination == request.source:
+                    answers[partition] = message
+        kinds = HeartbeatRequest | RegisterBrokerRequest
+        heard = any(isinstance(m.value, kinds) for m in request.messages.values())
+        if heard and any(m.value.error == "NONE" for m in answers.values()):
+            self._hear(active, request.source)
+        if answers:
+            self._brokers.answer(request, answers)
+
+    # --- Sessions
+
+    def _hear(self, active: _Active, broker: int) -> None:
+        """The session of a broker begins anew."""
+        fresh = broker not in active.sessions
+        active.sessions[broker] = self._world.now + self._session
+        if fresh:
+            self._world.later(self._session, active.node, active.epoch, broker)
+
+    def session_over(self, node: int, epoch: int, broker: int) -> None:
+        active = self._active.get(node)
+        if active is None or active.epoch != epoch:
+            return
+        left = active.sessions[broker] - self._world.now
+        if left > 0:
+            self._world.later(left, node, epoch, broker)
+            return
+        del active.sessions[broker]
+        holds = [each.number for each in self._brokers.partitions_of[broker]]
+        self._decide(active, dict.fromkeys(holds, SessionTimeout(broker)))
+
+
+class _Everybody(Mapping[int, object]):
+    """Any voter's news is awaited."""
+
+    def __getitem__(self, node: int) -> object:
+        return True
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0

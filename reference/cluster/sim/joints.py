@@ -1,0 +1,145 @@
+"""What the parts of a cluster ask of each other, whoever decides what happens next.
+
+Partitions hand what concerns a whole broker to the brokers' processes; brokers ask the controller
+that they believe to be active; controllers append to the quorum's log.
+
+Law of this file: it passes on what a part says and keeps count of whose step is recorded. When
+anything happens is decided by who runs the cluster: the simulator (scheduler.py) by its queues, a
+schedule (reference/cluster/steered/schedule.py) by its moves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TypeVar
+
+from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.controllers import Controllers
+from reference.cluster.sim.link import Carrier, Request
+from reference.cluster.sim.options import ClusterOptions, constants_of
+from reference.cluster.sim.partition import Cluster, ClusterPartition
+from reference.cluster.sim.scenario import ClusterScenario
+from reference.cluster.types import QUORUM
+from reference.partition.messages import CONTROLLER
+from reference.partition.sim.machine import PartitionMemo
+from reference.partition.types import UNDEFINED
+from reference.quorum.messages import Append
+from reference.sim.choices import Stream
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
+from reference.sim.recorder import Batch, Recorder
+
+_P = TypeVar("_P", bound=ClusterPartition)
+
+
+class Joints(ABC):
+    """The parts, joined. `connect` is called once, when the partitions have been built."""
+
+    brokers: Brokers
+    controllers: Controllers
+
+    def __init__(self, options: ClusterOptions, recorder: Recorder) -> None:
+        self.constants = constants_of(options)
+        self.now = 0
+        self.recorder = recorder
+        self.batches: list[Batch] = []
+        self._first_step = len(recorder.steps.items)
+        self._component = QUORUM
+        self._entered = 0
+        self._believed: dict[int, int] = {}
+        """By broker: the controller that it talks to."""
+
+    def connect(self, link: Carrier, brokers: Brokers, controllers: Controllers) -> None:
+        self._carrier = link
+        self.brokers = brokers
+        self.controllers = controllers
+
+    def partitions_of(
+        self,
+        kind: type[_P],
+        cluster: Cluster,
+        options: ClusterOptions,
+        scenario: ClusterScenario,
+        memo: PartitionMemo,
+        streams: tuple[Stream, Stream],
+    ) -> list[_P]:
+        """The partitions, which are to be of this kind. cluster: this one. streams: of choices of
+        the network, and of clocks.
+        """
+        return [
+            kind(
+                number=number,
+                cluster=cluster,
+                paces=scenario.partition.paces,
+                options=options.data,
+                constants=constants,
+                memo=memo,
+                recorder=self.recorder,
+                streams=streams,
+                linked=self.constants.brokers,
+            )
+            for number, constants in enumerate(self.constants.partitions)
+        ]
+
+    # --- Which component a recorded step belongs to
+
+    def enter(self, component: int) -> None:
+        """The next step is one of this component."""
+        taken = self.steps_taken()
+        if taken > self._entered:
+            components = self.recorder.components.items
+            components.extend([self._component] * (taken - self._entered))
+            self._entered = taken
+        self._component = component
+
+    def steps_taken(self) -> int:
+        return len(self.recorder.steps.items) - self._first_step
+
+    # --- What partitions say
+
+    def leads(self, node: int, partition: int) -> bool:
+        return self.brokers.leads(node, partition)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        self.brokers.act(node, want)
+
+    def to_controller(self, node: int, partition: int, message: KnownInput) -> None:
+        self.brokers.to_controller(node, partition, message)
+
+    def gave_up(self, node: int, partition: int) -> None:
+        self.brokers.gave_up(node, partition)
+
+    # --- What brokers and controllers ask for
+
+    def ask_controller(self, request: Request) -> None:
+        node = self._believed.get(request.source, UNDEFINED)
+        if not self.controllers.is_active(node):
+            active = self.controllers.active()
+            if active is None:
+                return
+            node = self._believed[request.source] = active
+
+        def arrive(_: int) -> None:
+            if self.is_voter_running(node):
+                self.controllers.receive(node, request)
+
+        self._carrier.carry(self.now, (request.source, CONTROLLER), request.messages, arrive)
+
+    def forget_controller(self, node: int) -> None:
+        self._believed.pop(node, None)
+
+    @abstractmethod
+    def is_voter_running(self, node: int) -> bool:
+        """Whether it can hear a broker."""
+
+    def append(self, node: int, value: int) -> str:
+        """A controller appends to the log. Why that was ignored, or empty."""
+        return self.give_voter(node, Append(value))
+
+    @abstractmethod
+    def give_voter(self, node: int, input: Append) -> str:
+        """Has a voter take the step. Why that was ignored, or empty."""
+
+    def decided(self, value: int, steps: Mapping[int, Step]) -> None:
+        self.batches += self.recorder.batch(value, steps)

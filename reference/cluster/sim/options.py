@@ -1,0 +1,140 @@
+"""What a cluster's run is made of, and what may go wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from reference.cluster.topics import DEFAULT, NewTopic, TopicError, Topics
+from reference.cluster.types import ClusterConstants
+from reference.partition.sim import options as partition_options
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.types import PartitionConstants
+from reference.quorum.sim import faults
+from reference.quorum.types import Constants
+from reference.sim.choices import Stream
+from reference.sim.options import OptionSet, Palette
+
+OF_QUORUM = "quorum_"
+"""Options of the quorum are requested under their names behind this; those of brokers, network and
+clients under their own."""
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """How large the cluster is."""
+
+    brokers: int = 3
+    topics: int = 1
+    topic_partitions: int = 2
+    """Of each topic."""
+    assignments: tuple[tuple[int, ...], ...] = ()
+    """Who holds the partitions of each topic, instead of `topic_partitions` that are placed."""
+    hot_topic: str = ""
+    """The topic to which all records are sent, topic-0 and so on; or all alike."""
+
+
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one run."""
+
+    shape: Shape = Shape()
+    quorum: faults.Options = faults.OFF
+    data: PartitionOptions = PartitionOptions()
+    """Of brokers, clients and the network; each partition has these."""
+
+    @property
+    def watched(self) -> bool:
+        return self.data.watched
+
+
+class _Shapes(OptionSet[Shape]):
+    def problem(self, options: Shape) -> str:
+        if options.brokers > 7:
+            return f"{options.brokers} brokers are more than 7"
+        partitions = options.topics * (len(options.assignments) or options.topic_partitions)
+        if partitions > 8:
+            return f"{partitions} partitions are more than 8"
+        return ""
+
+
+SHAPES = _Shapes(Shape, {}, positive=("brokers", "topics", "topic_partitions"), shares=())
+
+
+def draw(
+    stream: Stream, palettes: Mapping[str, Mapping[str, Palette]], requested: Mapping[str, Any]
+) -> ClusterOptions:
+    """All options of a run: requested ones as they are, the others drawn.
+
+    palettes: for `shape`, `quorum`, `data`. Raises ValueError: there is no such option, or it
+    cannot have this value.
+    """
+    shapes = Shape.__struct_fields__
+    of_shape = {name: value for name, value in requested.items() if name in shapes}
+    of_quorum = {
+        name.removeprefix(OF_QUORUM): value
+        for name, value in requested.items()
+        if name.startswith(OF_QUORUM)
+    }
+    of_data = {
+        name: value
+        for name, value in requested.items()
+        if name not in shapes and not name.startswith(OF_QUORUM)
+    }
+    if "watched" in of_data:
+        of_quorum["watched"] = of_data["watched"]
+    shape = SHAPES.draw(stream, palettes["shape"], of_shape)
+    options = ClusterOptions(
+        shape=shape,
+        quorum=faults.OPTIONS.draw(stream, palettes["quorum"], of_quorum),
+        data=partition_options.OPTIONS.draw(stream, palettes["data"], of_data),
+    )
+    try:
+        topics = topics_of(options)
+        if shape.hot_topic:
+            topics.assignment(shape.hot_topic, 0)
+    except TopicError as error:
+        raise ValueError(f"option refused: {error}") from None
+    return options
+
+
+def topics_of(options: ClusterOptions) -> Topics:
+    """The topics of the run, made one after the other. Raises TopicError: Kafka would refuse."""
+    shape, data = options.shape, options.data
+    topics = Topics(range(shape.brokers))
+    for number in range(shape.topics):
+        topics.create(
+            NewTopic(
+                name=f"topic-{number}",
+                partitions=DEFAULT if shape.assignments else shape.topic_partitions,
+                replication_factor=DEFAULT if shape.assignments else data.replicas,
+                assignments=shape.assignments,
+                min_insync_replicas=data.min_insync_replicas,
+            )
+        )
+    return topics
+
+
+def topics_written(options: ClusterOptions) -> Sequence[int]:
+    """The topics to which records are sent, by their place among all."""
+    names = [topic.name for topic in topics_of(options).all]
+    hot = options.shape.hot_topic
+    return [names.index(hot)] if hot else range(len(names))
+
+
+def constants_of(options: ClusterOptions) -> ClusterConstants:
+    """The constants of the run: the partitions of all its topics, one topic after the other."""
+    data = options.data
+    partitions = tuple(
+        PartitionConstants(
+            replicas=assignment,
+            min_insync_replicas=data.min_insync_replicas,
+            elr_enabled=data.elr,
+            unclean_election=data.unclean,
+            fetch_max_records=data.fetch_max_records,
+        )
+        for topic in topics_of(options).all
+        for assignment in topic.assignments
+    )
+    voters = Constants(tuple(range(options.quorum.voters)), options.quorum.fetch_max_records)
+    return ClusterConstants(voters, partitions)

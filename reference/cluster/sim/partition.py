@@ -1,0 +1,184 @@
+"""One partition of a cluster.
+
+Its brokers fetch from each other and serve clients as those of a single partition do. What they
+have to say to the controller, and what their processes do for all partitions alike, goes through
+the cluster; and its controller is an abstract one: it takes a step when the quorum has committed
+the decision, so that its steps are a run of specs/PartitionController.tla (C0).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from reference.partition.messages import (
+    CONTROLLER,
+    AlterPartitionRequest,
+    ControllerRequestTimeout,
+    SendHeartbeat,
+    SendRegistration,
+)
+from reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.sim.pace import Pace
+from reference.partition.sim.scenario import Paces
+from reference.partition.sim.world import PartitionWorld
+from reference.partition.types import PartitionConstants
+from reference.sim.choices import Stream
+from reference.sim.interning import KnownInput
+from reference.sim.memo import State, Step
+from reference.sim.recorder import Recorder
+
+_COMMON: Final = (SendRegistration, SendHeartbeat)
+
+
+def is_common(want: KnownInput) -> bool:
+    """Whether a broker does this for all its partitions at once."""
+    value = want.value
+    if isinstance(value, ControllerRequestTimeout):
+        return not isinstance(value.request, AlterPartitionRequest)
+    return isinstance(value, _COMMON)
+
+
+class Cluster(Protocol):
+    """What a partition needs of the cluster that it is in."""
+
+    def enter(self, component: int) -> None:
+        """The next step is one of this component."""
+        ...
+
+    def steps_taken(self) -> int:
+        """By all components, so far."""
+        ...
+
+    def leads(self, node: int, partition: int) -> bool:
+        """Whether this partition's clock is the one that a broker's common activities follow."""
+        ...
+
+    def act(self, node: int, want: KnownInput) -> None:
+        """A broker does something for all its partitions."""
+        ...
+
+    def to_controller(self, node: int, partition: int, message: KnownInput) -> None: ...
+    def gave_up(self, node: int, partition: int) -> None:
+        """A broker no longer waits for the answer to its AlterPartition."""
+        ...
+
+    def began(self, node: int) -> None:
+        """A broker has started."""
+        ...
+
+    def receive(self, partition: int, message: object) -> None:
+        """An answer has reached the clients."""
+        ...
+
+    def stepped(self) -> None: ...
+    def stopped(self, verdict: str) -> None:
+        """The run is over."""
+        ...
+
+
+class _OwnPace(Pace):
+    """The activities of brokers in one partition; common ones only where it leads."""
+
+    def __init__(
+        self,
+        partition: ClusterPartition,
+        paces: Paces,
+        options: PartitionOptions,
+        clock: Stream,
+    ) -> None:
+        super().__init__(partition.brokers, paces, options, clock, partition.queue, partition)
+        self._partition = partition
+        self._own: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
+
+    def wants(self, node: int, state: State) -> tuple[KnownInput, ...]:
+        if self._partition.leads(node):
+            return state.wants
+        own = self._own.get(state.wants)
+        if own is None:
+            own = tuple([want for want in state.wants if not is_common(want)])
+            self._own[state.wants] = own
+        return own
+
+
+class ClusterPartition(PartitionWorld):
+    """Partition `number` of a cluster, which is component 1 + number."""
+
+    def __init__(
+        self,
+        number: int,
+        cluster: Cluster,
+        paces: Paces,
+        options: PartitionOptions,
+        constants: PartitionConstants,
+        memo: PartitionMemo,
+        recorder: Recorder,
+        streams: tuple[Stream, Stream],
+        linked: tuple[int, ...],
+    ) -> None:
+        self.number = number
+        self._cluster = cluster
+        super().__init__(paces, options, constants, memo, recorder, *streams, linked=linked)
+
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+        return _OwnPace(self, paces, options, clock)
+
+    @property
+    def machine(self) -> PartitionMachine:
+        return self._machine
+
+    def state(self, node: int) -> State:
+        return self._states[node]
+
+    def leads(self, node: int) -> bool:
+        return self._cluster.leads(node, self.number)
+
+    def common_want(self, node: int, kind: str) -> KnownInput | None:
+        """What a broker's common activity of this kind is here, if it is wanted."""
+        for want in self._states[node].wants:
+            if want.kind == kind and is_common(want):
+                return want
+        return None
+
+    # --- What world.py leaves to be decided
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        self._cluster.enter(1 + self.number)
+        return super().take(node, input)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        if is_common(want):
+            self._cluster.act(node, want)
+        else:
+            self.take(node, want)
+            if isinstance(want.value, ControllerRequestTimeout):
+                self._cluster.gave_up(node, self.number)
+
+    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        if node == CONTROLLER:
+            return  # The active controller answers.
+        others = tuple([one for one in sent if one[0] != CONTROLLER])
+        if others:
+            self.network.send(self.now, node, others)
+        for destination, message in sent:
+            if destination == CONTROLLER:
+                self._cluster.to_controller(node, self.number, message)
+
+    def clients_receive(self, message: object) -> None:
+        self._cluster.receive(self.number, message)
+
+    def follow_controller(self, step: Step) -> None:
+        """Sessions and readers are the cluster's."""
+
+    def began(self, node: int) -> None:
+        self._cluster.began(node)
+
+    def stepped(self, step: Step) -> None:
+        self._cluster.stepped()
+
+    def steps_taken(self) -> int:
+        return self._cluster.steps_taken()
+
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
+        self._cluster.stopped(verdict)

@@ -1,0 +1,299 @@
+"""One run of a cluster: its components' event loops as one, in two phases.
+
+Each component (the quorum, every partition, and what lies between them) has a queue of its own. The
+earliest event of all is next; of events at one time, the one whose component stands first.
+
+Law of this file: it decides whose turn it is, and joins the parts; nodes are changed by the steps
+of the components alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from typing import Protocol
+
+from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.controllers import Controllers
+from reference.cluster.sim.joints import Joints
+from reference.cluster.sim.link import Link
+from reference.cluster.sim.options import ClusterOptions, topics_written
+from reference.cluster.sim.partition import ClusterPartition
+from reference.cluster.sim.scenario import ClusterScenario
+from reference.cluster.sim.trouble import Trouble
+from reference.cluster.types import QUORUM
+from reference.partition.messages import ElectLeaders
+from reference.partition.sim.clients import Clients
+from reference.partition.sim.machine import PartitionMemo
+from reference.partition.sim.progress import Progress
+from reference.quorum.messages import Append
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.sim.scenario import Load, Scenario
+from reference.quorum.sim.scheduler import QuorumClients, Simulation
+from reference.quorum.types import Row
+from reference.sim.choices import Chooser, Stream, pick
+from reference.sim.events import CALL, Queue
+from reference.sim.interning import KnownInput
+from reference.sim.memo import Step
+from reference.sim.recorder import Recorder, Violation
+from traces.schema import PROGRESSED, STOPPED
+
+_NEVER = 1 << 62
+_NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
+"""Of the quorum: only its active controller appends."""
+
+
+class ClusterMemo:
+    """What is known of the steps of all components."""
+
+    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo) -> None:
+        self.quorum = quorum
+        self.partition = partition
+
+    @property
+    def steps(self) -> int:
+        return self.quorum.steps + self.partition.steps
+
+    def forget(self) -> None:
+        self.quorum.forget()
+        self.partition.forget()
+
+
+class _Lane(Protocol):
+    """A component, or what lies between: a queue, and what its next event does."""
+
+    queue: Queue
+    now: int
+
+    def advance(self) -> None: ...
+
+
+class _Quorum(Simulation):
+    """The voters, whose clients are the active controllers."""
+
+    def __init__(
+        self,
+        cluster: ClusterSimulation,
+        scenario: Scenario,
+        options: ClusterOptions,
+        chooser: Chooser,
+        memo: QuorumMemo,
+        recorder: Recorder,
+    ) -> None:
+        self._cluster = cluster
+        super().__init__(scenario, options.quorum, chooser, memo, recorder)
+
+    def make_clients(self, stream: Stream) -> QuorumClients:
+        return self._cluster.controllers
+
+    def append_astray(self, node: int) -> None:
+        """Nobody but an active controller appends."""
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        self._cluster.enter(QUORUM)
+        return super().take(node, input)
+
+    def steps_taken(self) -> int:
+        return self._cluster.steps_taken()
+
+    def _end(self, verdict: str) -> None:
+        super()._end(verdict)
+        self._cluster.stopped(verdict)
+
+
+class _Between:
+    """What lies between the components: requests on their way, sessions, trouble."""
+
+    def __init__(self) -> None:
+        self.queue = Queue()
+        self.now = 0
+
+    def advance(self) -> None:
+        self.now, _, _, node, what = heappop(self.queue.heap)
+        what(node)
+
+
+class ClusterSimulation(Joints):
+    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+
+    def __init__(
+        self,
+        scenario: ClusterScenario,
+        options: ClusterOptions,
+        chooser: Chooser,
+        memo: ClusterMemo,
+        recorder: Recorder,
+    ) -> None:
+        self._scenario = scenario
+        self._options = options
+        self._chooser = chooser
+        super().__init__(options, recorder)
+        self.over = False
+        self.verdict = ""
+        self._between = _Between()
+        self._more_violations: list[Violation] = []
+        network, clock = chooser.stream("network"), chooser.stream("clock")
+        data, brokers = options.data, self.constants.brokers
+        load = scenario.partition.load
+        self.partitions = self.partitions_of(
+            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
+        )
+        self._link = Link(brokers, data, network, self._between.queue)
+        queue = self._between.queue
+        of_brokers = Brokers(self.partitions, data, clock, self._link, queue, self)
+        session = 1000 * scenario.partition.paces.session
+        controllers = Controllers(
+            self.partitions, of_brokers, memo.partition.interner, session, self
+        )
+        self.connect(self._link, of_brokers, controllers)
+        of_quorum = Scenario(
+            name=scenario.name,
+            sentence=scenario.sentence,
+            palettes={},
+            timeouts=scenario.timeouts,
+            load=_NO_LOAD,
+            faulty_ms=scenario.faulty_ms,
+            healed_ms=scenario.healed_ms,
+            max_events=scenario.max_events,
+        )
+        self.quorum = _Quorum(self, of_quorum, options, chooser, memo.quorum, recorder)
+        networks = [self._link, *[each.network for each in self.partitions]]
+        self._trouble = Trouble(
+            data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
+        )
+        topics, written = options.shape.topics, topics_written(options)
+        workload = chooser.stream("workload")
+        self.clients = Clients(load, data, workload, self.partitions, topics, written)
+        self._lanes: list[_Lane] = [self.quorum, self._between, *self.partitions]
+        self._progress: list[Progress] = []
+
+    # --- The loop
+
+    def execute(self) -> None:
+        """Runs to the end: a violation, the progress of the healed cluster, or a bound."""
+        self.quorum.begin()
+        self.brokers.start()
+        self.clients.start()
+        self._trouble.start()
+        faulty = self._options.data.faulty_ms
+        if not faulty:
+            faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
+        self.call(1000 * faulty, self._heal, 0)
+        lanes, events = self._lanes, 0
+        while not self.over:
+            events += 1
+            if events > self._scenario.max_events:
+                self.stopped(f"{events - 1} events without an end")
+                break
+            due, lane = _NEVER, lanes[0]
+            for each in lanes:
+                heap = each.queue.heap
+                if heap and heap[0][0] < due:
+                    due, lane = heap[0][0], each
+            self.now = due
+            for each in lanes:
+                each.now = due
+            lane.advance()
+        self.enter(QUORUM)
+        self.clients.finish()
+
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
+        self._between.queue.push(self.now + delay, CALL, argument, what)
+
+    @property
+    def handler_calls(self) -> int:
+        return self.quorum.handler_calls + sum(each.handler_calls for each in self.partitions)
+
+    # --- What partitions say
+
+    def began(self, node: int) -> None:
+        self.brokers.read_soon(node)
+
+    def receive(self, partition: int, message: object) -> None:
+        self.clients.receive(partition, message)
+
+    def stepped(self) -> None:
+        if self._progress and all(each.is_complete() for each in self._progress):
+            self.stopped(PROGRESSED)
+
+    def stopped(self, verdict: str) -> None:
+        if not self.over:
+            self.over = True
+            self.verdict = verdict
+            for partition in self.partitions:
+                partition.over = True
+
+    # --- What brokers and controllers ask for
+
+    def is_voter_running(self, node: int) -> bool:
+        return self.quorum.is_running(node)
+
+    def voter(self, node: int) -> Row:
+        return self.quorum.rows[node]
+
+    def give_voter(self, node: int, input: Append) -> str:
+        step = self.quorum.give(node, input)
+        assert step is not None, "an append is never disabled"
+        return step.ignored
+
+    def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
+        self.call(delay, lambda _: self.controllers.session_over(node, epoch, broker), 0)
+
+    def elect(self, partition: int, input: ElectLeaders) -> None:
+        self.controllers.elect(partition, input)
+
+    def violated(self, name: str, explanation: str) -> None:
+        self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
+        self.stopped(STOPPED)
+
+    # --- The second phase, and the end
+
+    def _heal(self, _: int) -> None:
+        self.quorum.heal()
+        self._trouble.heal()
+        self._link.heal()
+        self.clients.stop_producing()
+        self.brokers.heal()
+        self._progress = [
+            Progress(lambda p=number: self.clients.probe(p), partition)  # type: ignore[misc]
+            for number, partition in enumerate(self.partitions)
+        ]
+        self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
+
+    def _give_up(self, _: int) -> None:
+        missing = [each.verdict() for each in self._progress]
+        wrong = [text for text in missing if text != PROGRESSED]
+        where = missing.index(wrong[0]) if wrong else 0
+        self.stopped(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
+
+    @property
+    def violations(self) -> list[Violation]:
+        found = [*self.quorum.violations, *self._more_violations]
+        for partition in self.partitions:
+            found += partition.violations
+        return sorted(found, key=lambda each: each.step)
+
+    def statistics(self) -> dict[str, int]:
+        """What happened, counted over all components; what promises ask for, at its worst."""
+        trouble, link = self._trouble, self._link
+        of_quorum = self.quorum.statistics()
+        total = dict.fromkeys(of_quorum, 0)
+        for part in (of_quorum, *[each.statistics() for each in self.partitions]):
+            for name, count in part.items():
+                total[name] = total.get(name, 0) + count
+        for name in ("lossy_replicas", "zombies", "unpromised"):
+            total[name] = max(each.statistics()[name] for each in self.partitions)
+        total["leader_changes"] -= of_quorum["leader_changes"]
+        total["crashes"] += trouble.crashes
+        total["lossy_crashes"] += trouble.lossy_crashes
+        total["partitions"] += trouble.partitions
+        total["lost"] += link.lost
+        total["blocked"] += link.blocked
+        total["held"] += link.held
+        return total | {
+            "duration": self.now,
+            "acked": sum(o.op == "append" and o.outcome == "ok" for o in self.clients.history),
+            "failovers": self.controllers.failovers,
+            "batches": self.controllers.values,
+            "stale_answers": self.controllers.stale_answers,
+        }

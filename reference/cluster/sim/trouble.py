@@ -1,0 +1,129 @@
+"""Who makes trouble for brokers and their partitions, and who ends it.
+
+The same episodes as for a single partition (reference/partition/sim/options.py), but a process that
+crashes takes down its rows in all partitions, and each of its logs loses its own. The quorum has
+trouble of its own (reference/quorum/sim/trouble.py), controller failovers among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.partition import ClusterPartition
+from reference.partition.messages import BrokerCrash, BrokerRestart, ElectLeaders
+from reference.partition.sim.options import (
+    Election,
+    Outage,
+    PartitionOptions,
+    Standstill,
+    draw_calm,
+    draw_episode,
+)
+from reference.partition.sim.trouble import RESTART_MS, draw_damage
+from reference.partition.types import UNDEFINED
+from reference.sim.choices import Stream, pick
+from reference.sim.network import Network, Partition
+
+FIRST_CALM_MS = 1800
+"""By then most clusters have a controller, and leaders."""
+
+
+class World(Protocol):
+    def elect(self, partition: int, input: ElectLeaders) -> None: ...
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
+
+
+class Trouble:
+    """The faults of one run's brokers, other than those of single messages."""
+
+    def __init__(
+        self,
+        options: PartitionOptions,
+        stream: Stream,
+        world: World,
+        brokers: Brokers,
+        partitions: Sequence[ClusterPartition],
+        networks: Sequence[Network],
+    ) -> None:
+        self._options = options
+        self._stream = stream
+        self._world = world
+        self._brokers = brokers
+        self._partitions = partitions
+        self._networks = networks
+        self._over = False
+        self.crashes = self.lossy_crashes = self.partitions = 0
+
+    def start(self) -> None:
+        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
+
+    def _calm(self, _: int) -> None:
+        delay = draw_calm(self._stream, self._options)
+        self._world.call(1000 * delay, self._episode, 0)
+
+    def _episode(self, _: int) -> None:
+        if self._over:
+            return
+        world, brokers = self._world, self._brokers
+        of = pick(self._stream, self._partitions)
+        known = of.controller.partition
+        leader = known.leader if known.leader >= 0 else None
+        episode = draw_episode(self._stream, self._options, brokers.all, leader, known.isr)
+        match episode:
+            case Partition():
+                self.partitions += 1
+                for partition in self._partitions:
+                    partition.losses.cuts += 1
+                for network in self._networks:
+                    network.begin(episode)
+                world.call(1000 * episode.lasts_ms, lambda _: self._mend(episode), 0)
+            case Outage():
+                for node, lasts in zip(episode.nodes, episode.lasts_ms, strict=True):
+                    if brokers.is_running(node):
+                        self._stop(node)
+                        world.call(1000 * lasts, self._restart, node)
+            case Standstill():
+                brokers.stand_still(episode.node, episode.what, 1000 * episode.lasts_ms)
+            case Election():
+                world.elect(of.number, ElectLeaders(episode.election))
+            case _:
+                assert episode is None, f"no cluster has {type(episode).__name__}"
+        self._calm(0)
+
+    def _mend(self, partition: Partition) -> None:
+        if not self._over:
+            for network in self._networks:
+                network.end(partition)
+
+    def _stop(self, node: int) -> None:
+        self.crashes += 1
+        lost = False
+
+        def crash(partition: ClusterPartition) -> None:
+            nonlocal lost
+            row = partition.row(node)
+            keep, corrupt = draw_damage(self._stream, self._options, partition.losses, node, row)
+            if keep < len(row.log) or corrupt != UNDEFINED:
+                lost = True
+                partition.losses.has_lost(node)
+                partition.judge_promise()
+            crashed = partition.give(node, BrokerCrash(keep, corrupt))
+            assert crashed is not None, "a running broker may crash with what its disk keeps"
+
+        self._brokers.stop(node, crash)
+        self.lossy_crashes += lost
+
+    def _restart(self, node: int) -> None:
+        if not self._brokers.is_running(node):
+            for partition in self._brokers.partitions_of[node]:
+                partition.give(node, BrokerRestart())
+
+    def heal(self) -> None:
+        """Ends all trouble for good."""
+        self._over = True
+        for network in self._networks:
+            network.heal()
+        for node in self._brokers.all:
+            self._world.call(1000 * RESTART_MS, self._restart, node)

@@ -1,0 +1,1 @@
+"""A cluster that is told every move (reference/steered)."""

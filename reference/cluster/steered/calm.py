@@ -1,0 +1,172 @@
+"""Time passes in a steered cluster: which move one without faults makes next, and whether it heals.
+
+Law of this file: what is next is decided by what there is to do alone, so that a calm moment is the
+same in every replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from reference.cluster.steered.moves import ClusterMoves
+from reference.cluster.steered.parts import SteeredPartition
+from reference.partition.steered.world import FAILED, PROMPT
+from reference.partition.types import UNDEFINED
+from reference.runs.narrate import render_input
+from reference.sim.interning import KnownInput
+from reference.steered.moves import Move
+
+MOVES_TO_PROGRESS = 3000
+"""So many, for the quorum and for each partition, and so many for what there is to copy."""
+
+
+def next_move(cluster: ClusterMoves) -> Move | None:
+    """What comes next if nothing fails; None when there is nothing left to do."""
+    if found := cluster.between(held=False) or _mail(cluster):
+        return found[0]
+    if posts := cluster.posts():
+        return posts[0]
+    if votes := cluster.votes(held=False):
+        return votes[-1]
+    if found := cluster.flushes() or cluster.readings():
+        return found[0]
+    if urgent := _urgent(cluster):
+        return urgent
+    if not _is_settled(cluster) and (timers := cluster.voters.timers()):
+        node, timer = timers[0]
+        return cluster.of_voter(node, timer)
+    return _overdue(cluster)
+
+
+def _mail(cluster: ClusterMoves) -> list[Move]:
+    """What brokers and clients get next: slow brokers last."""
+    waiting = [
+        (message.value.destination in cluster.slow, partition, message.value)
+        for partition in cluster.partitions
+        for message in partition.prompt()[:1]
+    ]
+    waiting.sort(key=lambda each: each[0])
+    return [cluster.step_of(partition, m.destination, m) for _, partition, m in waiting[:1]]
+
+
+def _is_settled(cluster: ClusterMoves) -> bool:
+    """Whether somebody controls, and all that was decided is committed."""
+    active = cluster.controllers.active()
+    if active is None:
+        return False
+    row = cluster.voters.rows[active]
+    latest = max(other.epoch for other in cluster.voters.rows.values())
+    return row.epoch == latest and row.high_watermark == len(row.log)
+
+
+def _wanted(
+    cluster: ClusterMoves, *kinds: str
+) -> Iterator[tuple[SteeredPartition, int, KnownInput]]:
+    found = [
+        (partition, node, want)
+        for kind in kinds
+        for partition in cluster.partitions
+        for node, want in partition.wants(kind)
+    ]
+    found.sort(key=lambda each: each[1] in cluster.slow)
+    yield from found
+
+
+def _urgent(cluster: ClusterMoves) -> Move | None:
+    """What a broker does at once, since something comes of it."""
+    for partition, node, want in _wanted(cluster, *PROMPT):
+        match want.kind:
+            case "SendReplicaFetch":
+                useful = partition.is_news_for(node)
+            case "SendHeartbeat":
+                useful = False
+            case "SendRegistration":
+                useful = not partition.is_refused(node)
+            case _:
+                useful = True
+        if useful:
+            return cluster.want_of(partition, node, want)
+    return None
+
+
+def _overdue(cluster: ClusterMoves) -> Move | None:
+    """What comes with time: requests are given up, the session of a broker that died ends, who is
+    not in the ISR fetches on, and who waits for the controller asks again.
+    """
+    for partition, node, want in _wanted(cluster, *FAILED):
+        return cluster.want_of(partition, node, want)
+    active = cluster.controllers.active()
+    refused = {
+        node
+        for partition in cluster.partitions
+        for node in partition.brokers
+        if partition.is_refused(node)
+    }
+    for voter, epoch, broker in cluster.sessions:
+        if voter == active and broker in refused:
+            return cluster.ending(voter, epoch, broker)
+    for partition, node, want in _wanted(cluster, "SendHeartbeat"):
+        fenced = any(
+            each.controller.registrations[each.brokers.index(node)].fenced
+            for each in cluster.brokers.partitions_of[node]
+        )
+        if fenced or partition.row(node).status != "Running":
+            return cluster.want_of(partition, node, want)
+    for partition, node, want in _wanted(cluster, "SendReplicaFetch"):
+        # A leader asks itself whether a follower belongs to the ISR when it fetches.
+        if node not in partition.controller.partition.isr:
+            return cluster.want_of(partition, node, want)
+    return None
+
+
+def heal(cluster: ClusterMoves) -> str:
+    """Ends every fault and lets time pass: empty once everybody is back in every ISR and a new
+    record is on every replica of each partition, or why that did not happen within a bounded number
+    of moves.
+    """
+    cluster.heals()[0].make()
+    cluster.well().make()
+    cluster.slow.clear()
+    probes: dict[int, int] = {}
+    why = ""
+    copying = sum(each.moves_to_copy() for each in cluster.partitions)
+    for _ in range(MOVES_TO_PROGRESS * (1 + len(cluster.partitions)) + copying):
+        for restart in cluster.restarts():
+            restart.make()
+        why = _missing(cluster, probes)
+        if not why:
+            return ""
+        if move := next_move(cluster):
+            move.make()
+        elif not _probe(cluster, probes):
+            return why
+    return why
+
+
+def _missing(cluster: ClusterMoves, probes: Mapping[int, int]) -> str:
+    if cluster.controllers.active() is None:
+        return "no controller is active"
+    for partition in cluster.partitions:
+        if missing := partition.missing():
+            return f"partition {partition.number}: {missing}"
+    for partition in cluster.partitions:
+        if not partition.is_everywhere(probes.get(partition.number, UNDEFINED)):
+            return f"partition {partition.number}: the new record does not reach every replica"
+    return ""
+
+
+def _probe(cluster: ClusterMoves, probes: dict[int, int]) -> bool:
+    """Writes a record to each partition that has none to show yet."""
+    wrote = False
+    for partition in cluster.partitions:
+        leader = partition.controller.partition.leader
+        written = leader in partition.leaders() and [r.value for r in partition.row(leader).log]
+        if written is not False and probes.get(partition.number, UNDEFINED) not in written:
+            produce = partial(partition.produce, leader, -1)
+            asked = render_input(partition.produce_request(leader, -1))
+            words = f"partition {partition.number}: {asked}"
+            cluster.move(words, produce).make()
+            probes[partition.number] = partition.values
+            wrote = True
+    return wrote

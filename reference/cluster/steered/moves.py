@@ -1,0 +1,452 @@
+"""The parts of a cluster under a schedule, what they say to each other, and which moves there are.
+
+What a step of one part means for the others is what reference/cluster/sim says: a controller
+decides ahead of what is committed, answers when it is, and each partition's abstract controller
+takes the step of a decision that stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from reference.cluster.sim.joints import Joints
+from reference.cluster.sim.options import ClusterOptions
+from reference.cluster.sim.scenario import CLUSTER
+from reference.cluster.sim.scheduler import ClusterMemo
+from reference.cluster.steered.parts import (
+    Parcel,
+    Parcels,
+    SteeredBrokers,
+    SteeredPartition,
+    Voters,
+)
+from reference.partition.messages import (
+    CONTROLLER,
+    BrokerCrash,
+    BrokerRestart,
+    Election,
+    ElectLeaders,
+)
+from reference.partition.sim.machine import PartitionMemo
+from reference.partition.steered.schedule import MEMO_STEPS
+from reference.partition.steered.world import (
+    HEAL,
+    SENTENCES,
+    NoChoice,
+    cut_words,
+)
+from reference.partition.types import UNDEFINED
+from reference.quorum.messages import (
+    Append,
+    Crash,
+    Flush,
+    Resign,
+    Restart,
+)
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.steered.schedule import RATES, WELL, Link
+from reference.quorum.steered.schedule import cut_words as voters_cut_words
+from reference.quorum.timers import Timeouts
+from reference.quorum.types import Row
+from reference.runs.narrate import render_input
+from reference.runs.run import bugs_of_parts
+from reference.sim.events import Queue
+from reference.sim.interning import KnownInput
+from reference.sim.recorder import Recorder
+from reference.steered.failures import Violation
+from reference.steered.moves import Move
+
+TIMEOUTS = Timeouts()
+
+_memos: dict[str | None, ClusterMemo] = {}
+
+
+class _ReplayAgrees(NamedTuple):
+    name: str = REPLAY_AGREES
+    sentence: str = "What the metadata log says, replayed, is what its controllers decided."
+
+
+def _memo(bug: str | None) -> ClusterMemo:
+    memo = _memos.get(bug)
+    if memo is None or memo.steps > MEMO_STEPS:
+        of_quorum, of_partition = bugs_of_parts(bug)
+        memo = _memos[bug] = ClusterMemo(
+            QuorumMemo(TIMEOUTS, of_quorum), PartitionMemo(of_partition)
+        )
+    return memo
+
+
+class ClusterMoves(Joints):
+    """One run. `partitions` and `voters` are its parts."""
+
+    def __init__(self, options: ClusterOptions, bug: str | None = None) -> None:
+        super().__init__(options, Recorder(0))
+        self.options = options
+        self.bug = bug
+        self.moves: list[str] = []
+        self.sound = True
+        """False from the step that broke something on."""
+        self.cut: set[Link] = set()
+        """Links of brokers, with each other and with controllers."""
+        self.slow: set[int] = set()
+        """Brokers whose turn comes when no other broker has anything to do."""
+        self.sessions: dict[tuple[int, int, int], None] = {}
+        """By (voter, epoch, broker): those that a controller may end."""
+        memo, stream = _memo(bug), NoChoice()
+        self.partitions = self.partitions_of(
+            SteeredPartition, self, options, CLUSTER, memo.partition, (stream, stream)
+        )
+        for partition in self.partitions:
+            partition.steer(options.data, self.cut)
+        self.parcels = Parcels()
+        of_brokers = SteeredBrokers(
+            self.partitions, options.data, stream, self.parcels, Queue(), self
+        )
+        # A session has no length: it ends when the controller is told that it does.
+        controllers = Controllers(self.partitions, of_brokers, memo.partition.interner, 0, self)
+        self.connect(self.parcels, of_brokers, controllers)
+        self.voters = Voters(self.constants.quorum, memo.quorum, self.recorder, self)
+        self.voters.moves = self.moves
+
+    # --- One move
+
+    def move(self, words: str, make: Callable[[], object]) -> Move:
+        """Raises Violation when it is made and breaks something."""
+        return Move(words, partial(self._make, words, make))
+
+    def _make(self, words: str, make: Callable[[], object]) -> None:
+        self.now += 1000
+        for partition in self.partitions:
+            partition.now = self.now
+        self.moves.append(words)
+        self.sound = False
+        make()
+        for partition in self.partitions:
+            for found in partition.violations:
+                what = f"partition {partition.number}: {found.explanation}"
+                raise Violation(SENTENCES[found.invariant], what, self.moves)
+        self.sound = True
+
+    # --- What the parts say to each other
+
+    def look(self, node: int, row: Row) -> None:
+        self.controllers.look(node, row)
+
+    def began(self, node: int) -> None:
+        """Metadata is read when it is told to be."""
+
+    def receive(self, partition: int, message: object) -> None:
+        raise AssertionError("clients are asked by the partition")
+
+    def stepped(self) -> None:
+        """Nothing follows."""
+
+    def stopped(self, verdict: str) -> None:
+        """A violation is raised when the move is over."""
+
+    def voter(self, node: int) -> Row:
+        return self.voters.rows[node]
+
+    def give_voter(self, node: int, input: Append) -> str:
+        return self.voters.give(node, input)
+
+    def later(self, delay: int, node: int, epoch: int, broker: int) -> None:
+        self.sessions[node, epoch, broker] = None
+
+    def violated(self, name: str, explanation: str) -> None:
+        raise Violation(_ReplayAgrees(), explanation, self.moves)
+
+    def is_voter_running(self, node: int) -> bool:
+        return node in self.voters.nodes()
+
+    # --- Moves: what is on its way
+
+    def between(self, held: bool | None = None) -> list[Move]:
+        """Between brokers and controllers. held: only what is slow, or only what is not."""
+        return [
+            self._arrival(each)
+            for each in self.parcels.first()
+            if self._passes(each) and held in (None, each.number in self.parcels.held)
+        ]
+
+    def _passes(self, parcel: Parcel) -> bool:
+        cut = (parcel.source, parcel.destination) in self.cut
+        to_broker = parcel.destination != CONTROLLER
+        return not cut and not (to_broker and not self.brokers.is_running(parcel.destination))
+
+    def _arrival(self, parcel: Parcel) -> Move:
+        def make() -> None:
+            del self.parcels.waiting[parcel.number]
+            parcel.arrive(parcel.destination)
+
+        return self.move(f"deliver {parcel.words}", make)
+
+    def data(self, again: bool = False, held: bool | None = None) -> list[Move]:
+        """Between brokers, and to clients. The latest first: it can be the answer to a move."""
+        return [
+            self.step_of(partition, message.value.destination, message.value)
+            for partition in self.partitions
+            for message in partition.deliverable(again)[::-1]
+            if held in (None, message in partition.held)
+        ]
+
+    def posts(self) -> list[Move]:
+        """Requests of idempotent producers."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.producer_posts()
+        ]
+
+    def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
+        """Between voters, the latest first."""
+        return [
+            self.of_voter(message.destination, message)
+            for message in self.voters.deliverable(again=again)
+            if held in (None, message in self.voters.held)
+        ]
+
+    def delays(self) -> Sequence[Callable[[], None]]:
+        """What is on its way may be slow from now on: it does not come as time passes."""
+        parcels, voters = self.parcels, self.voters
+        found = [partial(parcels.held.add, each.number) for each in parcels.first()]
+        for partition in self.partitions:
+            found += [partial(partition.held.add, each) for each in partition.prompt()]
+        return found + [partial(voters.held.add, each) for each in voters.deliverable()]
+
+    def drops(self) -> list[Move]:
+        found = []
+        for parcel in self.parcels.first():
+            lose = partial(self.parcels.waiting.pop, parcel.number)
+            found.append(self.move(f"lose {parcel.words}", lose))
+        for partition in self.partitions:
+            for message in partition.deliverable():
+                words = f"partition {partition.number}: {partition.losing_words(message)}"
+                found.append(self.move(words, partial(partition.lose, message)))
+        return found
+
+    def step_of(self, partition: SteeredPartition, node: int, input: Any) -> Move:
+        words = f"partition {partition.number}: {partition.words(node, input)}"
+        return self.move(words, partial(partition.do, node, input))
+
+    def of_voter(self, node: int, input: Any) -> Move:
+        words = f"quorum: {self.voters.words(node, input)}"
+        return self.move(words, partial(self.voters.do, node, input))
+
+    # --- Moves: what nodes do by themselves
+
+    def wants(self, *kinds: str) -> list[Move]:
+        return [
+            self.want_of(partition, node, want)
+            for kind in kinds
+            for partition in self.partitions
+            for node, want in partition.wants(kind)
+        ]
+
+    def want_of(self, partition: SteeredPartition, node: int, want: KnownInput) -> Move:
+        words = f"partition {partition.number}: {partition.words(node, want.value)}"
+        return self.move(words, partial(partition.act, node, want))
+
+    def readings(self) -> list[Move]:
+        """For each broker: all that it has not read of the metadata, or the first of that."""
+        found = []
+        for node in filter(self.brokers.is_running, self.brokers.all):
+            unread = self.brokers.unread(node)
+            for end in {unread.stop: None, unread.start + 1: None} if unread else ():
+                words = f"broker {node} reads metadata {unread.start} to {end}"
+                found.append(self.move(words, partial(self.brokers.read, node, end)))
+        return found
+
+    def flushes(self) -> list[Move]:
+        """Of voters."""
+        return [self.of_voter(node, Flush()) for node in self.voters.unflushed()]
+
+    def timers(self) -> list[Move]:
+        """Of voters, the one that is due first at the front."""
+        return [self.of_voter(node, timer) for node, timer in self.voters.timers()]
+
+    def endings(self) -> list[Move]:
+        """Sessions that a controller ends: the broker is fenced."""
+        return [self.ending(*key) for key in self.sessions if self.controllers.is_active(key[0])]
+
+    def ending(self, node: int, epoch: int, broker: int) -> Move:
+        def make() -> None:
+            del self.sessions[node, epoch, broker]
+            self.controllers.session_over(node, epoch, broker)
+
+        words = f"controller {node} of epoch {epoch} ends the session of broker {broker}"
+        return self.move(words, make)
+
+    def elections(self) -> list[Move]:
+        """Somebody asks the active controller for one."""
+        if self.controllers.active() is None:
+            return []
+        unclean = self.options.data.unclean
+        kinds: list[Election] = ["PREFERRED", "UNCLEAN"] if unclean else ["PREFERRED"]
+        found = []
+        for number in range(len(self.partitions)):
+            for kind in kinds:
+                asked = ElectLeaders(kind)
+                make = partial(self.controllers.elect, number, asked)
+                found.append(self.move(f"partition {number}: {render_input(asked)}", make))
+        return found
+
+    # --- Moves: clients
+
+    def asks(self) -> list[Move]:
+        found = []
+        for partition in self.partitions:
+            for asked, ask in partition.asks():
+                words = f"partition {partition.number}: {render_input(asked)}"
+                found.append(self.move(words, ask))
+        return found
+
+    def probes(self) -> list[Move]:
+        """As Steering.probes."""
+        return [
+            self.move(f"partition {partition.number}: {render_input(asked)}", ask)
+            for partition in self.partitions
+            for asked, ask in partition.probes()
+        ]
+
+    def sends(self) -> list[Move]:
+        """Values and retries of idempotent producers, one for each partition."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.producer_sends()
+        ]
+
+    def breakages(self) -> list[Move]:
+        """Connections of producers that break, and values that they give up."""
+        return [
+            self.move(f"partition {partition.number}: {words}", make)
+            for partition in self.partitions
+            for words, make in partition.producer_breakages()
+        ]
+
+    # --- Moves: faults
+
+    def crashes(self, lossy: bool = True) -> list[Move]:
+        """Of brokers: nothing is lost, or all that may be, or something of one partition."""
+        found = []
+        for node in filter(self.brokers.is_running, self.brokers.all):
+            mine = [each for each in self.partitions if node in each.brokers]
+            options = {each.number: each.damages(node, lossy) for each in mine}
+            least = {number: damages[0] for number, damages in options.items()}
+            ways = [least]
+            for number, damages in options.items():
+                ways += [{**least, number: damage} for damage in damages[1:]]
+            most = {number: damages[-1] for number, damages in options.items()}
+            found += [self._crash(node, way) for way in ways]
+            if most not in ways:
+                found.append(self._crash(node, most))
+        return found
+
+    def _crash(self, node: int, way: Mapping[int, tuple[int, int]]) -> Move:
+        rows = {each.number: each.row(node) for each in self.brokers.partitions_of[node]}
+        words = [f"crash broker {node}"]
+        for number, (keep, corrupt) in way.items():
+            lost = len(rows[number].log) - keep
+            if lost:
+                words.append(f"losing {lost} of partition {number}")
+            if corrupt != UNDEFINED:
+                words.append(f"tearing the batch at {corrupt} of partition {number}")
+
+        def crash(partition: Any) -> None:
+            partition.has_crashed(node, *way[partition.number])
+            partition.give(node, BrokerCrash(*way[partition.number]))
+
+        return self.move(", ".join(words), partial(self.brokers.stop, node, crash))
+
+    def restarts(self) -> list[Move]:
+        """Of brokers and voters."""
+        found = [self.of_voter(node, Restart()) for node in self.voters.nodes("Down")]
+        for node in self.brokers.all:
+            if not self.brokers.is_running(node):
+                found.append(self.move(f"restart broker {node}", partial(self._restart, node)))
+        return found
+
+    def _restart(self, node: int) -> None:
+        for partition in self.brokers.partitions_of[node]:
+            partition.give(node, BrokerRestart())
+
+    def voter_crashes(self, lossy: bool = True) -> list[Move]:
+        found = []
+        for node in self.voters.nodes():
+            row = self.voters.rows[node]
+            first = row.flushed if lossy else len(row.log)
+            found += [
+                self.of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)
+            ]
+        return found
+
+    def resignations(self) -> list[Move]:
+        return [self.of_voter(node, Resign()) for node in self.voters.nodes("Leader")]
+
+    def cuts(self) -> list[Move]:
+        """Of brokers from brokers or controllers, one way or both; of voters from each other."""
+        found = []
+        for node in self.brokers.all:
+            others = [n for n in self.brokers.all if n != node]
+            for away in (others, [CONTROLLER]):
+                found.append(self._cut({(node, n) for n in away} | {(n, node) for n in away}))
+            for n in (*others, CONTROLLER):
+                found += [self._cut({(node, n)}), self._cut({(n, node)})]
+        for node in self.voters.constants.voters:
+            others = list(self.voters.constants.others(node))
+            both = {(node, n) for n in others} | {(n, node) for n in others}
+            for links in (both, *[{(node, n)} for n in others]):
+                words = f"quorum: {voters_cut_words(links)}"
+                found.append(self.move(words, partial(self.voters.sever, links)))
+        return list({each.words: each for each in found}.values())
+
+    def _cut(self, links: set[Link]) -> Move:
+        def make() -> None:
+            self.cut.update(links)
+            for partition in self.partitions:
+                partition.losses.cuts += 1
+
+        return self.move(cut_words(links), make)
+
+    def is_cut(self) -> bool:
+        """Whether any link is."""
+        return bool(self.cut or self.voters.cut)
+
+    def heals(self) -> list[Move]:
+        return [self.move(HEAL, self._heal)]
+
+    def well(self) -> Move:
+        return self.move(f"quorum: {WELL}", self.voters.end_faults)
+
+    def _heal(self) -> None:
+        self.cut.clear()
+        self.parcels.held.clear()
+        for partition in self.partitions:
+            partition.held.clear()
+        self.voters.heal()
+
+    def slownesses(self) -> list[Move]:
+        return [
+            self.move(f"broker {node} is slow from now on", partial(self.slow.add, node))
+            for node in self.brokers.all
+            if node not in self.slow
+        ]
+
+    def clocks(self) -> list[Move]:
+        return [
+            self.move(
+                f"quorum: clock of {node} {words}", partial(self.voters.set_clock, node, rate)
+            )
+            for node in self.voters.constants.voters
+            for rate, words in RATES.items()
+        ]
+
+    def stalls(self) -> list[Move]:
+        return [
+            self.move(f"quorum: disk of {node} stalls", partial(self.voters.stall, node))
+            for node in self.voters.constants.voters
+        ]

@@ -1,0 +1,144 @@
+"""The parts of a steered cluster: voters, partitions, brokers' processes, and what travels between
+brokers and controllers.
+
+They are those of the simulator's cluster (reference/cluster/sim), except that nothing in them
+happens by itself: no clock, no choice. The voters are those of steered/quorum.py, whose steps are
+remembered and recorded as the simulator's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from reference.cluster.sim.brokers import Brokers
+from reference.cluster.sim.link import Arrival, Ends, Messages
+from reference.cluster.sim.partition import ClusterPartition, is_common
+from reference.cluster.types import QUORUM
+from reference.partition.messages import CONTROLLER
+from reference.partition.steered.world import Steering, name_of
+from reference.quorum.messages import Input
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.steered.recorded import RecordedSchedule
+from reference.quorum.types import Constants, Outcome, Row
+from reference.sim.interning import KnownInput
+from reference.sim.recorder import Recorder
+from reference.steered.moves import Names
+
+Wanted = tuple[int, KnownInput]
+"""A broker, and what it would do by itself."""
+
+
+class Watcher(Protocol):
+    """Who is told of the voters' steps."""
+
+    now: int
+
+    def enter(self, component: int) -> None: ...
+    def look(self, node: int, row: Row) -> None:
+        """A voter knows more to be committed, or leads no longer."""
+        ...
+
+
+class Voters(RecordedSchedule):
+    """The controller quorum. Its moves are noted by the cluster."""
+
+    def __init__(
+        self, constants: Constants, memo: QuorumMemo, recorder: Recorder, watcher: Watcher
+    ) -> None:
+        super().__init__(constants, memo, recorder)
+        self._watcher = watcher
+
+    def now_us(self) -> int:
+        return self._watcher.now
+
+    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+        self._watcher.enter(QUORUM)
+        return super().outcome_of(node, before, input)
+
+    def stepped(self, node: int, before: Row) -> None:
+        row = self.rows[node]
+        led = before.role == "Leader" and (row.role != "Leader" or row.epoch != before.epoch)
+        if led or row.high_watermark != before.high_watermark:
+            self._watcher.look(node, row)
+
+    def give(self, node: int, input: Input) -> str:
+        """A step that somebody else's move causes. Why it was ignored, or empty."""
+        outcome = self.handlers.step(node, self.rows[node], input)
+        self._alive.clear()
+        self._step(node, self.rows[node], input)
+        return "disabled" if outcome is None else outcome.ignored
+
+    def _note(self, move: str) -> None:
+        self._alive.clear()
+
+
+class SteeredPartition(Steering, ClusterPartition):
+    """One partition of the cluster."""
+
+    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        if node == CONTROLLER:
+            return  # The active controller answers.
+        self.enqueue([message for to, message in sent if to != CONTROLLER])
+        for destination, message in sent:
+            if destination == CONTROLLER:
+                self._cluster.to_controller(node, self.number, message)
+
+    def wants(self, *kinds: str) -> list[Wanted]:
+        """What brokers would do by themselves here, of these kinds in this order; what they do for
+        all their partitions at once, only where they lead it.
+        """
+        return [
+            (node, want)
+            for kind in kinds
+            for node in self.brokers
+            for want in self._states[node].wants
+            if want.kind == kind and (self.leads(node) or not is_common(want))
+        ]
+
+
+class SteeredBrokers(Brokers):
+    """Brokers that read metadata when they are told to."""
+
+    def read_soon(self, node: int) -> None:
+        """Nothing is read by itself."""
+
+
+class Parcel(NamedTuple):
+    """What is on its way between a broker and whatever controller it talks to."""
+
+    number: int
+    source: int
+    destination: int
+    words: str
+    arrive: Arrival
+
+
+class Parcels:
+    """All of them, the oldest first. They keep the order of their connection."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, Parcel] = {}
+        self.held: set[int] = set()
+        """Those that are slow, by number."""
+        self._sent = 0
+        self._names = Names(str)
+
+    def carry(self, now: int, ends: Ends, messages: Messages, arrive: Arrival) -> None:
+        self._sent += 1
+        words = f"{' to '.join(map(name_of, ends))}: {_content(messages)}"
+        self.waiting[self._sent] = Parcel(self._sent, *ends, words, arrive)
+
+    def first(self) -> list[Parcel]:
+        """The first one of each connection."""
+        heads: dict[tuple[int, int], Parcel] = {}
+        for parcel in self.waiting.values():
+            heads.setdefault((parcel.source, parcel.destination), parcel)
+        return list(heads.values())
+
+
+def _content(messages: Mapping[int, KnownInput]) -> str:
+    kinds = {message.kind for message in messages.values()}
+    errors = sorted({getattr(m.value, "error", "NONE") for m in messages.values()} - {"NONE"})
+    of = ", ".join(map(str, messages))
+    return " ".join([*sorted(kinds), f"of {of}", *errors])

@@ -1,0 +1,39 @@
+"""Who makes up a cluster: the controller quorum, and the partitions of a topic.
+
+Law of this file: values only. A cluster has no row of its own. Its state is that of its components:
+the voters' rows, and for each partition the rows of its brokers and of its controller, each as if
+the partition were alone (docs/conformance.md, The three-part join).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from reference.partition.types import PartitionConstants
+from reference.quorum.types import Constants
+
+QUORUM = 0
+"""The component that is the controller quorum; partition p is component 1 + p."""
+
+ComponentConstants: TypeAlias = Constants | PartitionConstants
+
+
+class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="protocol"):
+    """The constants of every component."""
+
+    quorum: Constants
+    partitions: tuple[PartitionConstants, ...]
+
+    def __post_init__(self) -> None:
+        assert self.partitions, "a cluster has a partition"
+
+    @property
+    def components(self) -> tuple[ComponentConstants, ...]:
+        return (self.quorum, *self.partitions)
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """Who holds any partition, sorted."""
+        return tuple(sorted({b for each in self.partitions for b in each.replicas}))

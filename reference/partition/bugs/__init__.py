@@ -1,0 +1,1 @@
+"""Known bugs of a partition: reference/bugs says what a bug is."""

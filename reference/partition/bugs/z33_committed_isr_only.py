@@ -1,0 +1,30 @@
+"""Z33: the high watermark waits for the committed ISR only.
+
+The controller may have accepted an expansion whose answer is on its way. The leader still advances
+without the new member, which is elected and lacks what was committed.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.partition.rules import PartitionRules
+from reference.partition.types import BrokerRow
+
+
+class Z33CommittedIsrOnly(PartitionRules):
+    __slots__ = ()
+
+    def high_watermark_quorum(self, row: BrokerRow) -> tuple[int, ...]:
+        return row.isr
+
+
+BUG = declared(
+    __name__,
+    Z33CommittedIsrOnly,
+    "LeaderCandidateCompleteness",
+    "StrongIsr",
+    "PartitionLeaderCompleteness",
+    source="KIP-497",
+    year=2020,
+    field="pending apart from isr",
+)

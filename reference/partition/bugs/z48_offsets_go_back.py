@@ -1,0 +1,28 @@
+"""Z48: a new leader names its high watermark before it is known to be current.
+
+The latest offset that clients are told goes back after an election (KIP-207).
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.partition.rules import PartitionRules
+from reference.partition.types import BrokerRow
+
+
+class Z48OffsetsGoBack(PartitionRules):
+    __slots__ = ()
+
+    def list_offsets_error(self, row: BrokerRow) -> str:
+        return "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
+
+
+BUG = declared(
+    __name__,
+    Z48OffsetsGoBack,
+    "MonotonicListOffsets",
+    source="KIP-207; KAFKA-2334, PR 5991",
+    year=2018,
+    nodes=2,
+    field="highWatermark, epochStart",
+)

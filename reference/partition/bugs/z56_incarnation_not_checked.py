@@ -1,0 +1,32 @@
+"""Z56: an answer to the registration of an earlier incarnation is believed.
+
+A broker that has started again takes the broker epoch of its former self, and what it fetches is
+counted for that one.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
+from reference.partition.rules import PartitionRules
+from reference.partition.types import BrokerRow
+
+
+class Z56IncarnationNotChecked(PartitionRules):
+    __slots__ = ()
+
+    def registration_accepted(self, row: BrokerRow, m: RegisterBrokerResponse) -> bool:
+        return isinstance(row.controller_request, RegisterBrokerRequest)
+
+
+BUG = declared(
+    __name__,
+    Z56IncarnationNotChecked,
+    "LeaderCandidateCompleteness",
+    "WeakIsr",
+    source="C2",
+    nodes=2,
+    lossy=True,
+    boundary="registration_accepted; registration / its answer",
+    field="incarnation, brokerEpoch",
+)

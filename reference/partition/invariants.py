@@ -1,0 +1,421 @@
+"""The partition's invariants, checked after every step at the price of what the step changed.
+
+Law of this file: what the properties *are* is said once, in properties.py; here is only
+when they need not be looked at. `PartitionChecker.after_step` enters the step in the history, asks
+whether anything could have broken, and only then evaluates the properties themselves. So a
+suspicion may be mistaken, at some cost in time; a missed violation is a defect, and tests compare
+both ways of checking on random walks, with bugs and without.
+
+Most of what is promised compares logs with what is committed. So for each broker the checker keeps
+`agrees`: how far its log is, record by record, the committed one (or deleted). With that at hand,
+comparing two logs is comparing two numbers.
+
+A checker presumes that every property that it judges held before the step: whoever checks runs
+stops at the first violation. Properties that a run does not promise are left out by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import get_args
+
+from reference.kit.log import cache_append
+from reference.partition.broker import BrokerHandlers
+from reference.partition.messages import Message, MetadataRecord, ProduceResponse
+from reference.partition.properties import (
+    PARTITION_INVARIANTS,
+    PartitionHistory,
+    PartitionInvariant,
+    PartitionState,
+    Rows,
+    acked_in,
+    cache_is_sound,
+    folded,
+    merged,
+)
+from reference.partition.types import (
+    CORRUPT,
+    GONE,
+    INITIAL_OFFSET,
+    NO_PENDING,
+    NOBODY,
+    UNDEFINED,
+    UNKNOWN_REMOTE,
+    BrokerRow,
+    ControllerRow,
+    Image,
+    Kind,
+    PartitionRole,
+    RecordLog,
+    Status,
+    initial_image,
+)
+
+__all__ = [
+    "PARTITION_INVARIANTS",
+    "PARTITION_INVARIANT_NAMES",
+    "PartitionChecker",
+    "partition_invariant",
+]
+
+PARTITION_INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in PARTITION_INVARIANTS)
+_BY_NAME = {each.name: each for each in PARTITION_INVARIANTS}
+
+
+def partition_invariant(name: str) -> PartitionInvariant:
+    return _BY_NAME[name]
+
+
+def agreement(log: RecordLog, committed: RecordLog) -> int:
+    """How many records, from offset 0 on, are those that are committed, or deleted."""
+    end = min(len(log), len(committed))
+    if log[:end] == committed[:end]:
+        return end
+    for offset in range(end):
+        record = log[offset]
+        if record != committed[offset] and record != GONE:
+            return offset
+    return end
+
+
+class PartitionChecker:
+    """Checks one run. The handlers are those of the run: they say what a client would be told."""
+
+    __slots__ = (
+        "_agrees",
+        "_committed_values",
+        "_images",
+        "_judged",
+        "_min_isr",
+        "_no_remotes",
+        "_unproven",
+        "_values",
+        "handlers",
+        "history",
+    )
+
+    def __init__(self, handlers: BrokerHandlers, names: Collection[str] | None = None) -> None:
+        """`names`: the properties that are judged, all by default."""
+        unknown = set(names or ()) - set(PARTITION_INVARIANT_NAMES)
+        assert not unknown, f"no invariants of the partition: {sorted(unknown)}"
+        constants = handlers.constants
+        self.handlers = handlers
+        self.history = PartitionHistory()
+        self._judged = [e for e in PARTITION_INVARIANTS if names is None or e.name in names]
+        self._min_isr = constants.effective_min_isr
+        self._agrees = dict.fromkeys(constants.brokers, 0)
+        self._images: list[Image] = [initial_image(constants)]
+        """The image after each committed metadata record."""
+        self._no_remotes = (UNKNOWN_REMOTE,) * len(constants.replicas)
+        self._committed_values: set[int] = set()
+        self._unproven: set[int] = set()
+        """Acked values that are not committed."""
+
+    # --- What a run asks for
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the step before this one committed and answered nothing: then a harmless step
+        need not be entered at all.
+        """
+        history = self.history
+        return (
+            history.committed_before is history.committed and history.acked_before is history.acked
+        )
+
+    def judge_only(self, names: Collection[str]) -> None:
+        """From now on no other property is judged: the run promises no more than these."""
+        self._judged = [each for each in PARTITION_INVARIANTS if each.name in names]
+
+    def after_step(
+        self,
+        node: int,
+        before: PartitionState,
+        after: PartitionState,
+        sent: tuple[Message, ...],
+    ) -> PartitionInvariant | None:
+        """Enters a step of one broker; the first invariant that it violates, or None.
+
+        Only the row of `node` may differ between the two. What is wrong, in words, is
+        `violated.check(before, after, history, handlers)`.
+        """
+        old, new = before.rows[node], after.rows[node]
+        acks = any(isinstance(m, ProduceResponse) for m in sent)
+        # Before the step is entered: whether the step before it committed or answered nothing.
+        if not acks and self.is_settled and (new is old or is_harmless(old, new)):
+            return None
+        self._enter(node, old, new, sent if acks else ())
+        if self._row_suspicious(node, old, new) or self._suspicious(after):
+            return self.first_violated(before, after)
+        return None
+
+    def after_controller_step(
+        self, before: PartitionState, after: PartitionState
+    ) -> PartitionInvariant | None:
+        """The same for a step of the controller."""
+        self._read(before.metadata, after.metadata)
+        old, new = before.controller, after.controller
+        self.history.committed_before = self.history.committed
+        self.history.acked_before = self.history.acked
+        if new.partition is old.partition and new.registrations is old.registrations:
+            return None
+        if new.partition == old.partition and new.registrations == old.registrations:
+            return None
+        if self._controller_suspicious(old, new) or self._suspicious(after):
+            return self.first_violated(before, after)
+        return None
+
+    def first_violated(
+        self, before: PartitionState, after: PartitionState
+    ) -> PartitionInvariant | None:
+        """The first property, in the order of the spec, that does not hold; each is evaluated
+        whole.
+        """
+        for each in self._judged:
+            if each.check(before, after, self.history, self.handlers) is not None:
+                return each
+        return None
+
+    # --- The history
+
+    def _enter(self, node: int, old: BrokerRow, new: BrokerRow, sent: tuple[Message, ...]) -> None:
+        """What `partition_properties.history_next` makes of a step of one broker, in place."""
+        history = self.history
+        history.committed_before = committed = history.committed
+        history.acked_before = history.acked
+        if new.role == "Leader" and new.high_watermark > len(committed):
+            history.committed = merged(new.log, committed, new.high_watermark)
+            self._committed_values.update(r.value for r in history.committed[len(committed) :])
+            self._agree_again(node, new)
+        elif new.log is not old.log:
+            self._agrees[node] = agreement(new.log, committed)
+        if sent:
+            acked = acked_in(sent)
+            if not acked <= history.acked:
+                history.acked |= acked
+                self._unproven |= acked - self._committed_values
+        if self._unproven:
+            self._unproven -= self._committed_values
+
+    def _agree_again(self, node: int, new: BrokerRow) -> None:
+        """More is committed: what agreed so far may agree further. Only `node` is known here, so
+        others are found again when they are asked for.
+        """
+        for broker in self._agrees:
+            self._agrees[broker] = UNDEFINED
+        self._agrees[node] = agreement(new.log, self.history.committed)
+
+    def _agreement(self, node: int, row: BrokerRow) -> int:
+        known = self._agrees[node]
+        if known == UNDEFINED:
+            known = self._agrees[node] = agreement(row.log, self.history.committed)
+        return known
+
+    def _read(self, before: tuple[MetadataRecord, ...], after: tuple[MetadataRecord, ...]) -> None:
+        brokers = self.handlers.constants.brokers
+        for record in after[len(before) :]:
+            self._images.append(folded(brokers, self._images[-1], (record,)))
+
+    # --- Suspicions. False is a promise that nothing is violated.
+
+    def _row_suspicious(self, n: int, old: BrokerRow, new: BrokerRow) -> bool:
+        """What concerns one broker: PartitionRowTypeInv, LogBounds, PartitionEpochCacheSound,
+        MetadataLogMatching, NoDuplicate, MonotonicTrueHighWatermark.
+        """
+        end = len(new.log)
+        if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
+            return True
+        if not (0 <= new.flushed <= end and -1 <= new.corrupt <= end):
+            return True
+        if not -1 <= new.epoch_start <= end:
+            return True
+        if new.role == "Leader":
+            if new.leader != n or n not in new.isr or new.epoch_start == UNDEFINED:
+                return True
+            if old.role == "Leader" and new.high_watermark < old.high_watermark:
+                return True
+            if new.remotes is not old.remotes and not _remotes_right(new):
+                return True
+        elif (
+            new.isr
+            or new.parked
+            or new.epoch_start != UNDEFINED
+            or new.pending != NO_PENDING
+            or new.remotes != self._no_remotes
+        ):
+            return True
+        if new.leader != NOBODY and new.leader not in self._agrees:
+            return True
+        if new.log is not old.log and _repeats(old.log, new.log):
+            return True
+        if new.status == "Down":
+            return new.role != "None"
+        if not 0 <= new.log_start <= new.high_watermark <= end:
+            return True
+        if new.image is not old.image:
+            read = new.image.offset - INITIAL_OFFSET
+            if read >= len(self._images) or new.image != self._images[read]:
+                return True
+        return _cache_suspicious(old, new)
+
+    def _controller_suspicious(self, old: ControllerRow, new: ControllerRow) -> bool:
+        """What concerns the controller alone."""
+        partition = new.partition
+        isr, elr, leader = partition.isr, partition.elr, partition.leader
+        elr_enabled = self.handlers.constants.elr_enabled
+        position = self.handlers.position
+        if not {leader, partition.last_known_leader, *isr, *elr} <= {*position, NOBODY}:
+            return True
+        if min(partition.leader_epoch, partition.partition_epoch) < 0:
+            return True
+        if (leader != NOBODY and leader not in isr) or not set(isr).isdisjoint(elr):
+            return True
+        if (len(isr) >= self._min_isr and elr) or (not elr_enabled and (elr or not isr)):
+            return True
+        inactive = {
+            b
+            for b, registration in zip(position, new.registrations, strict=True)
+            if registration.fenced or registration.stopping
+        }
+        if (elr_enabled or len(isr) > 1) and not inactive.isdisjoint(isr):
+            return True
+        return partition.leader_epoch != old.partition.leader_epoch and leader in inactive
+
+    def _suspicious(self, after: PartitionState) -> bool:
+        """What concerns several brokers, or what is committed."""
+        history, rows, partition = self.history, after.rows, after.controller.partition
+        committed = history.committed
+        end = len(committed)
+        if committed is not history.committed_before:
+            if committed[: len(history.committed_before)] != history.committed_before:
+                return True
+            if GONE in committed:
+                return True  # what is deleted agrees with anything, so that numbers say nothing
+        if self._unproven:
+            return True
+        holders = 0
+        """How many hold all that is committed."""
+        for n, row in rows.items():
+            agrees = self._agreement(n, row)
+            holders += agrees == end
+            if row.status == "Down":
+                continue
+            if row.high_watermark > agrees or self._shows_too_much(row, agrees):
+                return True
+            if row.role == "Leader" and self._members_lack(row, rows):
+                return True
+        if holders < (1 if history.acked is history.acked_before else self._min_isr):
+            return True
+        for r in partition.isr + partition.elr:
+            row = rows[r]
+            if row.status == "Down" or row.broker_epoch == UNDEFINED:
+                continue
+            # Whoever agrees up to the end of what is committed holds all that leaders know.
+            if self._agreement(r, row) < end:
+                return True
+        return self._leader_suspicious(after)
+
+    def _members_lack(self, row: BrokerRow, rows: Rows) -> bool:
+        """WeakIsr, of one leader."""
+        position = self.handlers.position
+        for r in row.isr:
+            other = rows[r]
+            if (
+                other.broker_epoch == row.image.brokers[position[r]].epoch
+                and other.status != "Down"
+                and other.broker_epoch != UNDEFINED
+                and self._agreement(r, other) < row.high_watermark
+            ):
+                return True
+        return False
+
+    def _shows_too_much(self, row: BrokerRow, agrees: int) -> bool:
+        """ReadOnlyCommitted, of one broker."""
+        visible = self.handlers.rules.visible_end(row)
+        return visible > agrees and visible > row.log_start
+
+    def _leader_suspicious(self, after: PartitionState) -> bool:
+        """PartitionLeaderCompleteness, ReplicationQuorumSuperset, MonotonicListOffsets."""
+        partition = after.controller.partition
+        leader = partition.leader
+        if leader == NOBODY:
+            return False
+        row = after.rows[leader]
+        if row.status == "Down":
+            return False
+        end = len(self.history.committed)
+        if row.broker_epoch != UNDEFINED:
+            if self._agreement(leader, row) < end:
+                return True
+            # A leader that has all records has all acked values, unless some are deleted.
+            if row.log_start == 0 and row.log and row.log[0] == GONE:
+                return True
+        if row.role != "Leader" or row.leader_epoch != partition.leader_epoch:
+            return False
+        rules = self.handlers.rules
+        if rules.visible_end(row) < end and rules.list_offsets_error(row) == "NONE":
+            return True
+        if len(row.isr) >= self._min_isr and not (partition.isr == row.isr and not partition.elr):
+            counted = row.isr
+            if row.pending.kind == "Expand":
+                counted = (*counted, *(member.broker for member in row.pending.isr))
+            return not set(counted).issuperset((*partition.isr, *partition.elr))
+        return False
+
+
+def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
+    """Whether nothing changed that a property looks at: requests in flight, what is flushed or
+    checkpointed, what a leader knows of its followers.
+    """
+    return (
+        new.log is old.log
+        and new.high_watermark == old.high_watermark
+        and new.role == old.role
+        and new.status == old.status
+        and new.isr is old.isr
+        and new.pending is old.pending
+        and new.image is old.image
+        and new.epoch_cache is old.epoch_cache
+        and new.broker_epoch == old.broker_epoch
+        and new.leader_epoch == old.leader_epoch
+        and new.leader == old.leader
+        and new.log_start == old.log_start
+        and new.epoch_start == old.epoch_start
+        and new.corrupt == old.corrupt
+        and 0 <= new.flushed <= len(new.log)
+        and (new.remotes is old.remotes or (new.role == "Leader" and _remotes_right(new)))
+        and (new.parked is old.parked or new.role == "Leader")
+    )
+
+
+def _remotes_right(row: BrokerRow) -> bool:
+    """What PartitionRowTypeInv says of a leader's remotes."""
+    return all(remote.end_offset >= UNDEFINED for remote in row.remotes)
+
+
+_STATUSES = frozenset(get_args(Status))
+_ROLES = frozenset(get_args(PartitionRole))
+_KINDS = frozenset(get_args(Kind))
+
+
+def _repeats(old: RecordLog, new: RecordLog) -> bool:
+    """NoDuplicate, given that it held of the log before."""
+    if len(new) <= len(old) and new == old[: len(new)]:
+        return False
+    values = [record.value for record in new if record.value not in _NO_VALUES]
+    return len(set(values)) < len(values)
+
+
+_NO_VALUES = (GONE.value, CORRUPT)
+
+
+def _cache_suspicious(old: BrokerRow, new: BrokerRow) -> bool:
+    """PartitionEpochCacheSound, given that it held before if the broker was up."""
+    if new.log is old.log and new.epoch_cache is old.epoch_cache and old.status != "Down":
+        return False
+    kept = len(old.log)
+    if old.status != "Down" and len(new.log) > kept and new.log[:kept] == old.log:
+        grown = cache_append(old.epoch_cache, kept, new.log[kept:])
+        if new.epoch_cache == grown:
+            return False
+    return not cache_is_sound(new)

@@ -1,0 +1,690 @@
+"""What partition replication promises: the twin of specs/PartitionProperties.tla, and as plain.
+
+Law of this file: every property is computed from whole states, as the spec says it, with no thought
+of speed; invariants.py is the fast one, and both must agree. No rule of rules.py
+is asked, so that replacing a rule never replaces the property that should catch it. What a client
+would be told is asked of the handlers: an answer may change with a rule, its judge does not.
+
+A property is a function over the state before a step, the state after it, the history in which the
+step has already been entered, and the handlers. It answers None, or says briefly what is wrong. Its
+docstring is its sentence in reports.
+
+A broker is running when its process is up and knows the epoch of its registration. One that lost
+part of its log and has not registered yet is still in the controller's ISR, and promises nothing.
+
+Whether a property is promised depends on the configuration and on the faults of a run; that is said
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from reference.kit.log import CacheEntry, EpochCache, cache_assign
+from reference.partition.broker import BrokerHandlers
+from reference.partition.messages import (
+    CLIENTS,
+    BrokerRecord,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    Message,
+    MetadataRecord,
+    ProduceResponse,
+)
+from reference.partition.types import (
+    CORRUPT,
+    GONE,
+    INITIAL_OFFSET,
+    NO_PENDING,
+    NOBODY,
+    UNDEFINED,
+    UNKNOWN_REMOTE,
+    BrokerRow,
+    ControllerRow,
+    Image,
+    PartitionConstants,
+    Record,
+    RecordLog,
+    initial_controller,
+    initial_image,
+    initial_row,
+    is_leader,
+    is_up,
+)
+
+Rows: TypeAlias = Mapping[int, BrokerRow]
+
+
+class PartitionState(NamedTuple):
+    """A state of the whole: what properties look at, but for the history."""
+
+    rows: Rows
+    controller: ControllerRow
+    metadata: tuple[MetadataRecord, ...]
+    """The committed metadata records, from INITIAL_OFFSET on."""
+
+
+def initial_state(constants: PartitionConstants) -> PartitionState:
+    rows = dict.fromkeys(constants.brokers, initial_row(constants))
+    return PartitionState(rows, initial_controller(constants), ())
+
+
+@dataclass(slots=True)
+class PartitionHistory:
+    """What rows do not remember. Written beside every step and read by no handler (L5)."""
+
+    committed: RecordLog = ()
+    """P8. The longest prefix that any leader's high watermark covered."""
+    committed_before: RecordLog = ()
+    """`committed` as it was before the latest step."""
+    acked: frozenset[int] = frozenset()
+    """The values of acks=all that were answered without an error."""
+    acked_before: frozenset[int] = frozenset()
+
+
+def merged(log: RecordLog, old: RecordLog, end: int) -> RecordLog:
+    """The records below `end`, where deleted ones are those that were there."""
+    return tuple(
+        old[i] if log[i] == GONE and i < len(old) else log[i] for i in range(min(end, len(log)))
+    )
+
+
+def committed_after(old_committed: RecordLog, new_rows: Rows) -> RecordLog:
+    for _, row in sorted(new_rows.items()):
+        if is_leader(row) and row.high_watermark > len(old_committed):
+            return merged(row.log, old_committed, row.high_watermark)
+    return old_committed
+
+
+def acked_in(sent: Iterable[Message]) -> frozenset[int]:
+    return frozenset(
+        value
+        for m in sent
+        if isinstance(m, ProduceResponse) and m.error == "NONE" and m.request.acks == -1
+        for value in m.request.values
+    )
+
+
+def history_next(
+    history: PartitionHistory, after: PartitionState, sent: Iterable[Message]
+) -> PartitionHistory:
+    return PartitionHistory(
+        committed=committed_after(history.committed, after.rows),
+        committed_before=history.committed,
+        acked=history.acked | acked_in(sent),
+        acked_before=history.acked,
+    )
+
+
+Check: TypeAlias = Callable[
+    [PartitionState, PartitionState, PartitionHistory, BrokerHandlers], str | None
+]
+
+
+class PartitionInvariant(NamedTuple):
+    """A named property: "state" looks at the state after a step, "step" also at that before it."""
+
+    name: str
+    sentence: str
+    kind: Literal["state", "step"]
+    check: Check
+
+
+_declared: list[PartitionInvariant] = []
+
+
+def _invariant(kind: Literal["state", "step"]) -> Callable[[Check], Check]:
+    """Declares a function as an invariant: its name in camel case, its docstring as sentence."""
+
+    def declare(check: Check) -> Check:
+        name = "".join(word.capitalize() for word in check.__name__.split("_"))
+        sentence = " ".join((check.__doc__ or "").split())
+        _declared.append(PartitionInvariant(name, sentence, kind, check))
+        return check
+
+    return declare
+
+
+# --- Words ---
+
+
+def is_running(row: BrokerRow) -> bool:
+    return is_up(row) and row.broker_epoch != UNDEFINED
+
+
+def chosen_leader(state: PartitionState) -> int:
+    return state.controller.partition.leader
+
+
+def is_current_leader(state: PartitionState, n: int) -> bool:
+    """A leader that the controller has not replaced."""
+    row, partition = state.rows[n], state.controller.partition
+    return is_leader(row) and partition.leader == n and row.leader_epoch == partition.leader_epoch
+
+
+def same_record(a: Record, b: Record) -> bool:
+    return a == b or GONE in (a, b)
+
+
+def agree_below(a: RecordLog, b: RecordLog, end: int) -> bool:
+    return len(a) >= end and len(b) >= end and all(map(same_record, a[:end], b[:end]))
+
+
+def holds_committed(history: PartitionHistory, log: RecordLog) -> bool:
+    return agree_below(log, history.committed, len(history.committed))
+
+
+def values_in(log: RecordLog) -> set[int]:
+    return {record.value for record in log}
+
+
+def counts_as_in_sync(row: BrokerRow) -> set[int]:
+    proposed = row.pending.isr if row.pending.kind == "Expand" else ()
+    return {*row.isr, *(member.broker for member in proposed)}
+
+
+def position(state: PartitionState, b: int) -> int:
+    return sorted(state.rows).index(b)
+
+
+# --- Types ---
+
+
+@_invariant("state")
+def partition_row_type_inv(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Every field of a broker's row has a value of its kind."""
+    for n, row in after.rows.items():
+        leads, end = row.role == "Leader", len(row.log)
+        right = {
+            "status": row.status in ("Starting", "Running", "ShuttingDown", "Down"),
+            "role": row.role in ("None", "Leader", "Follower"),
+            "role when down": row.status != "Down" or row.role == "None",
+            "leader": row.leader in after.rows or row.leader == NOBODY,
+            "flushed": 0 <= row.flushed <= end,
+            "corrupt": -1 <= row.corrupt <= end,
+            "leads": not leads or (row.leader == n and n in row.isr),
+            "what only leaders have": leads
+            or (
+                row.isr == ()
+                and row.pending == NO_PENDING
+                and all(remote == UNKNOWN_REMOTE for remote in row.remotes)
+                and row.parked == ()
+            ),
+            "epoch_start": leads == (row.epoch_start != UNDEFINED) and -1 <= row.epoch_start <= end,
+            "pending": row.pending.kind in ("None", "Expand", "Shrink"),
+            "remotes": all(remote.end_offset >= -1 for remote in row.remotes),
+        }
+        wrong = [name for name, is_right in right.items() if not is_right]
+        if wrong:
+            return f"broker {n}: {', '.join(wrong)}"
+    return None
+
+
+@_invariant("state")
+def controller_type_inv(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Every field of the controller's row has a value of its kind."""
+    partition, brokers = after.controller.partition, set(after.rows)
+    if {partition.leader, partition.last_known_leader} - brokers - {NOBODY}:
+        return "the leader is no broker"
+    if min(partition.leader_epoch, partition.partition_epoch) < 0:
+        return "an epoch is undefined"
+    if not {*partition.isr, *partition.elr} <= brokers:
+        return "the ISR or the ELR names somebody who is no replica"
+    return None
+
+
+# --- The controller ---
+
+
+@_invariant("state")
+def leader_in_isr(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The chosen leader is in the ISR."""
+    leader = chosen_leader(after)
+    if leader != NOBODY and leader not in after.controller.partition.isr:
+        return f"leader {leader} is not in the ISR {after.controller.partition.isr}"
+    return None
+
+
+@_invariant("state")
+def valid_controller_isr_and_elr(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """ISR and ELR share nobody, and an ISR that is large enough leaves no ELR."""
+    isr, elr = after.controller.partition.isr, after.controller.partition.elr
+    if set(isr) & set(elr):
+        return f"ISR {isr} and ELR {elr} overlap"
+    if len(isr) >= handlers.constants.effective_min_isr and elr:
+        return f"the ISR {isr} is large enough, but the ELR is {elr}"
+    if not handlers.constants.elr_enabled and (elr or not isr):
+        return f"without ELR the ISR is {isr} and the ELR {elr}"
+    return None
+
+
+@_invariant("state")
+def valid_controller_state(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10). One who stops
+    may be: Kafka elects whom it unfences without a look at that.
+    """
+    isr = after.controller.partition.isr
+    if not handlers.constants.elr_enabled and len(isr) <= 1:
+        return None
+    for b in isr:
+        if after.controller.registrations[position(after, b)].fenced:
+            return f"broker {b} is fenced, and is in the ISR {isr}"
+    return None
+
+
+@_invariant("step")
+def fenced_never_elected(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522)."""
+    old, new = before.controller.partition, after.controller.partition
+    if new.leader_epoch == old.leader_epoch or new.leader == NOBODY:
+        return None
+    at = position(after, new.leader)
+    registration = after.controller.registrations[at]
+    unfenced = before.controller.registrations[at].fenced
+    if registration.fenced or (registration.stopping and not unfenced):
+        return f"broker {new.leader} was elected and is fenced or stops"
+    return None
+
+
+# --- The ISR and the high watermark ---
+
+
+@_invariant("state")
+def weak_isr(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Whoever a leader counts as in sync has what that leader calls committed, unless it began anew
+    and the leader has not been told.
+    """
+    for n, row in after.rows.items():
+        for r in row.isr if is_leader(row) else ():
+            other = after.rows[r]
+            known = row.image.brokers[position(after, r)].epoch
+            told = r == n or other.broker_epoch == known
+            has = agree_below(other.log, row.log, row.high_watermark)
+            if is_running(other) and told and not has:
+                return f"{r} is in the ISR of leader {n} and lacks what is committed there"
+    return None
+
+
+@_invariant("state")
+def strong_isr(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Whoever the controller counts as in sync has what any leader calls committed."""
+    for n, row in after.rows.items():
+        for r in after.controller.partition.isr if is_leader(row) else ():
+            other = after.rows[r]
+            if is_running(other) and not agree_below(other.log, row.log, row.high_watermark):
+                return f"{r} is in the ISR and lacks what leader {n} calls committed"
+    return None
+
+
+@_invariant("state")
+def valid_high_watermark(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The logs of the ISR reach the high watermark of the current leader."""
+    for n, row in after.rows.items():
+        for r in after.controller.partition.isr if is_current_leader(after, n) else ():
+            other = after.rows[r]
+            if is_running(other) and len(other.log) < row.high_watermark:
+                return f"{r} is in the ISR and ends below the high watermark of leader {n}"
+    return None
+
+
+@_invariant("state")
+def replication_quorum_superset(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Nobody can be elected without what the leader's high watermark waits for."""
+    partition = after.controller.partition
+    for n, row in after.rows.items():
+        if not is_current_leader(after, n):
+            continue
+        if len(row.isr) < handlers.constants.effective_min_isr:
+            continue
+        for r in sorted({*partition.isr, *partition.elr}):
+            if is_running(after.rows[r]) and r not in counts_as_in_sync(row):
+                return f"{r} may be elected, and leader {n} does not wait for it"
+    return None
+
+
+# --- Data ---
+
+
+@_invariant("state")
+def leader_candidate_completeness(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Whoever may be elected without loss has everything that is committed."""
+    partition = after.controller.partition
+    for r in sorted({*partition.isr, *partition.elr}):
+        row = after.rows[r]
+        if is_running(row) and not holds_committed(history, row.log):
+            return f"{r} may be elected and lacks committed records"
+    return None
+
+
+@_invariant("state")
+def partition_leader_completeness(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The chosen leader has everything that is committed, and every acked value."""
+    leader = chosen_leader(after)
+    if leader == NOBODY or not is_running(after.rows[leader]):
+        return None
+    row = after.rows[leader]
+    if not holds_committed(history, row.log):
+        return f"leader {leader} lacks committed records"
+    lost = history.acked - values_in(row.log)
+    if row.log_start == 0 and lost:
+        return f"leader {leader} lacks the acked values {sorted(lost)}"
+    return None
+
+
+@_invariant("state")
+def partition_log_matching(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Two logs agree below both high watermarks."""
+    for a, one in after.rows.items():
+        for b, two in after.rows.items():
+            end = min(one.high_watermark, two.high_watermark)
+            if is_up(one) and is_up(two) and not agree_below(one.log, two.log, end):
+                return f"brokers {a} and {b} differ below high watermark {end}"
+    return None
+
+
+@_invariant("state")
+def no_committed_record_lost(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """What was committed is on some disk, for ever."""
+    for i, record in enumerate(history.committed):
+        logs = [row.log for row in after.rows.values() if len(row.log) > i]
+        if not any(same_record(log[i], record) for log in logs):
+            return f"the committed record at offset {i} is nowhere"
+    return None
+
+
+@_invariant("step")
+def monotonic_true_high_watermark(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """What was committed stays so, and a leader's high watermark never goes back while it leads."""
+    if history.committed[: len(history.committed_before)] != history.committed_before:
+        return "what was committed has changed"
+    for n, row in after.rows.items():
+        old = before.rows[n]
+        same = is_leader(old) and is_leader(row) and old.leader_epoch == row.leader_epoch
+        if same and row.high_watermark < old.high_watermark:
+            return f"the high watermark of leader {n} went back to {row.high_watermark}"
+    return None
+
+
+@_invariant("step")
+def acked_has_min_isr_copies(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """A value is answered when enough copies of it exist, or some were deleted or lost: a member
+    of the ISR that has crashed since it confirmed a record counts until the controller hears of it.
+    """
+    for value in sorted(history.acked - history.acked_before):
+        copies = [
+            n
+            for n, row in after.rows.items()
+            if value in values_in(row.log) or row.log_start > 0 or row.broker_epoch == UNDEFINED
+        ]
+        if len(copies) < handlers.constants.effective_min_isr:
+            return f"value {value} was acked with copies on {copies} only"
+    return None
+
+
+@_invariant("state")
+def no_duplicate(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """A value stands once in a log: clients send it once, or again as idempotent producers."""
+    for n, row in after.rows.items():
+        values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
+        if len(set(values)) < len(values):
+            return f"the log of broker {n} has a value twice"
+    return None
+
+
+# --- What clients are told ---
+
+
+def consumer_fetch(n: int, offset: int) -> ConsumerFetchRequest:
+    return ConsumerFetchRequest(
+        source=CLIENTS,
+        destination=n,
+        client=UNDEFINED,
+        epoch=UNDEFINED,
+        fetch_offset=offset,
+        from_follower=True,
+    )
+
+
+@_invariant("state")
+def read_only_committed(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """Nobody shows a record that is not committed."""
+    committed = history.committed
+    for n, row in after.rows.items():
+        for offset in range(row.log_start, len(row.log) + 1) if is_up(row) else ():
+            outcome = handlers.handle_consumer_fetch_request(n, row, consumer_fetch(n, offset))
+            (m,) = outcome.sent
+            assert isinstance(m, ConsumerFetchResponse)
+            for at, record in enumerate(m.records, offset):
+                if at >= len(committed) or not same_record(record, committed[at]):
+                    return f"broker {n} shows the record at offset {at}, which is not committed"
+    return None
+
+
+def list_latest(n: int) -> ListOffsetsRequest:
+    return ListOffsetsRequest(CLIENTS, n, UNDEFINED, UNDEFINED, "Latest")
+
+
+@_invariant("state")
+def monotonic_list_offsets(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """A current leader that names an offset names the true one, so that no client sees it go back
+    (KIP-207).
+    """
+    for n, row in after.rows.items():
+        if is_current_leader(after, n):
+            (m,) = handlers.handle_list_offsets_request(n, row, list_latest(n)).sent
+            assert isinstance(m, ListOffsetsResponse)
+            if m.error == "NONE" and m.offset < len(history.committed):
+                return f"leader {n} says {m.offset}, and {len(history.committed)} are committed"
+    return None
+
+
+# --- One broker ---
+
+
+@_invariant("state")
+def log_bounds(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The log starts at or below the high watermark, which is at or below its end."""
+    for n, row in after.rows.items():
+        if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
+            return f"broker {n}: {row.log_start} <= {row.high_watermark} <= {len(row.log)}"
+    return None
+
+
+def cache_from(log: RecordLog) -> EpochCache:
+    """The cache that the records of a log imply."""
+    cache: EpochCache = ()
+    for offset, record in enumerate(log):
+        if record != GONE:
+            cache = cache_assign(cache, record.epoch, offset)
+    return cache
+
+
+def cache_is_sound(row: BrokerRow) -> bool:
+    cache: tuple[CacheEntry, ...] = row.epoch_cache
+    implied = cache_from(row.log)
+    return cache == implied or (cache[:-1] == implied and cache[-1].start == len(row.log))
+
+
+@_invariant("state")
+def partition_epoch_cache_sound(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The epoch cache is the one that the log implies, and at most an entry at its end: an epoch
+    without records yet.
+    """
+    for n, row in after.rows.items():
+        if is_up(row) and not cache_is_sound(row):
+            return f"the epoch cache of broker {n} is not that of its log"
+    return None
+
+
+def folded(brokers: Collection[int], image: Image, records: Iterable[MetadataRecord]) -> Image:
+    """The image after reading these records, one by one."""
+    places = sorted(brokers)
+    for record in records:
+        known, partition = list(image.brokers), image.partition
+        if isinstance(record, BrokerRecord):
+            known[places.index(record.broker)] = record.registration
+        else:
+            partition = record.partition
+        image = Image(image.offset + 1, tuple(known), partition)
+    return image
+
+
+@_invariant("state")
+def metadata_log_matching(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """What a broker knows of the cluster is a prefix of what is committed."""
+    initial = initial_image(handlers.constants)
+    for n, row in after.rows.items():
+        if not is_up(row):
+            continue
+        read = row.image.offset - INITIAL_OFFSET
+        if read > len(after.metadata):
+            return f"broker {n} knows metadata that is not committed"
+        if row.image != folded(after.rows, initial, after.metadata[:read]):
+            return f"broker {n} knows other metadata than is committed"
+    return None
+
+
+# --- Refinement: a partition is one committed log (specs/CommittedLog.tla) ---
+
+
+def known_committed(row: BrokerRow, committed: RecordLog) -> RecordLog:
+    return merged(row.log, committed, row.high_watermark) if is_leader(row) else ()
+
+
+@_invariant("step")
+def partition_refines_committed_log(
+    before: PartitionState,
+    after: PartitionState,
+    history: PartitionHistory,
+    handlers: BrokerHandlers,
+) -> str | None:
+    """The committed log only grows, and what a leader knows to be committed is a prefix of it."""
+    old_committed, committed = history.committed_before, history.committed
+    if committed[: len(old_committed)] != old_committed:
+        return "what was committed has changed"
+    for n, row in after.rows.items():
+        known = known_committed(row, committed)
+        if known != committed[: len(known)]:
+            return f"leader {n} believes records committed that are not"
+        knew = known_committed(before.rows[n], old_committed)
+        if known and knew != known[: len(knew)]:
+            return f"leader {n} knew other records to be committed"
+    return None
+
+
+PARTITION_INVARIANTS: tuple[PartitionInvariant, ...] = tuple(_declared)
+"""All of them, in the order of the spec."""

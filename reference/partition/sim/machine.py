@@ -1,0 +1,171 @@
+"""Steps of brokers and controller that were taken before are looked up (memo.py says why)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.bugs.catalog import broker_handlers_for, partition_rules_for
+from reference.partition.controller import PartitionControllerHandlers
+from reference.partition.invariants import is_harmless
+from reference.partition.log import GONE, RecordLog
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    METADATA_LOG,
+    NO_REQUEST,
+    BrokerFlush,
+    CheckpointHighWatermark,
+    ControllerRequestTimeout,
+    Input,
+    IsrShrinkTimeout,
+    MetadataRecords,
+    ProduceResponse,
+    ProduceTimeout,
+    ReplicaFetchTimeout,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+    SendHeartbeat,
+    SendRegistration,
+    SendReplicaFetch,
+)
+from reference.partition.types import (
+    NOBODY,
+    UNDEFINED,
+    BrokerRow,
+    PartitionConstants,
+    initial_controller,
+    initial_row,
+    is_up,
+)
+from reference.sim.interning import KnownInput, KnownRow
+from reference.sim.memo import Machine, Memo, Sent, State, Step
+
+# What the scheduler must look at after a step, as bits of `Step.notable`.
+LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED = (
+    1 << bit for bit in range(9)
+)
+
+
+class PartitionMachine(Machine):
+    """A partition: its brokers and its controller."""
+
+    def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
+        super().__init__(memo, constants, (*constants.brokers, CONTROLLER))
+        self.brokers = broker_handlers_for(memo.bug, constants)
+        self.controller = PartitionControllerHandlers(
+            constants, partition_rules_for(memo.bug, constants)
+        )
+
+    def first_row(self, node: int) -> Any:
+        constants = self.constants
+        return initial_controller(constants) if node == CONTROLLER else initial_row(constants)
+
+    def outcome(self, node: int, row: Any, input: Any) -> Any:
+        if node == CONTROLLER:
+            return self.controller.step(row, input)
+        return self.brokers.step(node, row, input)
+
+    def new_state(self, node: int, known: KnownRow) -> State:
+        if node == CONTROLLER:
+            return State(self, node, known, known.row, True, (), {})
+        wants = tuple([self.interner.input(each) for each in self._wanted(node, known.row)])
+        return State(self, node, known, known.row, is_up(known.row), wants, {})
+
+    def new_step(
+        self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
+    ) -> Step:
+        acks = any(isinstance(m, ProduceResponse) for m in outcome.sent)
+        broker = before.node != CONTROLLER
+        return Step(
+            before=before,
+            input=input,
+            after=after,
+            sent=sent,
+            ignored=outcome.ignored,
+            inert=broker and not acks and is_harmless(before.row, outcome.row),
+            notable=notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome),
+            travelling=tuple([one for one in sent if one[0] != METADATA_LOG]),
+        )
+
+    def _wanted(self, node: int, row: BrokerRow) -> list[Input]:
+        """What the broker's own activities will do, if nothing comes in between."""
+        if not is_up(row):
+            return []
+        wants: list[Input] = []
+        if row.controller_request != NO_REQUEST:
+            wants.append(ControllerRequestTimeout(row.controller_request))
+        elif row.broker_epoch == UNDEFINED:
+            wants.append(SendRegistration())
+        else:
+            wants.append(SendHeartbeat())
+        if row.alter_request != NO_REQUEST:
+            wants.append(ControllerRequestTimeout(row.alter_request))
+        if row.role == "Leader":
+            wants += self._wanted_of_leader(node, row)
+        elif _may_fetch(row):
+            wants.append(SendReplicaFetch())
+        wants += [ReplicaFetchTimeout(request) for request in row.fetching]
+        if row.flushed < len(row.log):
+            wants.append(BrokerFlush())
+        if row.checkpoint != row.high_watermark:
+            wants.append(CheckpointHighWatermark())
+        return wants
+
+    def _wanted_of_leader(self, node: int, row: BrokerRow) -> list[Input]:
+        rules = self.brokers.rules
+        wants: list[Input] = []
+        if rules.may_send_alter_partition(row):
+            wants.append(SendAlterPartition())
+        end = len(row.log)
+        for broker, remote in zip(self.constants.brokers, row.remotes, strict=True):
+            if broker != node and remote.caught_up and remote.end_offset != end:
+                wants.append(ReplicaLagTimeout(broker))
+        if row.pending.kind == "None" and any(
+            r != node and rules.is_out_of_sync(row, r) for r in row.isr
+        ):
+            wants.append(IsrShrinkTimeout())
+        wants += [ProduceTimeout(request) for request in {p.request: None for p in row.parked}]
+        return wants
+
+
+def _may_fetch(row: BrokerRow) -> bool:
+    follows = row.role == "Follower" and row.leader != NOBODY
+    return follows and not any(m.destination == row.leader for m in row.fetching)
+
+
+def _cuts(before: RecordLog, after: RecordLog) -> bool:
+    """Whether a record is gone that nobody deleted: that is at the end."""
+    return len(after) < len(before) or any(
+        new not in (old, GONE) for old, new in zip(before, after, strict=False)
+    )
+
+
+def notable(before: BrokerRow, after: BrokerRow, sent: Any) -> int:
+    """What happened in a broker's step that somebody may have to look at."""
+    found = 0
+    if after.log is not before.log:
+        found |= LOG
+        if is_up(before) and is_up(after) and _cuts(before.log, after.log):
+            found |= TRUNCATED
+        if after.role == "Leader" and len(after.log) > len(before.log):
+            found |= APPENDED
+    if after.pending is not before.pending and after.pending.kind != "None":
+        found |= PROPOSED
+    if after.high_watermark != before.high_watermark or after.log_start != before.log_start:
+        found |= WATERMARK
+    if after.role != before.role or after.leader_epoch != before.leader_epoch:
+        found |= LEADERSHIP
+    if after.status != before.status:
+        found |= STATUS
+    if any(m.destination == CLIENTS for m in sent):
+        found |= ANSWERS
+    return found
+
+
+def _written(outcome: Any) -> int:
+    return WRITTEN if any(isinstance(m, MetadataRecords) for m in outcome.sent) else 0
+
+
+class PartitionMemo(Memo[PartitionMachine]):
+    def new_machine(self, constants: PartitionConstants) -> PartitionMachine:
+        return PartitionMachine(self, constants)

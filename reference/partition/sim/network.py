@@ -1,0 +1,75 @@
+"""The network of a partition: links of brokers among each other, to the controller, to clients.
+
+What travels to and from the controller, or a client, travels over one connection and in order: what
+is held back holds back what comes behind it, and nothing comes twice. Kafka's controllers and
+clients rely on that (messages.py: a response carries its request). Between brokers
+anything may happen to fetches, which bear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reference.partition.messages import CLIENTS, CONTROLLER
+from reference.partition.sim.options import PartitionOptions
+from reference.sim.choices import Stream
+from reference.sim.events import DELIVER, Queue
+from reference.sim.interning import KnownInput
+from reference.sim.network import FATES, Fate, Network, fates
+
+TO_CLIENTS = (
+    "ProduceResponse",
+    "ConsumerFetchResponse",
+    "ListOffsetsResponse",
+    "DeleteRecordsResponse",
+)
+FROM_CLIENTS = (
+    "ProduceRequest",
+    "ConsumerFetchRequest",
+    "ListOffsetsRequest",
+    "DeleteRecordsRequest",
+)
+WITH_CONTROLLER = (
+    *("RegisterBrokerRequest", "RegisterBrokerResponse", "HeartbeatRequest", "HeartbeatResponse"),
+    *("AlterPartitionRequest", "AlterPartitionResponse"),
+)
+
+
+class PartitionNetwork(Network):
+    """The network of one run."""
+
+    def __init__(
+        self, brokers: Sequence[int], options: PartitionOptions, stream: Stream, queue: Queue
+    ) -> None:
+        super().__init__((*brokers, CONTROLLER, CLIENTS), options, stream, queue)
+        in_order = fates(options.loss, 0, options.reordering, options.hold_ms)
+        suffers = fates(100, 0, 400, options.hold_ms)
+        for kind in WITH_CONTROLLER:
+            self._fates_of[kind] = suffers if kind == options.suffering else in_order
+        for kind in FROM_CLIENTS:
+            self._fates_of[kind] = ()
+        for kind in TO_CLIENTS:
+            self._fates_of[kind] = fates(options.answers_lost, 0, 0, 1)
+        self._latest: dict[tuple[int, int], int] = {}
+        """When the last message of an ordered link will arrive."""
+
+    def send(self, now: int, source: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        latency, cuts = self._latency[source], self._cuts[source]
+        for destination, message in sent:
+            if cuts[destination]:
+                self.blocked += 1
+                continue
+            of = self._fates_of.get(message.kind, self._fates)
+            fate: Fate = of[self._stream.below(FATES)] if of else None
+            due = now + latency[destination]
+            if source >= 0 and destination >= 0:
+                for delay in (0,) if fate is None else fate:
+                    self._queue.push(due + delay, DELIVER, destination, message)
+            elif fate is None or fate:
+                due += fate[0] if fate else 0
+                due = self._latest[source, destination] = max(
+                    due, self._latest.get((source, destination), 0)
+                )
+                self._queue.push(due, DELIVER, destination, message)
+            if fate is not None:
+                self._count(fate)

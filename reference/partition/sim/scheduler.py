@@ -1,0 +1,178 @@
+"""One run of a partition: an event loop over a queue, in two phases, as in the quorum's scheduler.
+
+The metadata log is committed as it is written: what the controller writes, each broker reads at its
+own pace, several batches at once or one after the other. Clients, network and brokers' own
+activities decide what comes next; nodes are changed only by world.py.
+"""
+
+from __future__ import annotations
+
+from reference.partition.messages import (
+    CONTROLLER,
+    ControllerFailover,
+    ElectLeaders,
+    HeartbeatRequest,
+    MetadataUpdate,
+    RegisterBrokerRequest,
+    SessionTimeout,
+)
+from reference.partition.sim.clients import Clients
+from reference.partition.sim.machine import WRITTEN, PartitionMemo
+from reference.partition.sim.options import PartitionOptions, constants_of
+from reference.partition.sim.progress import Progress
+from reference.partition.sim.scenario import PartitionScenario
+from reference.partition.sim.trouble import Trouble
+from reference.partition.sim.world import PartitionWorld
+from reference.partition.types import INITIAL_OFFSET
+from reference.sim.choices import Chooser, chance, pick
+from reference.sim.events import CALL
+from reference.sim.memo import Step
+from reference.sim.recorder import Recorder
+
+
+class PartitionSimulation(PartitionWorld):
+    """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
+
+    def __init__(
+        self,
+        scenario: PartitionScenario,
+        options: PartitionOptions,
+        chooser: Chooser,
+        memo: PartitionMemo,
+        recorder: Recorder,
+    ) -> None:
+        network, clock = chooser.stream("network"), chooser.stream("clock")
+        constants = constants_of(options)
+        super().__init__(scenario.paces, options, constants, memo, recorder, network, clock)
+        self._scenario = scenario
+        self._chooser = chooser
+        self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
+        self.clients = Clients(scenario.load, options, chooser.stream("workload"), (self,))
+        self._progress: Progress | None = None
+        self._reading = dict.fromkeys(self.brokers, False)
+        self._stale_until = dict.fromkeys(self.brokers, 0)
+        self._session = dict.fromkeys(self.brokers, 0)
+
+    def stand_still(self, node: int, what: str, lasts: int) -> None:
+        if what == "stale":
+            self._stale_until[node] = max(self._stale_until[node], self.now + lasts)
+        else:
+            self.pace.stand_still(node, what, lasts)
+
+    # --- The loop ---
+
+    def execute(self) -> None:
+        """Runs to the end: a violation, the progress of the healed partition, or a bound."""
+        self.give(CONTROLLER, ElectLeaders("PREFERRED"))
+        for node in self.brokers:
+            self.pace.look(node, self._states[node])
+            self._hear(node)
+        self.clients.start()
+        self._trouble.start()
+        faulty = self._options.faulty_ms
+        if not faulty:
+            faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
+        self.call(1000 * faulty, self._heal, 0)
+        events = 0
+        while not self.over:
+            events += 1
+            if events > self._scenario.max_events:
+                self.end(f"{events - 1} events without an end")
+                break
+            self.advance()
+        self.clients.finish()
+
+    def clients_receive(self, message: object) -> None:
+        self.clients.receive(0, message)
+
+    def stepped(self, step: Step) -> None:
+        if step.notable & self._trouble.moment:
+            self._trouble.leader_stepped(step.before.node)
+        if self._progress is not None and self._progress.is_complete():
+            self.end(self._progress.verdict())
+
+    # --- What follows from a step ---
+
+    def follow_controller(self, step: Step) -> None:
+        input = step.input.value
+        if isinstance(input, HeartbeatRequest | RegisterBrokerRequest):
+            replies = [m.value for _, m in step.travelling]
+            if any(m.error == "NONE" for m in replies):
+                self._hear(input.source)
+        elif isinstance(input, ControllerFailover):
+            # The new controller gives everybody the time of a session.
+            for node in self.brokers:
+                self._hear(node)
+        if step.notable & WRITTEN:
+            for node in self.brokers:
+                self._read_soon(node)
+
+    def _hear(self, node: int) -> None:
+        """The controller has heard from a broker: its session begins anew."""
+        due = self.now + 1000 * self._scenario.paces.session
+        fresh = self._session[node] == 0
+        self._session[node] = due
+        if fresh:
+            self.queue.push(due, CALL, node, self._session_over)
+
+    def _session_over(self, node: int) -> None:
+        due = self._session[node]
+        if due > self.now:
+            self.queue.push(due, CALL, node, self._session_over)
+            return
+        self._session[node] = 0
+        self.give(CONTROLLER, SessionTimeout(node))
+
+    def began(self, node: int) -> None:
+        self._read_soon(node)
+
+    def _read_soon(self, node: int) -> None:
+        if not self._reading[node] and self._states[node].running:
+            self._reading[node] = True
+            least = 1000 * (1 + self.clock.below(self._options.metadata_ms))
+            self.queue.push(max(self.now + least, self._stale_until[node]), CALL, node, self._read)
+
+    def _read(self, node: int) -> None:
+        """A broker reads committed metadata: all there is, or one batch."""
+        self._reading[node] = False
+        if not self._states[node].running:
+            return
+        if self._stale_until[node] > self.now:
+            self._read_soon(node)
+            return
+        metadata, offset = self._world.metadata, self.row(node).image.offset
+        start = offset - INITIAL_OFFSET
+        if start >= len(metadata):
+            return
+        end = len(metadata) if chance(self.clock, self._options.folding) else start + 1
+        self.give(node, MetadataUpdate(offset, metadata[start:end]))
+        if self.row(node).image.offset - INITIAL_OFFSET < len(metadata):
+            self._read_soon(node)
+
+    # --- The second phase, and the end ---
+
+    def _heal(self, _: int) -> None:
+        self._trouble.heal()
+        self.clients.stop_producing()
+        self._stale_until = dict.fromkeys(self.brokers, 0)
+        self.pace.heal()
+        for node in self.brokers:
+            self._reading[node] = False
+            self._read_soon(node)
+        self._progress = Progress(lambda: self.clients.probe(0), self)
+        self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
+
+    def _give_up(self, _: int) -> None:
+        if self._progress is not None:
+            self.end(self._progress.verdict())
+
+    def statistics(self) -> dict[str, int]:
+        """What happened, counted; the recorder adds what can be read off the steps."""
+        trouble = self._trouble
+        return super().statistics() | {
+            "crashes": trouble.crashes,
+            "lossy_crashes": trouble.lossy_crashes,
+            "partitions": trouble.partitions,
+            "shutdowns": trouble.shutdowns,
+            "acked": sum(o.op == "append" and o.outcome == "ok" for o in self.clients.history),
+        }

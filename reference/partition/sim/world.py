@@ -1,0 +1,310 @@
+"""The replicas of one partition and its controller, as a run has them: every step is taken here.
+
+Nodes are changed only in `take`, where a step is recorded, checked against the invariants and
+followed up. What happens next is decided elsewhere: by the run of a single partition
+(scheduler.py), or by a cluster of which this is one partition (reference/cluster/sim).
+
+What a run promises depends on what happened in it (promises.py). When nothing is promised any more,
+the invariants that speak of committed records are no longer judged, and the run is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from typing import Any, Final
+
+from reference.clients.promises import Envelope, promised
+from reference.partition.invariants import PARTITION_INVARIANT_NAMES, PartitionChecker
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    Input,
+    MetadataRecord,
+    MetadataRecords,
+)
+from reference.partition.properties import PartitionInvariant, PartitionState
+from reference.partition.sim.losses import Losses
+from reference.partition.sim.machine import (
+    LEADERSHIP,
+    LOG,
+    STATUS,
+    TRUNCATED,
+    WATERMARK,
+    WRITTEN,
+    PartitionMemo,
+)
+from reference.partition.sim.network import PartitionNetwork
+from reference.partition.sim.options import PartitionOptions, configuration_of
+from reference.partition.sim.pace import Pace
+from reference.partition.sim.scenario import Paces
+from reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
+from reference.sim.choices import Stream
+from reference.sim.events import CALL, DELIVER, TIMER, Queue
+from reference.sim.interning import KnownInput
+from reference.sim.memo import State, Step
+from reference.sim.recorder import Recorder, Violation
+from traces.schema import STOPPED
+
+UNPROMISED: Final = frozenset(
+    {
+        *("StrongIsr", "WeakIsr", "ValidHighWatermark", "LeaderCandidateCompleteness"),
+        *("PartitionLeaderCompleteness", "PartitionLogMatching", "NoCommittedRecordLost"),
+        *("MonotonicTrueHighWatermark", "AckedHasMinIsrCopies", "ReadOnlyCommitted"),
+        *("MonotonicListOffsets", "PartitionRefinesCommittedLog", "NoDuplicate"),
+    }
+)
+"""Invariants that nobody promises when more was lost than the configuration bears. What remains is
+the controller's own business, and the form of rows."""
+
+
+class PartitionWorld:
+    """One partition in a run. Who runs it says what clients, controller and metadata do."""
+
+    def __init__(
+        self,
+        paces: Paces,
+        options: PartitionOptions,
+        constants: PartitionConstants,
+        memo: PartitionMemo,
+        recorder: Recorder,
+        network: Stream,
+        clock: Stream,
+        linked: tuple[int, ...] = (),
+    ) -> None:
+        """linked: the brokers of the network, if there are more than hold the partition."""
+        self._options = options
+        self._recorder = recorder
+        self._token = recorder.token
+        self._record_step = recorder.steps.items.append
+        self._record_time = recorder.times.items.append
+        self.constants = constants
+        self.brokers = constants.brokers
+        self._machine = memo.machine(constants)
+        self._intern = memo.interner.input
+        self.queue = Queue()
+        self.now = 0
+        self.over = False
+        self.verdict = ""
+        self.violations: list[Violation] = []
+        self.handler_calls = 0
+        nodes = (*self.brokers, CONTROLLER)
+        self._states: dict[int, State] = {n: self._machine.first_state(n) for n in nodes}
+        rows = {node: self._states[node].row for node in self.brokers}
+        self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
+        self._checker = PartitionChecker(self._machine.brokers)
+        self._promised = True
+        self._envelope: Envelope | None = None
+        """For which the promise was looked up last."""
+        self.losses = Losses(self.brokers, self.row)
+        self.network = PartitionNetwork(linked or self.brokers, options, network, self.queue)
+        self.clock = clock
+        self.pace = self.make_pace(paces, options, clock)
+        self._truncations = self._leader_changes = self._shrinks = self._expansions = 0
+        self._undelivered = 0
+
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+        return Pace(self.brokers, paces, options, clock, self.queue, self)
+
+    # --- What it is like
+
+    def row(self, node: int) -> BrokerRow:
+        return self._world.rows[node]
+
+    @property
+    def controller(self) -> ControllerRow:
+        return self._world.controller
+
+    @property
+    def metadata(self) -> tuple[MetadataRecord, ...]:
+        return self._world.metadata
+
+    def is_running(self, node: int) -> bool:
+        return self._states[node].running
+
+    # --- What others do to it
+
+    def give(self, node: int, input: Input) -> Step | None:
+        """Has a node take a step that no message or activity of its own causes."""
+        return self.take(node, self._intern(input))
+
+    def send(self, request: Input, node: int) -> None:
+        """A client's request to a broker."""
+        self.network.send(self.now, CLIENTS, ((node, self._intern(request)),))
+
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
+        self.queue.push(self.now + delay, CALL, argument, what)
+
+    # --- What is decided elsewhere
+
+    def clients_receive(self, message: object) -> None:
+        """An answer has reached the clients."""
+        raise NotImplementedError
+
+    def follow_controller(self, step: Step) -> None:
+        """The controller has taken a step."""
+        raise NotImplementedError
+
+    def began(self, node: int) -> None:
+        """A broker that was down has started."""
+        raise NotImplementedError
+
+    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
+        """Messages leave a node."""
+        self.network.send(self.now, node, sent)
+
+    def stepped(self, step: Step) -> None:
+        """A step has been taken and followed up, after which somebody may have to look."""
+        raise NotImplementedError
+
+    def steps_taken(self) -> int:
+        """In the run, so far."""
+        return self.handler_calls
+
+    # --- Steps
+
+    def advance(self) -> None:
+        """The next event of the queue, which is due now."""
+        self.now, _, kind, node, what = heappop(self.queue.heap)
+        if kind == DELIVER:
+            if node == CLIENTS:
+                self.clients_receive(what.value)
+            elif self._states[node].running:
+                self.take(node, what)
+            else:
+                self._undelivered += 1
+        elif kind == TIMER:
+            if self.pace.is_due(node, what):
+                self.act(node, what)
+                # Wanted still, if the step did not change that.
+                self.pace.look(node, self._states[node])
+        else:
+            what(node)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        """A broker does something by itself."""
+        self.take(node, want)
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        """One step: taken, recorded, checked, followed up. None if the input is disabled."""
+        before = self._states[node]
+        step = before.steps.get(input)
+        if step is None:
+            step = before.machine.step(before, input)
+            if step is None:
+                return None
+        self.handler_calls += 1
+        if step.owner is not self._token:
+            self._recorder.enter(step)
+        self._record_step(step.number)
+        self._record_time(self.now)
+        self._states[node] = step.after
+        self._enter(node, step)
+        if step.travelling:
+            self.travel(node, step.travelling)
+        if node == CONTROLLER:
+            self.follow_controller(step)
+        else:
+            if step.after.wants is not before.wants:
+                self.pace.look(node, step.after)
+            if step.notable:
+                self._follow_up(node, step)
+        if step.notable:
+            self.stepped(step)
+        return step
+
+    def _enter(self, node: int, step: Step) -> None:
+        """The step in the world, and what the invariants say to it."""
+        world = self._world
+        checker = self._checker
+        violated: PartitionInvariant | None = None
+        if node == CONTROLLER:
+            metadata = world.metadata
+            if step.notable & WRITTEN:
+                for _, message in step.sent:
+                    if isinstance(message.value, MetadataRecords):
+                        metadata = metadata + message.value.records
+            after = PartitionState(world.rows, step.after.row, metadata)
+            self._world = after
+            self._note_controller(world.controller, after.controller)
+            if self._options.watched:
+                violated = checker.after_controller_step(world, after)
+        elif (step.inert and checker.is_settled) or not self._options.watched:
+            # Nobody has looked at the rows as they were, so they may change in place.
+            rows: Any = world.rows
+            rows[node] = step.after.row
+            return
+        else:
+            after = PartitionState(
+                {**world.rows, node: step.after.row}, world.controller, world.metadata
+            )
+            self._world = after
+            sent = tuple([message.value for _, message in step.sent])
+            violated = checker.after_step(node, world, after, sent)
+        if violated is not None:
+            explanation = violated.check(world, after, checker.history, self._machine.brokers)
+            assert explanation is not None, "what was violated a moment ago still is"
+            self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
+            self.end(STOPPED)
+
+    def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
+        """What of a controller's step is counted, and what it means for the promise: before the
+        invariants are asked.
+        """
+        was, now = old.partition, new.partition
+        if now is not was:
+            self._shrinks += len(now.isr) < len(was.isr)
+            self._expansions += len(now.isr) > len(was.isr)
+            self._leader_changes += now.leader >= 0 and now.leader_epoch > was.leader_epoch
+        self.losses.controller_stepped(old, new)
+        self.judge_promise()
+
+    def judge_promise(self) -> None:
+        envelope = self.losses.envelope()
+        if not self._promised or envelope == self._envelope:
+            return
+        self._envelope = envelope
+        if promised(configuration_of(self._options), envelope).nothing:
+            self._promised = False
+            names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
+            self._checker.judge_only(names)
+
+    def _follow_up(self, node: int, step: Step) -> None:
+        notable = step.notable
+        self._truncations += bool(notable & TRUNCATED)
+        if notable & STATUS and not step.before.running:
+            self.began(node)
+        row: BrokerRow = step.after.row
+        if row.role == "Leader":
+            if notable & LEADERSHIP and any(
+                other.role == "Leader" and at != node for at, other in self._world.rows.items()
+            ):
+                self.losses.two_leaders()
+            if notable & (LOG | WATERMARK | LEADERSHIP):
+                self.pace.news(node)
+
+    def end(self, verdict: str) -> None:
+        if not self.over:
+            self.over = True
+            self.verdict = verdict
+
+    def statistics(self) -> dict[str, int]:
+        """What happened here, counted."""
+        network, envelope = self.network, self.losses.envelope()
+        return {
+            "leader_changes": max(0, self._leader_changes - 1),
+            "truncations": self._truncations,
+            "lost": network.lost,
+            "blocked": network.blocked,
+            "undelivered": self._undelivered,
+            "duplicated": network.duplicated,
+            "held": network.held,
+            "duration": self.now,
+            "shrinks": self._shrinks,
+            "expansions": self._expansions,
+            "leader_moves": envelope.leader_moves,
+            "unclean_moves": envelope.unclean_moves,
+            "lossy_replicas": envelope.lossy,
+            "zombies": int(envelope.zombie),
+            "unpromised": int(not self._promised),
+        }

@@ -1,0 +1,1 @@
+"""A partition that is told every move (reference/steered)."""

@@ -1,0 +1,454 @@
+"""What is alike for a partition alone and for one of a cluster, when they are steered: the mail of
+its brokers, its clients, and which moves brokers have.
+
+Law of this file: no choice is made here. Steps are taken as the simulator takes them
+(reference/partition/sim/world.py), which checks the named invariants after each; messages,
+metadata, clocks and clients move only when they are told to.
+
+A message between brokers may come late, again, in any order or never. What travels to and from the
+controller or a client comes once and in order (reference/partition/sim/network.py says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, get_args
+
+from reference.clients.promises import spared
+from reference.partition.invariants import PARTITION_INVARIANTS
+from reference.partition.log import ends_batch
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    MESSAGES,
+    NOBODY,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    Input,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataUpdate,
+    ProduceRequest,
+    ProduceResponse,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
+    Timestamp,
+)
+from reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
+from reference.partition.sim.pace import Pace
+from reference.partition.sim.scenario import PARTITION
+from reference.partition.sim.world import PartitionWorld
+from reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
+from reference.partition.types import UNDEFINED, is_up
+from reference.quorum.steered.schedule import Link
+from reference.runs.narrate import render_input
+from reference.sim.interning import KnownInput
+from reference.sim.memo import State
+from reference.sim.operations import Operation
+from reference.steered.moves import Names
+
+MOVES_TO_COPY = 6
+"""How many moves it may take to be well again: so many, and so many for each record that is in a
+log or on its way to one, and each replica that must get it, since a fetch may carry one at a time.
+"""
+SENTENCES = {each.name: each for each in PARTITION_INVARIANTS}
+AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
+"""What may come a second time."""
+
+# What brokers do by themselves: as soon as they can, after a while, and only when something failed.
+PROMPT = ("SendRegistration", "SendAlterPartition", "SendHeartbeat", "SendReplicaFetch")
+LATE = ("ReplicaLagTimeout", "IsrShrinkTimeout", "ProduceTimeout")
+FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
+DISK = ("BrokerFlush", "CheckpointHighWatermark")
+
+HEAL = "heal all links"
+
+
+class NoChoice:
+    """A stream for what is never asked."""
+
+    def below(self, bound: int) -> int:
+        return 0
+
+
+class _NoClock(Pace):
+    """Nothing happens by itself."""
+
+    def look(self, node: int, state: State) -> None:
+        """No deadline is set."""
+
+    def news(self, leader: int) -> None:
+        """Nobody is woken."""
+
+    def is_news_for(self, node: int) -> bool:
+        """Whether a follower's fetch would find something, or tell something."""
+        row = self._world.row(node)
+        leader = self._world.row(row.leader)
+        return is_up(leader) and leader.role == "Leader" and self._is_news(node, row, leader)
+
+
+class Steering(PartitionWorld):
+    """What is alike for a partition alone and for one of a cluster: its mail, its clients, and the
+    moves of its brokers. `steer` is called once, when the world has been built.
+    """
+
+    def steer(self, options: PartitionOptions, cut: set[Link]) -> None:
+        """cut: links that no message passes; the owner changes it."""
+        self.options = options
+        self.waiting: dict[KnownInput, None] = {}
+        """Messages that were not delivered yet, the oldest first."""
+        self.delivered: dict[KnownInput, None] = {}
+        self.cut = cut
+        self.held: set[KnownInput] = set()
+        """Messages that are slow: they do not come as time passes, only when they are told to."""
+        self.history: list[Operation] = []
+        self._asked: dict[object, Operation] = {}
+        """What clients wait for, by request."""
+        self.values = 0
+        self.seen = 0
+        """How far clients have seen the log."""
+        self.producer = SteeredProducer()
+        """Of use where producers are idempotent."""
+        self._names: Names = Names(lambda known: render_input(known.value))
+
+    def make_pace(self, *_: object) -> Pace:
+        stream = NoChoice()
+        return _NoClock(self.brokers, PARTITION.paces, self._options, stream, self.queue, self)
+
+    def enqueue(self, messages: Iterable[KnownInput]) -> None:
+        """They are on their way."""
+        for message in messages:
+            self._names.of(message)
+            self.waiting[message] = None
+
+    # --- One move
+
+    def do(self, node: int, input: Input) -> None:
+        """One step of one node, or an answer that reaches a client."""
+        known = self._intern(input)
+        if isinstance(input, MESSAGES):
+            self.waiting.pop(known, None)
+            self.held.discard(known)
+            self.delivered[known] = None
+        if node == CLIENTS:
+            self._answer(input)
+        else:
+            self.take(node, known)
+
+    def words(self, node: int, input: Input) -> str:
+        if isinstance(input, MESSAGES):
+            return f"{name_of(node)} {self._names.of(self._intern(input))}"
+        if isinstance(input, MetadataUpdate):
+            return f"{name_of(node)} reads {len(input.records)} metadata from {input.offset}"
+        return f"{name_of(node)} {render_input(input)}"
+
+    def lose(self, message: KnownInput) -> None:
+        """A message never comes. With an answer the producer's connection is gone."""
+        del self.waiting[message]
+        if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
+            self.breaks(message.value.source, True)
+
+    def losing_words(self, message: KnownInput) -> str:
+        return f"lose {self._names.of(message)}"
+
+    def has_crashed(self, node: int, keep: int, corrupt: int) -> None:
+        """What a crash that is about to happen means for clients and for promises."""
+        self.producer.dies(node, self.now)
+        if keep < len(self.row(node).log) or corrupt != UNDEFINED:
+            self.losses.has_lost(node)
+            self.judge_promise()
+
+    # --- Clients: every request is one operation of a process of its own
+
+    def produce(self, node: int, acks: int) -> None:
+        request = self.produce_request(node, acks)
+        self._ask("append", node, request, values=request.values)
+
+    def produce_request(self, node: int, acks: int) -> ProduceRequest:
+        """The next: a batch of one record, whose value no record before it had."""
+        value = self.values + 1
+        return ProduceRequest(CLIENTS, node, value, acks, (value,), UNDEFINED, UNDEFINED, UNDEFINED)
+
+    def append(self, node: int) -> None:
+        """The idempotent producer has a new value, and sends it as soon as it may."""
+        self.values += 1
+        operation = Operation(len(self.history), "append", node, self.now)
+        operation.values = [self.values]
+        self.history.append(operation)
+        self.producer.append(self.values, operation, node)
+
+    def post(self, posted: Posted) -> None:
+        """A request of the producer arrives."""
+        self.producer.arrives(posted)
+        self.do(posted[1].destination, posted[1])
+
+    def breaks(self, node: int, late: bool) -> None:
+        """The producer's connection to a broker, and no answer comes over it. late: what is on its
+        way to the broker arrives.
+        """
+        for message in list(self.waiting):
+            m = message.value
+            if _is_of_producer(m) and m.source == node:
+                del self.waiting[message]
+        self.producer.breaks(node, late, self.now)
+
+    def producer_posts(self) -> list[tuple[str, Callable[[], None]]]:
+        """Requests of the producer that may arrive, in words, and how they do."""
+        return [
+            (self._post_words(posted), partial(self.post, posted))
+            for posted in self.producer.first()
+            if self.is_running(posted[1].destination)
+        ]
+
+    def _post_words(self, posted: Posted) -> str:
+        connection, request = posted
+        return f"{self.words(request.destination, request)} over connection {connection}"
+
+    def posting_words(self, value: int, node: int) -> str:
+        """Of the arrival of a value at a broker; empty if it is not on its way."""
+        for posted in self.producer.first():
+            if value in posted[1].values and posted[1].destination == node:
+                return self._post_words(posted)
+        return ""
+
+    def producer_sends(self) -> list[tuple[str, Callable[[], None]]]:
+        """What the producer may do: a new value, and retries."""
+        found: list[tuple[str, Callable[[], None]]] = []
+        if not self.options.idempotence:
+            return found
+        for node in self.leaders():
+            if self.producer.may_begin():
+                words = appending_words(self.values + 1, node)
+                found.append((words, partial(self.append, node)))
+        if self.producer.has_to_send():
+            for node in self.leaders():
+                found.append((resending_words(node), partial(self._send_again, node)))
+        return found
+
+    def _send_again(self, node: int) -> None:
+        self.producer.send(node, self.now)
+
+    def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
+        """What may happen to the producer: a connection that breaks, values that it groups anew
+        before it sends them again, a value that it gives up.
+        """
+        found: list[tuple[str, Callable[[], None]]] = []
+        for node, connection in self.producer.open_connections():
+            words = breaking_words(node, connection)
+            found.append((words, partial(self.breaks, node, True)))
+            if self.producer.is_on_its_way(connection):
+                words += ", with what is on its way"
+                found.append((words, partial(self.breaks, node, False)))
+        if values := self.producer.regroupable():
+            words = f"the producer makes one batch of {', '.join(map(str, values))}"
+            found.append((words, self.producer.regroup))
+        if self.producer.oldest is not None:
+            words = f"the producer gives up on {self.producer.oldest}"
+            found.append((words, self._give_up))
+        return found
+
+    def _give_up(self) -> None:
+        self.producer.give_up(self.now)
+
+    def consume(self, node: int, offset: int) -> None:
+        request = self.consume_request(node, offset)
+        self._ask("fetch", node, request, offset=offset)
+
+    def consume_request(self, node: int, offset: int) -> ConsumerFetchRequest:
+        client = self.values + 1
+        return ConsumerFetchRequest(CLIENTS, node, client, UNDEFINED, offset, False)
+
+    def list_offsets(self, node: int, timestamp: Timestamp) -> None:
+        """Somebody asks where the log ends, or begins."""
+        op = "latest" if timestamp == "Latest" else "earliest"
+        self._ask(op, node, self.list_request(node, timestamp))
+
+    def list_request(self, node: int, timestamp: Timestamp) -> ListOffsetsRequest:
+        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, timestamp)
+
+    def delete_records(self, node: int, offset: int) -> None:
+        """Somebody deletes all records before an offset. No history speaks of it."""
+        request = self.delete_request(node, offset)
+        self.values += 1
+        self.do(node, request)
+
+    def delete_request(self, node: int, offset: int) -> DeleteRecordsRequest:
+        return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
+
+    def _ask(
+        self,
+        op: str,
+        node: int,
+        request: Input,
+        values: tuple[int, ...] = (),
+        offset: int | None = None,
+    ) -> None:
+        self.values += 1
+        operation = Operation(len(self.history), op, node, self.now)
+        operation.values, operation.offset = list(values), offset
+        self.history.append(operation)
+        self._asked[request] = operation
+        self.do(node, request)
+
+    def _answer(self, m: object) -> None:
+        if isinstance(m, DeleteRecordsResponse):
+            return
+        assert isinstance(m, ProduceResponse | ConsumerFetchResponse | ListOffsetsResponse), m
+        if isinstance(m, ProduceResponse) and m.request.producer != UNDEFINED:
+            self.producer.told(m, self.now)
+            return
+        operation = self._asked[m.request]
+        operation.completed = self.now
+        if isinstance(m, ConsumerFetchResponse):
+            operation.outcome = "ok" if m.error == "NONE" else "fail"
+            operation.values = [record.value for record in m.records]
+            operation.end = max(m.high_watermark, m.request.fetch_offset + len(m.records))
+            if m.error == "NONE":
+                self.seen = max(self.seen, operation.end)
+        elif m.error == "NONE":
+            operation.outcome, operation.offset = "ok", m.offset
+        elif m.error == "NOT_ENOUGH_REPLICAS":
+            operation.outcome = "fail"  # P19: after any other error it may be in the log.
+
+    def close_history(self) -> list[Operation]:
+        """What clients saw. What is open stays open; a question without an answer asked nothing."""
+        for operation in self.history:
+            if not operation.outcome:
+                append = operation.op == "append"
+                operation.outcome = "indeterminate" if append else "fail"
+                operation.completed = None if append else self.now
+        return self.history
+
+    # --- Which moves there are
+
+    def passes(self, message: KnownInput) -> bool:
+        m = message.value
+        if (m.source, m.destination) in self.cut:
+            return False
+        return m.destination < 0 or self.is_running(m.destination)
+
+    def moves_to_copy(self) -> int:
+        """How many moves it may take to bring all records there are to every replica."""
+        longest = max(len(self.row(node).log) for node in self.brokers)
+        coming = len(self.waiting) * self.options.batch_records
+        return MOVES_TO_COPY * (longest + coming) * len(self.brokers)
+
+    def prompt(self) -> list[KnownInput]:
+        """Messages that come as time passes, the oldest first."""
+        return [message for message in self.deliverable() if message not in self.held]
+
+    def slow(self) -> list[KnownInput]:
+        """Those that come only when they are told to."""
+        return [message for message in self.deliverable() if message in self.held]
+
+    def deliverable(self, again: bool = False) -> list[KnownInput]:
+        """Messages that may come now, the oldest first; `again`: come once more."""
+        if again:
+            among = [m for m in self.delivered if isinstance(m.value, AGAIN)]
+            return [m for m in among if m not in self.waiting and self.passes(m)]
+        found, heads = [], set[Link]()
+        for message in self.waiting:
+            link = message.value.source, message.value.destination
+            in_order = min(link) < 0
+            if self.passes(message) and not (in_order and link in heads):
+                found.append(message)
+            heads.add(link)
+        return found
+
+    def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
+        """What clients may ask of leaders, and how they do."""
+        acks = sorted({-1, ACKS[self.options.acks]})
+        for node in self.leaders():
+            for each in () if self.options.idempotence else acks:
+                yield self.produce_request(node, each), partial(self.produce, node, each)
+            for offset in range(self.seen + 1):
+                yield self.consume_request(node, offset), partial(self.consume, node, offset)
+            for timestamp in get_args(Timestamp):
+                asked = partial(self.list_offsets, node, timestamp)
+                yield self.list_request(node, timestamp), asked
+            for offset in range(self.row(node).high_watermark + 1):
+                asked = partial(self.delete_records, node, offset)
+                yield self.delete_request(node, offset), asked
+
+    def probes(self) -> Iterator[tuple[Input, Callable[[], None]]]:
+        """What is written at the end of a run in which all other producers are idempotent."""
+        for node in self.leaders() if self.options.idempotence else ():
+            yield self.produce_request(node, -1), partial(self.produce, node, -1)
+
+    def damages(self, node: int, lossy: bool) -> list[tuple[int, int]]:
+        """What a crash may leave: where the log ends, and its first unreadable batch."""
+        row = self.row(node)
+        end, durable = len(row.log), max(row.flushed, row.log_start)
+        found = [(end, UNDEFINED)]
+        bears = self.losses.at_once_with(node) <= spared(configuration_of(self.options))
+        if lossy and bears and durable < end:
+            cuts = [o for o in range(durable, end) if not o or ends_batch(row.log[o - 1])]
+            found += [(cut, UNDEFINED) for cut in cuts[::-1]] + [(end, cut) for cut in cuts[:1]]
+        return found
+
+    def leaders(self) -> list[int]:
+        return [n for n in self.brokers if self.is_running(n) and self.row(n).role == "Leader"]
+
+    def with_status(self, *status: str) -> list[int]:
+        return [n for n in self.brokers if self.row(n).status in status]
+
+    def is_everywhere(self, value: int) -> bool:
+        """Whether every replica knows the record of this value to be committed."""
+        for node in self.brokers:
+            row = self.row(node)
+            if value not in [record.value for record in row.log[: row.high_watermark]]:
+                return False
+        return True
+
+    def is_news_for(self, node: int) -> bool:
+        """Whether a follower's fetch would find something, or tell something."""
+        assert isinstance(self.pace, _NoClock)
+        return self.pace.is_news_for(node)
+
+    def is_refused(self, node: int) -> bool:
+        """Whether the broker that this one was is still taken to be alive."""
+        at = self.brokers.index(node)
+        known = self.controller.registrations[at]
+        row, alive = self.row(node), self.controller.contacts[at].live
+        waits = row.status == "Starting" and row.broker_epoch == UNDEFINED
+        return waits and alive and known.incarnation != row.incarnation
+
+    def missing(self) -> str:
+        """Empty if everybody is in the ISR, or what is not well."""
+        partition = self.controller.partition
+        if partition.leader == NOBODY:
+            return "no leader was elected"
+        for node, known in zip(self.brokers, self.controller.registrations, strict=True):
+            if known.fenced:
+                return f"broker {node} stays fenced"
+            if node not in partition.isr:
+                return f"broker {node} stays out of the ISR"
+        return ""
+
+
+def _is_of_producer(m: Any) -> bool:
+    """Whether it answers the idempotent producer."""
+    return isinstance(m, ProduceResponse) and m.request.producer == PRODUCER
+
+
+def name_of(node: int) -> str:
+    return {CONTROLLER: "the controller", CLIENTS: "a client"}.get(node, f"broker {node}")
+
+
+def appending_words(value: int, node: int) -> str:
+    return f"the producer appends {value}, by broker {node}"
+
+
+def resending_words(node: int) -> str:
+    return f"the producer sends again, to broker {node}"
+
+
+def breaking_words(node: int, connection: int) -> str:
+    return f"the producer's connection {connection} to broker {node} breaks"
+
+
+def cut_words(links: set[Link]) -> str:
+    return "cut " + ", ".join(f"{name_of(a)} -> {name_of(b)}" for a, b in sorted(links))

@@ -1,0 +1,1 @@
+"""Known bugs of the quorum: reference/bugs says what a bug is."""

@@ -1,0 +1,29 @@
+"""Z05 (KAFKA-12619): the guard of Z04, one record too narrow.
+
+The high watermark may reach the start of the leader's epoch without its own LeaderChange record
+being covered. The same loss as in Z04, one record later.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Row
+
+
+class Z05OwnEpochOffByOne(QuorumRules):
+    __slots__ = ()
+
+    def covers_own_epoch(self, row: Row, offset: int) -> bool:
+        return offset >= row.epoch_start
+
+
+BUG = declared(
+    __name__,
+    Z05OwnEpochOffByOne,
+    "LeaderCompleteness",
+    "MonotonicHighWatermark",
+    "CommittedSurvives",
+    source="KAFKA-12619, PR 10481",
+    year=2021,
+)

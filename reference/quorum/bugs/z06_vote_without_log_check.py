@@ -1,0 +1,28 @@
+"""Z06: a vote without a look at the nominee's log.
+
+A nominee with a shorter log wins, and its followers truncate what was committed.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.quorum.messages import VoteRequest
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Row
+
+
+class Z06VoteWithoutLogCheck(QuorumRules):
+    __slots__ = ()
+
+    def log_ok(self, row: Row, m: VoteRequest) -> bool:
+        return True
+
+
+BUG = declared(
+    __name__,
+    Z06VoteWithoutLogCheck,
+    "LeaderCompleteness",
+    "CommittedSurvives",
+    source="Raft (2014), 5.4.1; KIP-595",
+    year=2014,
+)

@@ -1,0 +1,32 @@
+"""Z09 (KAFKA-15489): a leader never checks whether it still has a quorum.
+
+A leader that can send but gets no fetches stays leader. Brokers attached to it see no progress,
+although a majority lives.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.quorum.rules import QuorumRules
+
+
+class Z09NoCheckQuorum(QuorumRules):
+    __slots__ = ()
+
+    def check_quorum_applies(self) -> bool:
+        return False
+
+
+BUG = declared(
+    __name__,
+    Z09NoCheckQuorum,
+    "IsolatedLeaderResigns",
+    "ValuesEventuallyAcked",
+    source="KAFKA-15489, PR 14428",
+    year=2023,
+    klass="liveness",
+    detectors=(
+        "tlc",
+        "invariants",
+    ),
+)

@@ -1,0 +1,27 @@
+"""Z10 (KAFKA-16144): check-quorum with one voter.
+
+A sole voter gets no fetches, so its check-quorum timer expires and it resigns, again and again.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.quorum.rules import QuorumRules
+
+
+class Z10SoleVoterChecksQuorum(QuorumRules):
+    __slots__ = ()
+
+    def check_quorum_applies(self) -> bool:
+        return True
+
+
+BUG = declared(
+    __name__,
+    Z10SoleVoterChecksQuorum,
+    "FollowedLeaderStays",
+    source="KAFKA-16144, PR 15235",
+    year=2024,
+    klass="liveness",
+    nodes=1,
+)

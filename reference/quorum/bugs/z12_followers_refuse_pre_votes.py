@@ -1,0 +1,30 @@
+"""Z12 (KAFKA-17641): followers always refuse a pre-vote.
+
+After the leader dies, B and C alternate between Follower and Prospective for ever, each refusing
+the other. The cure is to refuse only after one successful fetch in this epoch.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.quorum.messages import VoteRequest
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Row
+
+
+class Z12FollowersRefusePreVotes(QuorumRules):
+    __slots__ = ()
+
+    def follower_grants_pre_vote(self, row: Row, m: VoteRequest) -> bool:
+        return False
+
+
+BUG = declared(
+    __name__,
+    Z12FollowersRefusePreVotes,
+    "EventuallyLeaderElected",
+    "NotStuckInProspective",
+    source="KAFKA-17641, PR 17807",
+    year=2024,
+    klass="liveness",
+)

@@ -1,0 +1,405 @@
+"""What the quorum promises: the twin of specs/QuorumProperties.tla, written as plainly as it is.
+
+Law of this file: every property is computed from whole rows, as the spec says it, with no thought
+of speed; invariants.py is the fast one, and both must agree. Nothing here asks a rule (rules.py),
+so that replacing a rule never replaces the property that should catch it.
+
+A property is a function over all rows before a step, all rows after it and the history, in which
+the step has already been entered. It answers None, or says briefly what is wrong. Its docstring is
+its sentence in reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
+from reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
+
+Rows: TypeAlias = Mapping[int, Row]
+
+
+class Ballot(NamedTuple):
+    """A voter's latest epoch, and the votes that it gave in it (sorted)."""
+
+    epoch: int
+    given: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class QuorumHistory:
+    """What rows do not remember. Written beside every step and read by no handler (L5)."""
+
+    ballots: dict[int, Ballot]
+    committed: Log = ()
+    """The longest prefix that any leader's high watermark covered."""
+    committed_before: Log = ()
+    """`committed` as it was before the latest step."""
+    appended: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    """By offset and epoch: every value (sorted) that ever stood there in some log."""
+
+
+def history_init(constants: Constants) -> QuorumHistory:
+    return QuorumHistory({v: Ballot(0, ()) for v in constants.voters})
+
+
+def committed_after(old_committed: Log, new_rows: Rows) -> Log:
+    ahead = [
+        row
+        for _, row in sorted(new_rows.items())
+        if is_leader(row) and row.high_watermark > len(old_committed)
+    ]
+    return prefix(ahead[0].log, ahead[0].high_watermark) if ahead else old_committed
+
+
+def ballot_after(ballot: Ballot, row: Row) -> Ballot:
+    vote = () if row.voted == NOBODY else (row.voted,)
+    if row.epoch > ballot.epoch:
+        return Ballot(row.epoch, vote)
+    if row.epoch == ballot.epoch:
+        return Ballot(ballot.epoch, tuple(sorted({*ballot.given, *vote})))
+    return ballot
+
+
+def appended_after(
+    old: Mapping[tuple[int, int], tuple[int, ...]], new_rows: Rows
+) -> dict[tuple[int, int], tuple[int, ...]]:
+    new = dict(old)
+    for row in new_rows.values():
+        for offset, entry in enumerate(row.log):
+            place = (offset, entry.epoch)
+            new[place] = tuple(sorted({*new.get(place, ()), entry.value}))
+    return new
+
+
+def history_next(history: QuorumHistory, new_rows: Rows) -> QuorumHistory:
+    """The history after a step to these rows: HistoryNext and TraceAppends."""
+    return QuorumHistory(
+        ballots={n: ballot_after(ballot, new_rows[n]) for n, ballot in history.ballots.items()},
+        committed=committed_after(history.committed, new_rows),
+        committed_before=history.committed,
+        appended=appended_after(history.appended, new_rows),
+    )
+
+
+Check: TypeAlias = Callable[[Rows, Rows, QuorumHistory], str | None]
+
+
+class Invariant(NamedTuple):
+    """A named property: "state" looks at the rows after a step, "step" also at those before it."""
+
+    name: str
+    sentence: str
+    kind: Literal["state", "step"]
+    check: Check
+
+
+_declared: list[Invariant] = []
+
+
+def _invariant(kind: Literal["state", "step"]) -> Callable[[Check], Check]:
+    """Declares a function as an invariant: its name in camel case, its docstring as sentence."""
+
+    def declare(check: Check) -> Check:
+        name = "".join(word.capitalize() for word in check.__name__.split("_"))
+        sentence = " ".join((check.__doc__ or "").split())
+        _declared.append(Invariant(name, sentence, kind, check))
+        return check
+
+    return declare
+
+
+def is_leader(row: Row) -> bool:
+    return row.role == "Leader"
+
+
+def is_majority(nodes: list[int], rows: Rows) -> bool:
+    """Voters are the nodes that have a row."""
+    return 2 * len(nodes) > len(rows)
+
+
+def not_outlived(row: Row, rows: Rows) -> bool:
+    """No node is in a later epoch than this one."""
+    return all(other.epoch <= row.epoch for other in rows.values())
+
+
+# --- Types ---
+
+
+@_invariant("state")
+def row_type_inv(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """Every field of a row has a value of its kind."""
+    someone = {*after, NOBODY}
+    for n, row in after.items():
+        others = set(after) - {n}
+        wrong = [
+            name
+            for name, right in {
+                "role": row.role in ROLES,
+                "epoch": row.epoch >= 0,
+                "leader": row.leader in someone,
+                "voted": row.voted in someone,
+                "flushed": 0 <= row.flushed <= len(row.log),
+                "high_watermark": UNDEFINED <= row.high_watermark <= len(row.log),
+                "granted": {*row.granted} <= {*after},
+                "rejected": {*row.rejected} <= {*after} - {*row.granted},
+                "epoch_start": UNDEFINED <= row.epoch_start <= len(row.log),
+                "unacked": {*row.unacked} <= others,
+                "fetched_voters": {*row.fetched_voters} <= others,
+                "connections": {*row.connections} <= {"Ready", "Awaiting", "BackingOff"},
+            }.items()
+            if not right
+        ]
+        if wrong:
+            return f"node {n} has an impossible {wrong[0]}: {getattr(row, wrong[0])!r}"
+    return None
+
+
+@_invariant("state")
+def valid_roles_and_states(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """What a row holds belongs to its role."""
+    for n, row in after.items():
+        wrong = [
+            what
+            for what, right in {
+                "parked fetches": not row.parked or is_leader(row),
+                "votes": not (row.granted or row.rejected)
+                or row.role in ("Prospective", "Candidate"),
+                "epoch start": (row.epoch_start != UNDEFINED) == is_leader(row),
+                "leader": {
+                    "Leader": row.leader == n,
+                    "Resigned": row.leader == n,
+                    "Follower": row.leader in after and row.leader != n,
+                    "Candidate": row.leader == NOBODY and row.voted == n,
+                }.get(row.role, True),
+                "voters to tell": not row.unacked or row.role == "Resigned",
+            }.items()
+            if not right
+        ]
+        if wrong:
+            return f"node {n} is {row.role}, which does not fit its {wrong[0]}"
+    return None
+
+
+@_invariant("state")
+def no_illegal_state(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """No node has stopped on an impossible message (Q10)."""
+    for n, row in after.items():
+        if row.role == "Halted":
+            return f"node {n} has stopped in epoch {row.epoch}"
+    return None
+
+
+# --- Safety: protocol rules 6.1 ---
+
+
+@_invariant("state")
+def election_safety(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """Whoever knows the leader of an epoch knows the same one."""
+    for a, one in after.items():
+        for b, two in after.items():
+            if (
+                one.epoch == two.epoch
+                and NOBODY not in (one.leader, two.leader)
+                and one.leader != two.leader
+            ):
+                return (
+                    f"in epoch {one.epoch} node {a} knows leader {one.leader} "
+                    f"and node {b} knows leader {two.leader}"
+                )
+    return None
+
+
+@_invariant("state")
+def vote_once(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """A voter gives at most one standard vote in an epoch."""
+    for n, ballot in history.ballots.items():
+        if len(ballot.given) > 1:
+            return f"in epoch {ballot.epoch} node {n} voted for {ballot.given}"
+    return None
+
+
+@_invariant("state")
+def log_matching_committed(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """Two logs agree below both high watermarks."""
+    for a, one in after.items():
+        for b, two in after.items():
+            offset = min(one.high_watermark, two.high_watermark)
+            if offset > 0 and not agree(one.log, two.log, offset):
+                return f"nodes {a} and {b} differ below high watermark {offset}"
+    return None
+
+
+@_invariant("state")
+def log_matching(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """Two logs with an entry of the same offset and epoch agree up to that entry."""
+    for a, one in after.items():
+        for b, two in after.items():
+            for i in range(min(len(one.log), len(two.log))):
+                if one.log[i].epoch == two.log[i].epoch and not agree(one.log, two.log, i + 1):
+                    return (
+                        f"nodes {a} and {b} have epoch {one.log[i].epoch} at offset {i} "
+                        "and differ at or below it"
+                    )
+    return None
+
+
+@_invariant("state")
+def leader_completeness(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """A leader that no node has outlived holds everything that is committed."""
+    for n, row in after.items():
+        complete = is_prefix_of(history.committed, row.log)
+        if is_leader(row) and not_outlived(row, after) and not complete:
+            return f"leader {n} of epoch {row.epoch} lacks committed records"
+    return None
+
+
+@_invariant("state")
+def majority_reached_high_watermark(
+    before: Rows, after: Rows, history: QuorumHistory
+) -> str | None:
+    """A majority holds, by content, what a leader calls committed."""
+    for n, row in after.items():
+        if is_leader(row) and row.high_watermark > 0:
+            holders = [
+                v
+                for v, other in after.items()
+                if len(other.log) >= row.high_watermark
+                and agree(other.log, row.log, row.high_watermark)
+            ]
+            if not is_majority(holders, after):
+                return f"only {holders} hold what leader {n} committed"
+    return None
+
+
+@_invariant("state")
+def durable_majority(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """A majority holds on disk, by content, what a leader calls committed."""
+    for n, row in after.items():
+        if is_leader(row) and row.high_watermark > 0:
+            holders = [
+                v
+                for v, other in after.items()
+                if other.flushed >= row.high_watermark
+                and agree(other.log, row.log, row.high_watermark)
+            ]
+            if not is_majority(holders, after):
+                return f"only {holders} hold on disk what leader {n} committed"
+    return None
+
+
+@_invariant("state")
+def committed_survives(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """What was ever committed is, for ever, on the disks of a majority."""
+    holders = [
+        v
+        for v, row in after.items()
+        if row.flushed >= len(history.committed) and is_prefix_of(history.committed, row.log)
+    ]
+    if not is_majority(holders, after):
+        return f"only {holders} hold on disk what was committed"
+    return None
+
+
+@_invariant("state")
+def unique_entry(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """An offset and an epoch name one value over all history (KAFKA-10527)."""
+    for (offset, epoch), values in history.appended.items():
+        if len(values) > 1:
+            return f"offset {offset} of epoch {epoch} held values {values}"
+    return None
+
+
+@_invariant("state")
+def epoch_cache_sound(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """The epoch cache is the one that the log implies."""
+    for n, row in after.items():
+        if is_running(row) and row.epoch_cache != cache_of(row.log):
+            return f"the epoch cache of node {n} is not that of its log"
+    return None
+
+
+@_invariant("state")
+def announced_leader_is_caught_up(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """A state machine that was told to lead has everything before its epoch."""
+    for n, row in after.items():
+        if row.announced != UNDEFINED and not (
+            is_leader(row) and row.announced == row.epoch and row.high_watermark > row.epoch_start
+        ):
+            return f"node {n} was told that it leads epoch {row.announced}, too soon or wrongly"
+    return None
+
+
+# --- Safety of single steps ---
+
+
+@_invariant("step")
+def monotonic_epoch(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """Epochs never go back, in memory or on disk, and the two agree."""
+    for n, row in after.items():
+        if row.epoch < before[n].epoch:
+            return f"node {n} went back to epoch {row.epoch}"
+        if row.quorum_state.epoch < before[n].quorum_state.epoch:
+            return f"the quorum state of node {n} went back to epoch {row.quorum_state.epoch}"
+        if is_running(row) and row.quorum_state.epoch != row.epoch:
+            return f"node {n} is in epoch {row.epoch}, which is not on its disk"
+    return None
+
+
+@_invariant("step")
+def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """The high watermark never goes back: not on a node while it knows one, and not from one
+    leader to the next.
+    """
+    for n, row in after.items():
+        if row.high_watermark == UNDEFINED:
+            continue
+        if row.high_watermark < before[n].high_watermark:
+            return f"the high watermark of node {n} went back to {row.high_watermark}"
+        if (
+            is_leader(row)
+            and not_outlived(row, after)
+            and row.high_watermark < len(history.committed_before)
+        ):
+            return (
+                f"leader {n} has high watermark {row.high_watermark}, "
+                f"an earlier one had {len(history.committed_before)}"
+            )
+    return None
+
+
+@_invariant("step")
+def no_truncate_below_high_watermark(
+    before: Rows, after: Rows, history: QuorumHistory
+) -> str | None:
+    """Nothing that a running node knows to be committed leaves its log."""
+    for n, row in after.items():
+        known = before[n].high_watermark
+        kept = len(row.log) >= known and agree(before[n].log, row.log, known)
+        if is_running(before[n]) and is_running(row) and known > 0 and not kept:
+            return f"node {n} changed its log below its high watermark {known}"
+    return None
+
+
+# --- Refinement: the quorum is one committed log (specs/CommittedLog.tla) ---
+
+
+@_invariant("step")
+def refines_committed_log(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+    """The committed log only grows, and what a node knows to be committed is a prefix of it."""
+    if not is_prefix_of(history.committed_before, history.committed):
+        return "what was committed has changed"
+    for n, row in after.items():
+        known = prefix(row.log, max(row.high_watermark, 0))
+        if not is_prefix_of(known, history.committed):
+            return f"node {n} believes records committed that are not"
+        knew = prefix(before[n].log, max(before[n].high_watermark, 0))
+        if known and not is_prefix_of(knew, known):
+            return f"node {n} knew other records to be committed"
+    return None
+
+
+INVARIANTS: tuple[Invariant, ...] = tuple(_declared)
+"""All of them, in the order of the spec."""

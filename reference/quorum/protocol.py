@@ -1,0 +1,35 @@
+"""The controller quorum, as one protocol. Its nodes are voters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference.kit.protocol import NodeKind, Protocol
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.messages import INPUTS, MESSAGES
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import Constants, Row, initial_row, is_running
+
+VOTER: Final = NodeKind(
+    name="voter",
+    module="QuorumHandlers",
+    row=Row,
+    inputs=INPUTS,
+    initial=initial_row,
+    is_running=is_running,
+    role=lambda row: str(row.role),
+    running="Running",
+)
+
+QUORUM: Final = Protocol(
+    name="quorum",
+    sentence="voters elect leaders, replicate and commit one log",
+    constants=Constants,
+    kinds=(VOTER,),
+    messages=MESSAGES,
+    peers=lambda constants: constants.voters,
+    nodes=lambda constants: constants.voters,
+    kind_of=lambda constants, node: VOTER,
+    handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
+    rules=(QuorumRules,),
+)

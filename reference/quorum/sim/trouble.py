@@ -1,0 +1,145 @@
+"""Who makes trouble, and who ends it: episodes of faults in the first phase, then healing.
+
+Law of this file: it acts on the world only as the world allows, by crashing and restarting nodes,
+asking a leader to resign, and cutting links; and it stops for good when `heal` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from reference.quorum.messages import Crash, Input, Resign, Restart
+from reference.quorum.sim.disk import Disk
+from reference.quorum.sim.faults import (
+    BRIEF_OUTAGE_MS,
+    Options,
+    Outage,
+    draw_calm,
+    draw_episode,
+    draw_outage,
+)
+from reference.quorum.sim.machine import APPENDED, ELECTED, TRUNCATED, VOTED
+from reference.quorum.types import Row
+from reference.sim.choices import Stream, chance
+from reference.sim.network import Network, Partition
+
+TRIGGERS = {"": 0, "vote": VOTED, "election": ELECTED, "append": APPENDED, "truncation": TRUNCATED}
+"""After which steps a crash may follow, for each value of `Options.crash_on`."""
+
+# Before the first episode: most clusters have a leader by then.
+FIRST_CALM_MS = 1500
+TRIGGERED_CRASHES = 2
+RESTART_MS = 50
+STRAY_APPEND_US = 20_000
+
+
+class World(Protocol):
+    """What trouble needs of the simulation."""
+
+    rows: dict[int, Row]
+
+    def leader(self) -> int | None: ...
+    def is_running(self, node: int) -> bool: ...
+    def give(self, node: int, input: Input) -> object: ...
+    def append_astray(self, node: int) -> None:
+        """Somebody asks just this node to append a record."""
+        ...
+
+    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
+
+
+class Trouble:
+    """The faults of one run, other than those of single messages, disks and clocks."""
+
+    def __init__(
+        self, options: Options, stream: Stream, world: World, network: Network, disk: Disk
+    ) -> None:
+        self._options = options
+        self._stream = stream
+        self._world = world
+        self._network = network
+        self._disk = disk
+        self._nodes: Sequence[int] = range(options.voters)
+        self._over = False
+        self._left_out: int | None = None
+        self._triggered = 0
+        self.trigger = TRIGGERS[options.crash_on]
+        """Steps that are notable in this way may be followed by a crash."""
+        self.crashes = self.lossy_crashes = self.resignations = self.partitions = 0
+
+    def start(self) -> None:
+        self._world.call(1000 * FIRST_CALM_MS, self._calm, 0)
+
+    def _calm(self, _: int) -> None:
+        delay = draw_calm(self._stream, self._options)
+        self._world.call(1000 * delay, self._episode, 0)
+
+    def _episode(self, _: int) -> None:
+        if self._over:
+            return
+        leader = self._world.leader()
+        episode = draw_episode(self._stream, self._options, self._nodes, leader)
+        if isinstance(episode, Partition):
+            self._cut(episode)
+        elif isinstance(episode, Outage):
+            self._crash(episode)
+        elif episode is not None:
+            self.resignations += 1
+            self._world.give(episode.node, Resign())
+        self._calm(0)
+
+    def _cut(self, partition: Partition) -> None:
+        self.partitions += 1
+        self._network.begin(partition)
+        leader = self._world.leader()
+        if leader is not None and leader in partition.sources and chance(self._stream, 700):
+            # A client on the leader's side, whose record nobody else may ever see.
+            self._world.call(STRAY_APPEND_US, self._world.append_astray, leader)
+        self._world.call(1000 * partition.lasts_ms, lambda _: self._mend(partition), 0)
+
+    def _mend(self, partition: Partition) -> None:
+        if not self._over:
+            self._network.end(partition)
+
+    def _crash(self, outage: Outage) -> None:
+        if self._world.is_running(outage.node):
+            self._stop(outage.node)
+            self._world.call(1000 * outage.lasts_ms, self._restart, outage.node)
+
+    def _stop(self, node: int) -> None:
+        row = self._world.rows[node]
+        keep = self._disk.kept(row)
+        self.crashes += 1
+        self.lossy_crashes += keep < len(row.log)
+        self._world.give(node, Crash(keep))
+
+    def _restart(self, node: int) -> None:
+        if node != self._left_out and not self._world.is_running(node):
+            self._world.give(node, Restart())
+
+    def follow(self, node: int) -> None:
+        """A step has just been taken at which this run likes to crash a node."""
+        if self._over or self._triggered == TRIGGERED_CRASHES:
+            return
+        if chance(self._stream, 700):
+            self._triggered += 1
+            # Some messages leave first, and some of them arrive.
+            delay = 2000 * self._stream.below(4)
+            outage = draw_outage(self._stream, node, BRIEF_OUTAGE_MS)
+            self._world.call(delay, lambda _: None if self._over else self._crash(outage), node)
+
+    def heal(self) -> tuple[int, ...]:
+        """Ends all trouble for good. The core: all nodes, or all but one that stays down."""
+        self._over = True
+        self.trigger = 0
+        self._network.heal()
+        self._disk.heal()
+        if self._options.crashes and len(self._nodes) > 2 and chance(self._stream, 250):
+            self._left_out = self._stream.below(len(self._nodes))
+            if self._world.is_running(self._left_out):
+                self._stop(self._left_out)
+        core = tuple(node for node in self._nodes if node != self._left_out)
+        for node in core:
+            self._world.call(1000 * RESTART_MS, self._restart, node)
+        return core

@@ -1,0 +1,132 @@
+"""Rows, messages and steps in words: one way to print them for transcripts and failed schedules.
+
+Law of this file: nothing is left out that a reader could miss, and nothing is printed twice. An
+omission has a fixed meaning: `error` is omitted when it is NONE, `diverging` when nothing diverges,
+a connection when it is Ready, and of a response the request that it answers.
+
+How values are printed: a record is `epoch:value`, with `LC` for a LeaderChange; a line of the epoch
+cache is `epoch@start`; an unknown offset is `?`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference.kit.log import LEADER_CHANGE, Log
+from reference.quorum.messages import MESSAGES, NO_DIVERGENCE, Input, Message
+from reference.quorum.types import NOBODY, UNDEFINED, Constants, Outcome, QuorumStateFile, Row
+
+NODES = {"leader", "voted"}
+NODE_SETS = {"granted", "rejected", "fetched_voters", "unacked", "successors"}
+OFFSETS = {"high_watermark", "epoch_start", "announced"}
+IMPLIED = {"source", "destination", "request"}
+
+
+def log_words(log: Log) -> str:
+    return (
+        " ".join(f"{e.epoch}:{'LC' if e.value == LEADER_CHANGE else f'v{e.value}'}" for e in log)
+        or "none"
+    )
+
+
+def node_words(node: int) -> str:
+    return "nobody" if node == NOBODY else str(node)
+
+
+def offset_words(offset: int) -> str:
+    return "?" if offset == UNDEFINED else str(offset)
+
+
+def value_words(constants: Constants, name: str, value: Any) -> str:
+    """One field of a row or a message."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in NODES:
+        return node_words(value)
+    if name in OFFSETS:
+        return offset_words(value)
+    if name in NODE_SETS:
+        return "{" + ", ".join(map(str, value)) + "}"
+    if name in ("log", "records"):
+        return log_words(value)
+    if name == "quorum_state":
+        return quorum_state_words(value)
+    if name == "epoch_cache":
+        return " ".join(f"{e.epoch}@{e.start}" for e in value) or "none"
+    if name == "diverging":
+        return f"{value.epoch}..{value.end_offset}"
+    if name == "end_offsets":
+        pairs = zip(constants.voters, value, strict=True)
+        return " ".join(f"{v}={offset}" for v, offset in pairs if offset != UNDEFINED) or "none"
+    if name == "connections":
+        pairs = zip(constants.voters, value, strict=True)
+        return " ".join(f"{v}={state}" for v, state in pairs if state != "Ready") or "all Ready"
+    if name == "parked":
+        return "; ".join(f"{m.source} from {m.fetch_offset}" for m in value) or "none"
+    return str(value)
+
+
+def quorum_state_words(file: QuorumStateFile) -> str:
+    leader, voted = node_words(file.leader), node_words(file.voted)
+    return f"epoch={file.epoch} leader={leader} voted={voted}"
+
+
+def said(name: str, value: Any) -> bool:
+    """Whether a field of an input is printed."""
+    if name in IMPLIED:
+        return False
+    return not (name == "error" and value == "NONE") and value != NO_DIVERGENCE
+
+
+def input_words(constants: Constants, input: Input) -> str:
+    """An input without whom it is for."""
+    parts = [
+        f"{name}={value_words(constants, name, getattr(input, name))}"
+        for name in input.__struct_fields__
+        if said(name, getattr(input, name))
+    ]
+    return " ".join([type(input).__name__, *parts])
+
+
+def message_words(constants: Constants, m: Message) -> str:
+    return f"{m.source} -> {m.destination} {input_words(constants, m)}"
+
+
+def move_words(constants: Constants, node: int, input: Input) -> str:
+    """One step as a line of a script."""
+    if isinstance(input, MESSAGES):
+        return message_words(constants, input)
+    of = getattr(input, "request", None)
+    suffix = "" if of is None else f" of {of.source}"
+    return f"{node} {input_words(constants, input)}{suffix}"
+
+
+def row_words(constants: Constants, row: Row) -> list[str]:
+    """A row field by field."""
+    return [
+        f"{name}: {value_words(constants, name, getattr(row, name))}"
+        for name in row.__struct_fields__
+    ]
+
+
+def changes_words(constants: Constants, before: Row, after: Row) -> list[str]:
+    """What differs between two rows, field by field."""
+    changes = []
+    for name in before.__struct_fields__:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            was, now = value_words(constants, name, old), value_words(constants, name, new)
+            changes.append(f"{name}: {was} => {now}")
+    return changes
+
+
+def step_words(
+    constants: Constants, node: int, input: Input, before: Row, outcome: Outcome
+) -> list[str]:
+    """A step: what came, what it changed, what was sent; or why nothing happened."""
+    lines = [move_words(constants, node, input)]
+    if outcome.ignored:
+        return [*lines, f"  ignored: {outcome.ignored}"]
+    lines += [f"  {line}" for line in changes_words(constants, before, outcome.row)]
+    lines += [f"  sends {message_words(constants, m)}" for m in outcome.sent]
+    return lines if len(lines) > 1 else [*lines, "  nothing changes"]

@@ -1,0 +1,1 @@
+"""A quorum that is told every move (reference/steered)."""

@@ -1,0 +1,467 @@
+"""A quorum under a schedule: what a move does, which moves there are, and whether time would heal.
+
+Law of this file: no choice is made here. The state machine draws every move and this class carries
+it out, checks the named invariants after the step, and writes the move down in words. A message
+stays in the network once it was sent, as in the spec, so it may come again and in any order; what
+waits is only what has not been delivered yet.
+
+Which timers are armed is what timers.py says. Any of them may go off at any time, as in the spec;
+only when nothing disturbs the quorum (`calm`) do they go off in the order of their deadlines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from reference.kit import log
+from reference.quorum.handlers import QuorumHandlers, action_of
+from reference.quorum.invariants import check_step, history_init
+from reference.quorum.messages import (
+    MESSAGES,
+    REQUESTS,
+    TIMERS,
+    Append,
+    CheckQuorumTimeout,
+    Crash,
+    ElectionTimeout,
+    FetchTimeout,
+    Flush,
+    Input,
+    Message,
+    Resign,
+    Restart,
+    Timer,
+)
+from reference.quorum.rules import QuorumRules
+from reference.quorum.sim.words import move_words
+from reference.quorum.timers import (
+    Cancel,
+    OverrideFetchTimeout,
+    Timeouts,
+    TimerEffect,
+    bounds,
+    end_quorum_epoch_backoff,
+    initial_timer_effects,
+    timer_effects,
+)
+from reference.quorum.types import Constants, Outcome, Row, initial_row, is_running
+from reference.sim.operations import Operation
+from reference.steered.failures import Violation
+from reference.steered.moves import Move, Names, NodeStep
+
+TIMEOUTS = Timeouts()
+SPREAD = 70
+TRUE_RATE = 4
+WELL = "disks and clocks are well"
+RATES = {1: "runs four times too fast", 4: "runs true", 16: "runs four times too slowly"}
+MOVES_TO_PROGRESS = 1000
+MOVES_TO_COPY = 6
+"""How many moves it may take to be well again, once all faults have ended and what waited has come:
+for each voter so many, since a timer may have been armed by a clock that ran four times too slowly;
+and so many for each record, since a fetch may carry one at a time."""
+
+Link = tuple[int, int]
+"""From a node to a node, one way."""
+
+
+def cut_words(links: set[Link]) -> str:
+    return "cut " + ", ".join(f"{a} -> {b}" for a, b in sorted(links))
+
+
+def reading_words(node: int, offset: int) -> str:
+    return f"a client of {node} reads from {offset}"
+
+
+class TimedProperty(NamedTuple):
+    """What must be so after some time: no property of rows."""
+
+    name: str
+    sentence: str
+
+
+ISOLATED_LEADER_RESIGNS = TimedProperty(
+    "IsolatedLeaderResigns",
+    "A leader that no majority has fetched from for its time leads no longer.",
+)
+"""Protocol rules 6.2."""
+
+
+class Schedule:
+    """Rows, network, links that are cut, armed timers, and the moves so far."""
+
+    def __init__(
+        self,
+        constants: Constants,
+        rules: type[QuorumRules] = QuorumRules,
+        watched: bool = True,
+    ) -> None:
+        """watched: a violated invariant ends the run; off, nobody looks, and what clients see
+        judges alone.
+        """
+        self.constants = constants
+        self.watched = watched
+        self.handlers = QuorumHandlers(constants, rules(constants))
+        self.rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
+        self.sent: dict[Message, None] = {}
+        """Every message ever sent, in order."""
+        self.waiting: dict[Message, None] = {}
+        """Those that were not delivered since they were sent last."""
+        self._alive: dict[bool, list[Message]] = {}
+        """What `deliverable` found, until something moves."""
+        self.cut: set[Link] = set()
+        self.held: set[Message] = set()
+        """Messages that are slow: they do not come as time passes, only when they are told to."""
+        self.now = 0
+        self.due: dict[tuple[int, Timer], int] = {}
+        """The deadlines of armed timers, in milliseconds."""
+        self.history = history_init(constants)
+        self.rates = dict.fromkeys(constants.voters, TRUE_RATE)
+        """By node, how long its clock takes for what truly takes TRUE_RATE."""
+        self.stalled: set[int] = set()
+        """Nodes whose disk does not get anything done."""
+        self.met: Counter[str] = Counter()
+        """Actions, roles and error codes, how often."""
+        self.moves: list[str] = []
+        self._names = Names(lambda m: move_words(constants, m.destination, m))
+        self.taken: list[NodeStep] = []
+        self.sound = True
+        """False from the step that broke something on."""
+        self.appended = 0
+        self.operations: list[Operation] = []
+        """What clients of the metadata log asked, each in a process of its own."""
+        self._open: list[tuple[Operation, int]] = []
+        """Appends of which nothing is known yet, each with the epoch of who took it."""
+        for n in constants.voters:
+            for effect in initial_timer_effects(constants, n):
+                self._apply(n, effect)
+
+    # --- One move
+
+    def do(self, node: int, input: Input) -> None:
+        """One step of one node; an input that is disabled changes nothing."""
+        before = self.rows[node]
+        if isinstance(input, MESSAGES):
+            self.waiting.pop(input, None)
+        elif isinstance(input, TIMERS):
+            first = self.timers()[:1] == [(node, input)]
+            due = self.due.pop((node, input), self.now)
+            if first:
+                self.now = max(self.now, due)
+        self._note(self.words(node, input))
+        self.sound = False
+        self._step(node, before, input)
+        self.sound = True
+
+    def words(self, node: int, input: Input) -> str:
+        if isinstance(input, MESSAGES):
+            return self._names.of(input)
+        return move_words(self.constants, node, input)
+
+    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+        """What the reference makes of an input."""
+        outcome = self.handlers.step(node, before, input)
+        if outcome is not None:
+            made = (before, input, outcome.row, tuple(outcome.sent), outcome.ignored)
+            self.taken.append(NodeStep(self.constants, node, action_of(input), *made))
+        return outcome
+
+    def stepped(self, node: int, before: Row) -> None:
+        """A step was taken, and nothing is violated: whoever watches the quorum looks now."""
+
+    def _step(self, node: int, before: Row, input: Input) -> None:
+        outcome = self.outcome_of(node, before, input)
+        if outcome is None:
+            self._nothing_happened(node, before, input)
+            return
+        if before.role == "Down":
+            self.stalled.discard(node)
+        self._meet(input, outcome)
+        for effect in timer_effects(self.constants, node, before, input, outcome):
+            self._apply(node, effect)
+        for m in outcome.sent:
+            self._names.of(m)
+            self.sent[m] = self.waiting[m] = None
+        rows, self.rows = self.rows, {**self.rows, node: outcome.row}
+        if isinstance(input, Append):
+            self._took(node, input.value, outcome)
+        self._tell()
+        violated = check_step(self.constants, rows, self.rows, node, self.history)
+        if violated is not None and self.watched:
+            what = violated.check(rows, self.rows, self.history)
+            raise Violation(violated, what or "", self.moves)
+        self.stepped(node, before)
+
+    def _nothing_happened(self, node: int, before: Row, input: Input) -> None:
+        """A leader that has heard from no majority for so long must not go on. A sole voter is
+        majority enough.
+        """
+        alone = len(self.constants.voters) == 1
+        led = isinstance(input, CheckQuorumTimeout) and before.role == "Leader"
+        if led and not alone and self.watched:
+            what = f"leader {node} of epoch {before.epoch} goes on"
+            raise Violation(ISOLATED_LEADER_RESIGNS, what, self.moves)
+
+    def steps(self) -> Iterator[NodeStep]:
+        yield from self.taken
+
+    def _meet(self, input: Input, outcome: Outcome) -> None:
+        self.met[f"action {action_of(input)}"] += 1
+        self.met[f"role {outcome.row.role}"] += 1
+        for m in outcome.sent:
+            if getattr(m, "error", "NONE") != "NONE":
+                self.met[f"error {getattr(m, 'error', '')}"] += 1
+
+    def _note(self, move: str) -> None:
+        self.moves.append(move)
+        self._alive.clear()
+
+    def _apply(self, node: int, effect: TimerEffect) -> None:
+        """Timers of one kind differ a little from node to node, so that elections get decided."""
+        if isinstance(effect, Cancel):
+            self.due.pop((node, effect.timer), None)
+        elif isinstance(effect, OverrideFetchTimeout):
+            wait = end_quorum_epoch_backoff(TIMEOUTS, effect.position, effect.count)
+            self.due[node, FetchTimeout()] = self.now + wait * self.rates[node] // TRUE_RATE
+        elif effect.kind == "keep-remaining":
+            self.due.setdefault((node, effect.timer), self.now)
+        else:
+            spread = SPREAD * node if isinstance(effect.timer, ElectionTimeout) else 0
+            wait = bounds(TIMEOUTS, effect)[0] + spread
+            self.due[node, effect.timer] = self.now + wait * self.rates[node] // TRUE_RATE
+
+    def append(self, node: int) -> None:
+        """A record with a value that none before it had."""
+        self.appended += 1
+        self.do(node, Append(self.appended))
+
+    def read(self, node: int, offset: int) -> None:
+        """A client reads what a node knows to be committed, from an offset on."""
+        self._note(reading_words(node, offset))
+        operation = self._ask("fetch", node)
+        row = self.rows[node]
+        operation.offset, operation.completed = offset, self.now_us()
+        if row.high_watermark < offset:
+            operation.outcome = "fail"
+            return
+        operation.outcome, operation.end = "ok", row.high_watermark
+        operation.values = [entry.value for entry in row.log[offset : row.high_watermark]]
+
+    def now_us(self) -> int:
+        """Virtual microseconds."""
+        return 1000 * self.now
+
+    def _ask(self, op: str, node: int) -> Operation:
+        operation = Operation(len(self.operations), op, node, self.now_us())
+        self.operations.append(operation)
+        return operation
+
+    def _took(self, node: int, value: int, outcome: Outcome) -> None:
+        """An append has reached a node, which took it if it leads."""
+        operation = self._ask("append", node)
+        operation.values = [value]
+        if outcome.ignored:
+            operation.outcome, operation.completed = "fail", self.now_us()
+            return
+        operation.offset = log.end_offset(outcome.row.log) - 1
+        self._open.append((operation, outcome.row.epoch))
+
+    def _tell(self) -> None:
+        """Who appended is told once its leader knows the record to be committed. If that leads no
+        longer, nobody tells.
+        """
+        still = []
+        for operation, epoch in self._open:
+            row = self.rows[operation.node]
+            if row.role != "Leader" or row.epoch != epoch:
+                operation.outcome = "indeterminate"
+            elif row.high_watermark > (operation.offset or 0):
+                operation.outcome, operation.completed = "ok", self.now_us()
+            else:
+                still.append((operation, epoch))
+        self._open = still
+
+    def close_history(self) -> list[Operation]:
+        """What clients saw. What is open stays open."""
+        for operation in self.operations:
+            operation.outcome = operation.outcome or "indeterminate"
+        return self.operations
+
+    def sever(self, links: set[Link]) -> None:
+        """No message passes these links until they are joined again."""
+        self.cut |= links
+        self._note(cut_words(links))
+
+    def set_clock(self, node: int, rate: int) -> None:
+        """From now on, timers that a node arms take `rate` where TRUE_RATE is true."""
+        self.rates[node] = rate
+        self._note(f"clock of {node} {RATES[rate]}")
+
+    def stall(self, node: int) -> None:
+        """Nothing reaches the disk of a node until it starts again, or all is healed."""
+        self.stalled.add(node)
+        self._note(f"disk of {node} stalls")
+
+    # --- Which moves there are
+
+    def possible(self) -> Iterator[Move]:
+        for node, input in self._inputs():
+            yield Move(self.words(node, input), partial(self.do, node, input))
+        for node in self.nodes("Leader"):
+            words = self.words(node, Append(self.appended + 1))
+            yield Move(words, partial(self.append, node))
+        for node, offset in self.readable():
+            yield Move(reading_words(node, offset), partial(self.read, node, offset))
+        for node in self.constants.voters:
+            yield Move(f"disk of {node} stalls", partial(self.stall, node))
+            for rate, words in RATES.items():
+                yield Move(f"clock of {node} {words}", partial(self.set_clock, node, rate))
+        for links in self._cuts():
+            yield Move(cut_words(links), partial(self.sever, links))
+        yield Move("heal all links", self.heal)
+        yield Move(WELL, self.end_faults)
+
+    def _inputs(self) -> Iterator[tuple[int, Input]]:
+        for again in (False, True):
+            for m in self.deliverable(again=again):
+                yield m.destination, m
+        yield from self.timers()
+        for n in self.unflushed():
+            yield n, Flush()
+        for n in self.nodes():
+            row = self.rows[n]
+            for keep in range(row.flushed, len(row.log) + 1):
+                yield n, Crash(keep)
+        for n in self.nodes("Down"):
+            yield n, Restart()
+        for n in self.nodes("Leader"):
+            yield n, Resign()
+
+    def _cuts(self) -> Iterator[set[Link]]:
+        for node in self.constants.voters:
+            others = self.constants.others(node)
+            yield {(node, n) for n in others} | {(n, node) for n in others}
+            for n in others:
+                yield {(node, n)}
+
+    def setting(self) -> dict[str, Any]:
+        constants = self.constants
+        return {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records}
+
+    def passes(self, m: Message) -> bool:
+        return (m.source, m.destination) not in self.cut and is_running(self.rows[m.destination])
+
+    def lives(self, m: Message) -> bool:
+        """Whether a message can still matter: not an answer that nobody awaits, nor a request of
+        an epoch that both sides have left.
+        """
+        row = self.rows[m.destination]
+        if isinstance(m, REQUESTS):
+            return m.epoch >= row.epoch or self.rows[m.source].epoch <= m.epoch
+        in_flight = self.handlers.request_in_flight(m.destination, row, m.source)
+        return self.handlers.rules.answers_in_flight(row, m, in_flight)
+
+    def deliverable(self, *of: type[Message], again: bool = False) -> list[Message]:
+        """Messages of these kinds that may come now, the latest first; `again`: come once more."""
+        if again not in self._alive:
+            among = (m for m in self.sent if m not in self.waiting) if again else self.waiting
+            self._alive[again] = [m for m in among if self.passes(m) and self.lives(m)][::-1]
+        return [m for m in self._alive[again] if isinstance(m, of or MESSAGES)]
+
+    def timers(self) -> list[tuple[int, Timer]]:
+        """Armed timers, the one that is due first at the front."""
+        return sorted(self.due, key=self.due.__getitem__)
+
+    def nodes(self, *roles: str) -> list[int]:
+        """Nodes in one of these roles, or all that run."""
+        return [
+            n for n, row in self.rows.items() if (row.role in roles if roles else is_running(row))
+        ]
+
+    def readable(self) -> list[tuple[int, int]]:
+        """Nodes that know what is committed, and the offsets from which they may be read."""
+        return [(n, o) for n in self.nodes() for o in range(self.rows[n].high_watermark + 1)]
+
+    def unflushed(self) -> list[int]:
+        behind = [n for n in self.nodes() if self.rows[n].flushed < len(self.rows[n].log)]
+        return [n for n in behind if n not in self.stalled]
+
+    # --- Time passes
+
+    def calm(self) -> bool:
+        """The move that a quorum without faults makes next; False when there is none.
+
+        What waits longest arrives; else what is appended reaches the disk; else the clock goes on
+        to the next deadline.
+        """
+        if waiting := [m for m in self.deliverable() if m not in self.held]:
+            self.do(waiting[-1].destination, waiting[-1])
+        elif unflushed := self.unflushed():
+            self.do(unflushed[0], Flush())
+        elif timers := self.timers():
+            self.do(*timers[0])
+        else:
+            return False
+        return True
+
+    def heal(self) -> None:
+        """Links are whole again; what waited at them may come, and what was slow."""
+        self.cut.clear()
+        self.held.clear()
+        self._note("heal all links")
+
+    def end_faults(self) -> None:
+        """Disks and clocks are well again."""
+        self.stalled.clear()
+        self.rates = dict.fromkeys(self.constants.voters, TRUE_RATE)
+        self._note(WELL)
+
+    def progress(self) -> str:
+        """Ends every fault and lets time pass: empty once a new record is committed and all logs
+        are equal, or why that did not happen within a bounded number of moves.
+        """
+        self.heal()
+        self.end_faults()
+        for n in self.nodes("Down"):
+            self.do(n, Restart())
+        wanted = 0
+        for _ in range(self._bound()):
+            leader = self._leader()
+            if not self.deliverable() and leader is not None:
+                if all(e.value != wanted for e in self.rows[leader].log):
+                    self.append(leader)
+                    wanted = self.appended
+                elif self._converged(wanted):
+                    return ""
+            if not self.calm():
+                return "nothing happens any more"
+        return self._reason(wanted)
+
+    def _bound(self) -> int:
+        records = max(log.end_offset(row.log) for row in self.rows.values())
+        each = MOVES_TO_PROGRESS + MOVES_TO_COPY * records
+        return len(self.waiting) + each * len(self.constants.voters)
+
+    def _leader(self) -> int | None:
+        """Who leads the latest epoch, if all follow."""
+        latest = max(row.epoch for row in self.rows.values())
+        leaders = [n for n in self.nodes("Leader") if self.rows[n].epoch == latest]
+        followed = all(row.leader in leaders for row in self.rows.values())
+        return leaders[0] if leaders and followed else None
+
+    def _converged(self, wanted: int) -> bool:
+        committed = self.history.committed
+        return any(e.value == wanted for e in committed) and all(
+            row.log == committed and row.high_watermark == log.end_offset(committed)
+            for row in self.rows.values()
+        )
+
+    def _reason(self, wanted: int) -> str:
+        roles = ", ".join(f"{n} is {row.role} in {row.epoch}" for n, row in self.rows.items())
+        if (leader := self._leader()) is None:
+            return f"nobody leads the latest epoch and is followed by all ({roles})"
+        if all(e.value != wanted for e in self.history.committed):
+            return f"leader {leader} does not commit a new record"
+        return "the logs do not become equal"

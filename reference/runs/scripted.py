@@ -1,0 +1,189 @@
+"""A script made again, move by move, and what is then recorded of it.
+
+A move that there is not when its turn comes is an error, or is left out and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from reference.bugs.catalog import bug
+from reference.cluster.sim.options import ClusterOptions
+from reference.cluster.steered.schedule import ClusterSchedule
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.steered.schedule import PartitionSchedule
+from reference.partition.steered.world import Steering
+from reference.quorum.sim import faults
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.steered.recorded import RecordedSchedule
+from reference.quorum.steered.schedule import Schedule
+from reference.quorum.timers import Timeouts
+from reference.quorum.types import Constants
+from reference.runs.run import Run, taken
+from reference.sim.recorder import Recorder, RunResult, Violation
+from reference.steered.failures import Failure, NoProgress, PromiseBroken
+from reference.steered.failures import Violation as InvariantViolated
+from reference.steered.scripts import Script
+from traces.schema import PROGRESSED, STOPPED
+
+AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
+Judge: TypeAlias = Callable[[Sequence[Steering | Schedule]], str]
+"""Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
+"""
+
+
+class ImpossibleMove(ValueError):
+    """index: of the move, from 0."""
+
+    def __init__(self, index: int, words: str, near: list[str]) -> None:
+        self.index = index
+        hint = f"; the nearest that is: {near[0]!r:.120}" if near else ""
+        super().__init__(f"{words!r:.160} is not possible here{hint}")
+
+
+class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a steered quorum is made with."""
+
+    voters: tuple[int, ...]
+    fetch_max_records: int
+    watched: bool = True
+
+
+class Replayed(NamedTuple):
+    """made: the moves that were made. skipped: those that were not possible."""
+
+    schedule: AnySchedule
+    made: tuple[str, ...]
+    skipped: tuple[ImpossibleMove, ...]
+    failure: Failure | None
+
+
+def begin(script: Script) -> AnySchedule:
+    """The run before the first move. Raises ValueError: no such bug or setting; UnknownBug."""
+    known = {"quorum": QuorumSetting, "partition": PartitionOptions, "cluster": ClusterOptions}
+    strange = sorted(set(script.options) - set(known[script.machine].__struct_fields__))
+    if strange:
+        raise ValueError(f"line 5: options: a {script.machine} has no {strange[0]!r:.40}")
+    try:
+        if script.machine == "cluster":
+            options = msgspec.convert(dict(script.options), ClusterOptions, strict=False)
+            return ClusterSchedule(options, script.bug)
+        if script.machine == "partition":
+            data = msgspec.convert(dict(script.options), PartitionOptions)
+            return PartitionSchedule(data, script.bug and bug(script.bug, "partition").id)
+        setting = msgspec.convert(dict(script.options), QuorumSetting)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"line 5: options: {error}") from None
+    constants = Constants(setting.voters, setting.fetch_max_records)
+    memo = QuorumMemo(Timeouts(), script.bug and bug(script.bug, "quorum").id)
+    return RecordedSchedule(constants, memo, Recorder(0), setting.watched)
+
+
+def replay(script: Script, judge: Judge, skip: bool = False) -> Replayed:
+    """Makes all moves, and then demands progress and what was promised.
+
+    skip: leave out what is not possible. Raises ImpossibleMove without it; as `begin`.
+    """
+    schedule = begin(script)
+    skipped: list[ImpossibleMove] = []
+    failure: Failure | None = None
+    made: list[str] = []
+    try:
+        for index, words in enumerate(script.moves):
+            possible = {move.words: move for move in reversed(list(schedule.possible()))}
+            if words not in possible:
+                if not skip:
+                    raise ImpossibleMove(index, words, get_close_matches(words, possible, n=1))
+                skipped.append(ImpossibleMove(index, words, []))
+                continue
+            made.append(words)
+            possible[words].make()
+        failure = in_the_end(schedule, judge)
+    except Failure as found:
+        failure = found
+    return Replayed(schedule, tuple(made), tuple(skipped), failure)
+
+
+def in_the_end(schedule: AnySchedule, judge: Judge) -> Failure | None:
+    """Heals everything: whether it gets on, and clients saw what was promised."""
+    try:
+        if reason := schedule.progress():
+            return NoProgress(reason, schedule.moves)
+    except Failure as failure:
+        return failure
+    quorum = [schedule] if isinstance(schedule, RecordedSchedule) else []
+    if reason := judge(quorum or partitions_of(schedule)):
+        return PromiseBroken(reason, schedule.moves)
+    return None
+
+
+def partitions_of(schedule: AnySchedule) -> list[Steering]:
+    if isinstance(schedule, RecordedSchedule):
+        return []
+    return [schedule] if isinstance(schedule, PartitionSchedule) else [*schedule.partitions]
+
+
+def recorded(replayed: Replayed) -> tuple[Run, Recorder]:
+    """What a replay has recorded, as one run that is closed. To be called once."""
+    schedule, failure = replayed.schedule, replayed.failure
+    recorder = schedule.recorder
+    if isinstance(schedule, ClusterSchedule):
+        schedule.enter(0)
+    steps = len(recorder.steps.items)
+    violations, verdict = [], PROGRESSED
+    if isinstance(failure, InvariantViolated):
+        violations, verdict = [Violation(failure.name, steps - 1, failure.what)], STOPPED
+    elif isinstance(failure, NoProgress):
+        verdict = failure.reason
+    recorder.close_run(
+        RunResult(
+            run=0,
+            seed=0,
+            constants=schedule.constants,
+            options=_options(schedule),
+            handler_calls=steps,
+            verdict=verdict,
+            violations=violations,
+            history=_history(schedule),
+            statistics=_statistics(schedule),
+            batches=schedule.batches if isinstance(schedule, ClusterSchedule) else (),
+        )
+    )
+    return Run(recorder.results[0], taken(recorder)), recorder
+
+
+def _options(schedule: AnySchedule) -> msgspec.Struct:
+    if not isinstance(schedule, RecordedSchedule):
+        return schedule.options
+    constants = schedule.constants
+    return faults.Options(
+        voters=len(constants.voters), fetch_max_records=constants.fetch_max_records
+    )
+
+
+def _history(schedule: AnySchedule) -> list[Any]:
+    """All operations; each is of a process of its own, in whatever partition."""
+    if isinstance(schedule, RecordedSchedule):
+        return schedule.close_history()
+    history: list[Any] = []
+    for number, partition in enumerate(partitions_of(schedule)):
+        for operation in partition.close_history():
+            operation.partition = number
+            operation.process = len(history)
+            history.append(operation)
+    return history
+
+
+def _statistics(schedule: AnySchedule) -> dict[str, int]:
+    """What happened, as far as promises ask for it; of several partitions, at its worst."""
+    worst: dict[str, int] = {}
+    for partition in partitions_of(schedule):
+        envelope = partition.losses.envelope()
+        for name, count in {**partition.statistics(), "partitions": partition.losses.cuts}.items():
+            worst[name] = max(worst.get(name, 0), count)
+        worst["zombies"] = max(worst["zombies"], int(envelope.zombie))
+    return worst

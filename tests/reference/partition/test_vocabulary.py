@@ -1,0 +1,287 @@
+"""One vocabulary: the names in the partition's specs and those in reference/partition are the same.
+
+As in test_vocabulary.py: the specs are read as text and never run, and each comparison is shown to
+report one name too many on either side.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import fields
+
+from reference.kit.dispatch import handler_name
+from reference.partition import broker, controller, isr, replication
+from reference.partition import log as partition_log
+from reference.partition import messages as partition_messages
+from reference.partition import row as partition_row
+from reference.partition import rules as partition_rules
+from reference.partition import types as partition_types
+from reference.partition.broker import BROKER_HANDLERS
+from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControllerHandlers
+from reference.partition.invariants import PARTITION_INVARIANT_NAMES
+from reference.partition.properties import PARTITION_INVARIANTS
+from reference.partition.protocol import BROKER
+from reference.partition.rules import PARTITION_RULES, PartitionRules
+from tests.reference.quorum.test_vocabulary import (
+    COMMENT,
+    differences,
+    operators,
+    outer_fields,
+    records,
+    snake,
+    spec,
+)
+
+BROKER_MODULES = ("IsrMembership", "HighWatermark", "BrokerLifecycle")
+MODULES = ("PartitionRow", *BROKER_MODULES, "PartitionController")
+# Who is addressed, and what no bug may replace: in reference/partition/types.py.
+CONSTANTS = ("Brokers", "Nobody", "Controller", "Clients", "MetadataLog", "EffectiveMinIsr")
+
+
+def rules_of_spec(specs_dir: Path) -> dict[str, list[str]]:
+    found = operators(spec(specs_dir, "PartitionRules"))
+    return {name: parameters for name, parameters in found.items() if name not in CONSTANTS}
+
+
+def rule_names(specs_dir: Path) -> tuple[list[str], list[str]]:
+    return [snake(name) for name in rules_of_spec(specs_dir)], list(PARTITION_RULES)
+
+
+def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
+    theirs = [
+        f"{snake(name)}({', '.join(map(snake, parameters))})"
+        for name, parameters in rules_of_spec(specs_dir).items()
+    ]
+    ours = []
+    for name in PARTITION_RULES:
+        parameters = list(inspect.signature(getattr(PartitionRules, name)).parameters)
+        ours.append(f"{name}({', '.join(parameters[1:])})")
+    return theirs, ours
+
+
+def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
+    values = ("Gone", "Corrupt", "NoPending", "NoRequest", "NoDivergence")
+    names = [n for n in operators(spec(specs_dir, "PartitionLog")) if n not in values]
+    ours = [
+        name
+        for name, member in vars(partition_log).items()
+        if inspect.isfunction(member) and member.__module__ == partition_log.__name__
+    ]
+    return [snake(name) for name in names], ours
+
+
+def steps(specs_dir: Path, *modules: str) -> list[str]:
+    return [
+        name.removeprefix("Step_")
+        for module in modules
+        for name in operators(spec(specs_dir, module))
+        if name.startswith("Step_")
+    ]
+
+
+def broker_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
+    return sorted(steps(specs_dir, *BROKER_MODULES)), sorted(BROKER_HANDLERS.values())
+
+
+def controller_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
+    theirs = steps(specs_dir, "PartitionController")
+    return sorted(theirs), sorted(CONTROLLER_HANDLERS.values())
+
+
+def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
+    names = operators(spec(specs_dir, "PartitionReplication"))
+    ours = [*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()]
+    return sorted(n for n in names if n.startswith("Handle")), sorted(ours)
+
+
+def cases(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """The cases of handlers by which recorded steps are judged."""
+    theirs = steps(specs_dir, "steps/BrokerCases")
+    return theirs, [label for label in BROKER.labels if label not in BROKER.actions]
+
+
+def helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """All else that the modules of handlers name has a method, but for values and types."""
+    elsewhere = {
+        *("UnknownRemote", "NoRemotes", "InitialOffset", "InitialPartition", "InitialImage"),
+        *("InitialRow", "IsUp", "IsLeader", "InitialController", "Unchanged"),
+        *("Outcome", "Disabled"),
+        # Cases of handlers, by which recorded steps are judged (traces/jobs/relevance.py).
+        *("TouchesPartition", "Apply", "ApplyAlone", "MayMove", "NoteHeartbeat"),
+        *("MayChangeLog", "NoteFetched"),
+    }
+    names = [n for module in MODULES for n in operators(spec(specs_dir, module))]
+    theirs = {snake(n.removeprefix("Step_")) for n in names if n not in elsewhere}
+    # What a step ends in where a fetch was noted before; the spec writes it out.
+    ours = {"answer_reached"} ^ {
+        name
+        for of in (*broker.BrokerHandlers.__mro__, PartitionControllerHandlers)
+        for name, member in vars(of).items()
+        if inspect.isfunction(member) and not name.startswith("_") and name != "step"
+    }
+    return sorted(theirs), sorted(ours)
+
+
+def row_fields(specs_dir: Path) -> tuple[list[str], list[str]]:
+    text = spec(specs_dir, "PartitionRow")
+    (theirs,) = records(text[text.index("InitialRow(n) ==") :], "[status |->")
+    return [snake(n) for n in theirs], [f.name for f in fields(partition_types.BrokerRow)]
+
+
+def controller_row_fields(specs_dir: Path) -> tuple[list[str], list[str]]:
+    text = spec(specs_dir, "PartitionController")
+    (theirs,) = records(text, "[registrations |->")
+    ours = [field.name for field in fields(partition_types.ControllerRow)]
+    return [snake(name) for name in theirs], ours
+
+
+def values(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """The records inside a row and a message."""
+    row, log = spec(specs_dir, "PartitionRow"), spec(specs_dir, "PartitionLog")
+    control = spec(specs_dir, "PartitionController")
+    theirs = {
+        "Record": records(log, "[epoch |-> -1, value")[0],
+        "Batch": records(log, "[first |->")[0],
+        "ProducerState": records(log, "[producer |-> producer")[0],
+        "Partition": records(row, "[leader |-> Nobody")[0],
+        "Image": records(row, "[offset |-> InitialOffset")[0],
+        "BrokerState": records(row, "[epoch |-> 0")[0],
+        "Remote": records(row, "[endOffset |->")[0],
+        "Pending": records(log, '[kind |-> "None"')[0],
+        "Parked": records(spec(specs_dir, "HighWatermark"), "[request |-> m, offset")[0],
+        "Registration": records(control, "[epoch |-> 0")[0],
+        "Contact": records(control, "[live |-> TRUE")[0],
+    }
+    of: list[type[Struct]] = [getattr(partition_types, name) for name in theirs]
+    return (
+        [f"{name}.{snake(member)}" for name, members in theirs.items() for member in members],
+        [f"{each.__name__}.{field.name}" for each in of for field in fields(each)],
+    )
+
+
+def messages_and_inputs(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """Every type with its fields, in order; what clients ask is written down in models only."""
+    clients = {each.__name__ for each in partition_messages.CLIENT_REQUESTS}
+    theirs: dict[str, list[str]] = {}
+    for module in (*MODULES, "PartitionReplication"):
+        text = spec(specs_dir, module)
+        for at in re.finditer(r'\[type \|-> "(\w+)"', text):
+            if at[1] not in clients:
+                theirs[at[1]] = [snake(n) for n in outer_fields(text[at.start() :])[1:]]
+    ours = {
+        str(member.__struct_config__.tag): [field.name for field in fields(member)]
+        for member in vars(partition_messages).values()
+        if inspect.isclass(member)
+        and issubclass(member, partition_messages._Tagged)
+        and member not in (partition_messages._Tagged, partition_messages.NoRequest)
+    }
+    listed = [
+        [f"{name}({', '.join(of[name])})" for name in sorted(of) if name not in clients]
+        for of in (theirs, ours)
+    ]
+    return listed[0], listed[1]
+
+
+def reasons(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """The reasons for which an input is ignored, but for a produce error that nobody hears."""
+    text = "".join(spec(specs_dir, module) for module in MODULES)
+    theirs = {*re.findall(r'Ignore\(row, "(\w+)"\)', text)}
+    source = "".join(map(inspect.getsource, (broker, isr, replication, controller)))
+    ours = {*re.findall(r'self\.ignore\(row, "(\w+)"\)', source)}
+    ours |= {*re.findall(r'ControllerOutcome\(row, \(\), "(\w+)"\)', source)}
+    return sorted(theirs), sorted(ours)
+
+
+def error_codes(specs_dir: Path) -> tuple[list[str], list[str]]:
+    pattern = r'"((?:NONE|[A-Z]+_[A-Z_]+))"'
+    modules = ("PartitionLog", "PartitionRules", *MODULES)
+    text = "".join(spec(specs_dir, module) for module in modules)
+    ours = (partition_log, partition_rules, partition_row, broker, isr, replication, controller)
+    source = "".join(map(inspect.getsource, ours))
+    # The name of a value, in `__all__`, looks like one.
+    found = {*re.findall(pattern, source)} - {"NO_DIVERGENCE"}
+    return sorted({*re.findall(pattern, text)}), sorted(found)
+
+
+def invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """What PartitionProperties.tla defines from its types on, but for the steps' own predicates and
+    the definitions that properties need.
+    """
+    text = (specs_dir / "PartitionProperties.tla").read_text("utf-8")
+    promised = COMMENT.sub("", text[text.index("(* Types.") :])
+    helping = ("Offsets", "ConsumerFetch", "ListLatest", "CacheFrom", "KnownCommitted", "Abstract")
+    names = [n for n in operators(promised) if not n.endswith("Step")]
+    return [n for n in names if n not in helping], list(PARTITION_INVARIANT_NAMES)
+
+
+def step_invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
+    text = spec(specs_dir, "PartitionProperties")
+    theirs = re.findall(r"^(\w+) == (?:\[\]\[|Abstract!)", text, re.MULTILINE)
+    return theirs, [each.name for each in PARTITION_INVARIANTS if each.kind == "step"]
+
+
+Names = Callable[[Path], tuple[list[str], list[str]]]
+COMPARED: list[Names] = [
+    *(rule_names, rule_signatures, log_functions, broker_actions, controller_actions),
+    *(lifted_actions, cases, helpers, row_fields, controller_row_fields, values),
+    *(messages_and_inputs, reasons, error_codes, invariants, step_invariants),
+]
+
+
+@pytest.mark.parametrize("names", COMPARED, ids=lambda names: names.__name__)
+def test_both_sides_have_the_same_names(names: Names, specs_dir: Path) -> None:
+    theirs, ours = names(specs_dir)
+    assert theirs, "nothing was found in the specs"
+    assert differences(theirs, ours) == []
+
+
+@pytest.mark.parametrize("names", COMPARED, ids=lambda names: names.__name__)
+def test_a_name_on_one_side_only_is_reported(names: Names, specs_dir: Path) -> None:
+    theirs, ours = names(specs_dir)
+    assert differences([*theirs, "planted"], ours) == ["only in specs: planted"]
+    assert differences(theirs, [*ours, "planted"]) == ["only in reference: planted"]
+    assert differences(theirs[1:], ours) == [f"only in reference: {theirs[0]}"]
+
+
+PLANTED = [
+    (rule_names, "PartitionRules", "MayForget(row, m) == TRUE", "may_forget"),
+    (rule_signatures, "PartitionRules", "MayForget(row) == TRUE", "may_forget(row)"),
+    (log_functions, "PartitionLog", "Longest(log) == log", "longest"),
+    (broker_actions, "BrokerLifecycle", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
+    (controller_actions, "PartitionController", "Step_HandleNap(c, row, m) == {}", "HandleNap"),
+    (lifted_actions, "PartitionReplication", "HandleNap(n) == FALSE", "HandleNap"),
+    (cases, "steps/BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
+    (helpers, "HighWatermark", "BecomeTired(row) == row", "become_tired"),
+    (messages_and_inputs, "PartitionReplication", 'N == [type |-> "Nap", end |-> 1]', "Nap(end)"),
+    (reasons, "IsrMembership", 'Nap == Ignore(row, "Tired")', "Tired"),
+    (error_codes, "PartitionRules", 'Nap == "TOO_TIRED"', "TOO_TIRED"),
+    (invariants, "PartitionProperties", "NeverTired == TRUE", "NeverTired"),
+    (step_invariants, "PartitionProperties", "Never == [][NeverStep]_vars", "Never"),
+]
+
+
+@pytest.mark.parametrize(("names", "module", "text", "reported"), PLANTED)
+def test_an_operator_that_is_planted_in_a_spec_is_found(
+    names: Names, module: str, text: str, reported: str, specs_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "steps").mkdir()
+    for file in (*specs_dir.glob("*.tla"), *specs_dir.glob("steps/*.tla")):
+        planted = file.read_text("utf-8")
+        if file == specs_dir / f"{module}.tla":
+            planted = planted.replace("\n====", f"\n\n{text}\n====")
+        (tmp_path / file.relative_to(specs_dir)).write_text(planted, "utf-8")
+    theirs, ours = names(tmp_path)
+    assert differences(theirs, ours) == [f"only in specs: {reported}"]
+
+
+def test_every_handler_is_a_method_of_its_name() -> None:
+    for action in BROKER_HANDLERS.values():
+        assert inspect.isfunction(getattr(broker.BrokerHandlers, handler_name(action)))
+    for action in CONTROLLER_HANDLERS.values():
+        assert inspect.isfunction(getattr(PartitionControllerHandlers, handler_name(action)))

@@ -1,0 +1,101 @@
+"""The same runs everywhere: in every process, with or without a memo, in whatever parts.
+
+The promise of every scenario. Who compares two runs may therefore compare their bytes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from reference.runs.run import simulate_part, simulate_run
+from reference.runs.scenarios import SCENARIOS
+from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
+from tests.reference.sim.contents import contents
+
+
+class Extent(NamedTuple):
+    """How many runs: of a part, compared part by part, with the memo off, replayed."""
+
+    part: int
+    parts: tuple[int, int]
+    bare: int
+    replayed: int
+
+
+EXTENTS = {
+    "quorum": Extent(12, (7, 13), 12, 5),
+    "partition": Extent(8, (5, 7), 12, 3),
+    "cluster": Extent(3, (2, 4), 4, 1),
+}
+
+REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]
+
+DIGESTS = """
+from reference.runs.run import simulate_part
+from traces.schema import parquet_bytes
+import hashlib
+part = simulate_part({name!r}, 2, 5, {runs})
+print(sorted(part.digests().items()))
+print([hashlib.sha256(parquet_bytes(t)).hexdigest() for _, t in sorted(part.tables.items())])
+"""
+
+
+def test_every_scenario_is_here() -> None:
+    assert set(EXTENTS) == set(SCENARIOS)
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_the_same_bytes_in_every_process(name: str, repo_root: Path) -> None:
+    """Whatever the seed of Python's own hashes."""
+    runs = EXTENTS[name].part
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS.format(name=name, runs=runs)],
+            cwd=repo_root,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert len(printed) == 1
+    assert str(sorted(simulate_part(name, 2, 5, runs).digests().items())) in printed.pop()
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_the_same_bytes_with_the_memo_off(name: str) -> None:
+    runs = EXTENTS[name].bare
+    remembered = simulate_part(name, 5, 0, runs)
+    assert remembered.digests() == simulate_part(name, 5, 0, runs, memo=False).digests()
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_how_a_campaign_is_cut_into_parts_does_not_matter(name: str) -> None:
+    one, other = EXTENTS[name].parts
+    whole = contents(simulate_part(name, 2, 0, one + other))
+    first, second = simulate_part(name, 2, 0, one), simulate_part(name, 2, one, other)
+    assert contents(first) | contents(second) == whole
+
+
+@pytest.mark.parametrize(("name", "run"), REPLAYED)
+def test_a_run_is_its_choices(name: str, run: int) -> None:
+    recording = RecordingChooser(SeededChooser(run_seed(2, run)))
+    recorded = simulate_run(name, 2, run, chooser=recording)
+    replaying = ReplayChooser(recording.choices)
+    replayed = simulate_run(name, 2, run, chooser=replaying)
+    assert replayed.steps == recorded.steps == simulate_run(name, 2, run).steps
+    assert replaying.missing == replaying.misfits == 0
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_seeds_make_different_runs(name: str) -> None:
+    one, two = simulate_run(name, 1, 0), simulate_run(name, 2, 0)
+    assert one.steps != two.steps
+    assert one.steps != simulate_run(name, 1, 1).steps
+    assert one.steps == simulate_run(name, 1, 0).steps
