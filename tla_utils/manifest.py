@@ -5,6 +5,10 @@ cfg it is, and what TLC must find: that it *holds*, with exact counts of states 
 named property is *violated* by a counterexample of exact length. So a bug that is no longer found
 and a bound that shrank unnoticed are failures like any other. `models.py` runs them.
 
+Modules are looked for in one list of folders, the same for all models: that of the manifest, those
+of FOLDERS in it, and the `libraries` that it names. `include` names folders with manifests of their
+own, whose models and folders are this one's, too; no two modules may have one name then.
+
 Laws of this file:
 
 * A manifest is read strictly: a key that is unknown, missing or of the wrong type is a ToolError
@@ -17,9 +21,10 @@ Laws of this file:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
@@ -30,7 +35,7 @@ from tla_utils.errors import ToolError
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
 
 # Folders beside the manifest in which modules and cfgs lie; "" is the manifest's own.
-FOLDERS = ("", "models", "bugs")
+FOLDERS = ("", "models", "bugs", "steps", "stories")
 CFG_FOLDERS = ("models", "bugs")
 DEADLOCK = "deadlock"
 DEFAULT_TIMEOUT_S = 600.0
@@ -95,10 +100,15 @@ def is_exact(model: Model) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The models of one manifest file, in its order, by name."""
+    """The models of one manifest file, in its order, by name.
+
+    folders: its own and those of included ones. further: the folders that `libraries` name.
+    """
 
     path: Path
     models: Mapping[str, Model]
+    folders: tuple[Path, ...]
+    further: tuple[Path, ...] = ()
 
     @property
     def root(self) -> Path:
@@ -108,7 +118,15 @@ class Manifest:
     @property
     def libraries(self) -> list[Path]:
         """The folders with modules, in the order in which they are searched."""
-        return [path for path in (self.root / name for name in FOLDERS) if path.is_dir()]
+        own = [folder / name for folder in self.folders for name in FOLDERS]
+        return list(dict.fromkeys(path for path in (*own, *self.further) if path.is_dir()))
+
+    def module_text(self, name: str) -> str:
+        """The text of a module. Raises ToolError: there is none of this name."""
+        path = find_module(name, self.libraries)
+        if path is None:
+            raise ToolError(f"no module {name} in the folders of {self.path}")
+        return read_text(path)
 
     @property
     def tiers(self) -> list[str]:
@@ -142,14 +160,30 @@ def read_manifest(path: Path) -> Manifest:
     except ValueError as error:
         raise ToolError(f"the manifest {path} is no TOML: {error}") from error
     rows = tables.pop("model", [])
+    named = [tables.pop("include", []), tables.pop("libraries", [])]
     if tables:
-        raise ToolError(f"{path}: unknown key {next(iter(tables))!r}; only [[model]] is known")
+        known = "only [[model]], include and libraries are known"
+        raise ToolError(f"{path}: unknown key {next(iter(tables))!r}; {known}")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ToolError(f"{path}: write each model as a table [[model]]")
+    if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in named):
+        raise ToolError(f"{path}: include and libraries are lists of folders")
+    include, libraries = named
+    every = [
+        (f"{path}: model {row.get('name', f'number {number}')!r}", row)
+        for number, row in enumerate(rows, start=1)
+    ]
+    read = [(label, _read_model(row, label)) for label, row in every]
+    folders, further = [path.parent], [_folder(path, name) for name in libraries]
+    for name in include:
+        inner = read_manifest(_folder(path, name) / path.name)
+        folders += inner.folders
+        further += inner.further
+        for model in inner.models.values():
+            label = f"{inner.path}: model {model.name!r}"
+            read.append((label, replace(model, config=f"{name}/{model.config}")))
     models: dict[str, Model] = {}
-    for number, row in enumerate(rows, start=1):
-        label = f"{path}: model {row.get('name', f'number {number}')!r}"
-        model = _read_model(row, label)
+    for label, model in read:
         if model.name in models:
             raise ToolError(f"{label} is named twice")
         models[model.name] = model
@@ -159,7 +193,15 @@ def read_manifest(path: Path) -> Manifest:
             if other is not None and other not in models:
                 known = nearest(other, models)
                 raise ToolError(f"{path}: model {model.name!r}: no {key} {other!r}{known}")
-    return Manifest(path, models)
+    return Manifest(path, models, tuple(folders), tuple(dict.fromkeys(further)))
+
+
+def _folder(path: Path, name: str) -> Path:
+    """A folder that the manifest names, beside it."""
+    folder = Path(os.path.normpath(path.parent / name))
+    if not folder.is_dir():
+        raise ToolError(f"{path}: there is no folder {name}")
+    return folder
 
 
 _REQUIRED = [f.name for f in fields(Model) if f.default is f.default_factory is MISSING]
@@ -385,7 +427,7 @@ def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]
     required: for each root module the properties that every model of it that is expected to hold
     must check, or name in `omits`.
     """
-    complaints = [*_unlisted(manifest)]
+    complaints = [*_unlisted(manifest), *_ambiguous(manifest)]
     for model in manifest.models.values():
         try:
             files = outline(manifest, model)
@@ -400,15 +442,23 @@ def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]
 def _unlisted(manifest: Manifest) -> Iterator[str]:
     """Files that no model uses; a cfg that a model names but is missing is told by `outline`."""
     named = {(manifest.root / model.config).resolve() for model in manifest.models.values()}
-    for folder in CFG_FOLDERS:
-        for path in sorted((manifest.root / folder).glob("**/*.cfg")):
+    for folder in [of / name for of in manifest.folders for name in CFG_FOLDERS]:
+        for path in sorted(folder.glob("**/*.cfg")):
             if path.resolve() not in named:
                 yield f"{path.relative_to(manifest.root)} is the cfg of no model"
     overlays = {name for model in manifest.models.values() for name in model.overlays}
     roots = {model.module for model in manifest.models.values()}
-    for path in sorted((manifest.root / "bugs").glob("*.tla")):
+    for path in [each for of in manifest.folders for each in sorted((of / "bugs").glob("*.tla"))]:
         if path.stem not in overlays | roots:
             yield f"{path.relative_to(manifest.root)} is in no model"
+
+
+def _ambiguous(manifest: Manifest) -> Iterator[str]:
+    """Modules that are found in two folders: which one is meant is for the order to say."""
+    found: dict[str, Path] = {}
+    for path in [each for of in manifest.libraries for each in sorted(of.glob("*.tla"))]:
+        if found.setdefault(path.name, path) != path:
+            yield f"{path} has the name of {found[path.name]}"
 
 
 def _unexplained(model: Model) -> Iterator[str]:

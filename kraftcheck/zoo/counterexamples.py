@@ -1,8 +1,9 @@
 """TLC's counterexamples to the bugs, stored: told in words, and a state shortly before the end.
 
 A search from the beginning takes TLC seconds for some bugs and an hour for others. So what it once
-found is stored beside the overlays (specs/bugs/found). `bugs show` tells it; `bugs run` has TLC
-search on from the stored state, which takes seconds and still ends in a violation or does not.
+found is stored beside the overlays (in the folder `found` there). `bugs show` tells it; `bugs run`
+has TLC search on from the stored state, which takes seconds and still ends in a violation or does
+not.
 
 Law of this file: from a stored state TLC says whether the end of the counterexample still is what
 it was. That the state can be reached was found by the search from the beginning, which `bugs run
@@ -51,7 +52,7 @@ class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_of(manifest: Manifest, model: Model) -> Path:
-    return manifest.root / "bugs" / FOLDER / f"{model.name}.json"
+    return (manifest.root / model.config).parent / FOLDER / f"{model.name}.json"
 
 
 def load(manifest: Manifest, model: Model) -> Counterexample | None:

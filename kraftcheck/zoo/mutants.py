@@ -31,7 +31,7 @@ from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.campaigns import machine
 from kraftcheck.zoo.equivalents import EQUIVALENT
-from system.files import read_bytes, read_text
+from system.files import read_bytes
 from tla_utils import Manifest
 from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
@@ -103,7 +103,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 def mutants(manifest: Manifest, module: str) -> Iterator[Mutant]:
     """Every mutant of a module of rules, in the order of its text."""
-    text = read_text(manifest.root / f"{module}.tla")
+    text = manifest.module_text(module)
     for found in definitions(text):
         digest = hashlib.sha256(" ".join(found.text.split()).encode()).hexdigest()[:12]
         for guard in guards(found):

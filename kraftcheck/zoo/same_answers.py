@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 from kraftcheck.zoo.mutants import Mutant
 from kraftcheck.zoo.stories import root_module
-from system.files import read_text
 from tla_utils import Manifest, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.definitions import definitions
 
@@ -126,8 +125,8 @@ def compare(mutant: Mutant, manifest: Manifest, folder: Path, options: RunOption
 
 def _twins(mutant: Mutant, manifest: Manifest) -> dict[str, str]:
     """The two modules, under other names, with the mutant in the place of its decision."""
-    rules = read_text(manifest.root / f"{mutant.module}.tla")
-    asking = read_text(manifest.root / f"{ASKING}.tla")
+    rules = manifest.module_text(mutant.module)
+    asking = manifest.module_text(ASKING)
     correct = next(each.text for each in definitions(rules) if each.name == mutant.operator)
     changed = mutant.definition.replace(f"Mutant_{mutant.operator}", mutant.operator, 1)
     rules = rules.replace(correct, changed, 1)

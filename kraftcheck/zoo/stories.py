@@ -1,7 +1,7 @@
 """TLC's counterexample to a bug, told as a sequence of messages.
 
 The reduced models fuse a request, its handling and its answer into one action, so TLC's states show
-no messages. specs/stories takes the same steps again and says in which way each could be taken;
+no messages. `stories` takes the same steps again and says in which way each could be taken;
 here that is put into words, with what it changed. Models without a teller of their own are told by
 what changes from state to state: the asynchronous ones have every message in their network.
 
@@ -129,7 +129,7 @@ def ways(
         module=root_module("Told", [name, *model.overlays], body),
         cfg=f"INIT TellInit\nNEXT TellNext\n{constants_text(cfg)}{given}"
         "CONSTANT Story <- StoryTold\nINVARIANT NotOver\n",
-        libraries=[*manifest.libraries, manifest.root / "stories", *beside],
+        libraries=[*manifest.libraries, *beside],
         heap_mb=model.heap_mb,
         timeout_s=600,
         deadlock=False,

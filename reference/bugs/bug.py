@@ -7,7 +7,7 @@ bottom stands `BUG = declared(...)`. Some are no mistakes but configurations und
 promises less: negative controls, which show that a property can fail. Some cannot be replayed yet,
 and say why.
 
-The overlays in specs/bugs carry the same ids and replace the same rules.
+The overlays in specs/*/bugs carry the same ids and replace the same rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure functions on replicated logs: the twin of specs/ReplicaLog.tla, same names, same order.
+"""Pure functions on replicated logs: the twin of ReplicaLog.tla, same names, same order.
 
 Law of this file: nothing here knows of roles, nodes or messages, and nothing changes its arguments.
 

@@ -1,4 +1,4 @@
-"""The handlers of a broker: the twin of specs/BrokerLifecycle.tla, and the one entry `step`.
+"""The handlers of a broker: the twin of BrokerLifecycle.tla, and the one entry `step`.
 
 Law of this file: a handler sees its own broker, that broker's row and one input, and answers with
 one outcome that the spec allows, or with None where the spec allows none (the input is disabled).

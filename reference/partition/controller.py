@@ -1,4 +1,4 @@
-"""The controller's side of one partition: the twin of specs/PartitionController.tla.
+"""The controller's side of one partition: the twin of specs/partition/PartitionController.tla.
 
 Law of this file: a handler sees the controller's row and one input, and answers with one outcome
 that the spec allows, or with None where the spec allows none (the input is disabled). Every

@@ -1,4 +1,4 @@
-"""The leader's side of the ISR: the twin of specs/IsrMembership.tla.
+"""The leader's side of the ISR: the twin of specs/partition/IsrMembership.tla.
 
 Law of this file: when a replica has fallen behind, when it may join, what is proposed to the
 controller, and what each answer does (KIP-497, KIP-841, KIP-903; Kafka's Partition and

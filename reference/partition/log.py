@@ -1,4 +1,4 @@
-"""Pure functions on the log of a partition: the twin of specs/PartitionLog.tla, same names and
+"""Pure functions on the log of a partition: the twin of PartitionLog.tla, same names and
 order, beside those of log.py.
 
 Law of this file: nothing here knows of roles, nodes or messages, and nothing changes its arguments.

@@ -1,4 +1,4 @@
-"""What partition replication promises: the twin of specs/PartitionProperties.tla, and as plain.
+"""What partition replication promises: the twin of PartitionProperties.tla, and as plain.
 
 Law of this file: every property is computed from whole states, as the spec says it, with no thought
 of speed; invariants.py is the fast one, and both must agree. No rule of rules.py
@@ -658,7 +658,7 @@ def metadata_log_matching(
     return None
 
 
-# --- Refinement: a partition is one committed log (specs/CommittedLog.tla) ---
+# --- Refinement: a partition is one committed log (specs/common/CommittedLog.tla) ---
 
 
 def known_committed(row: BrokerRow, committed: RecordLog) -> RecordLog:

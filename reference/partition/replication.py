@@ -1,4 +1,4 @@
-"""The data of a partition: the twin of specs/HighWatermark.tla.
+"""The data of a partition: the twin of specs/partition/HighWatermark.tla.
 
 Law of this file: produce, replication by fetch with divergence and truncation, the leader's and the
 follower's high watermark, reads (KIP-101, KIP-207, KIP-279, KIP-320, KIP-595; Kafka's Partition,

@@ -1,4 +1,4 @@
-"""What all handlers of a broker share: the twin of specs/PartitionRow.tla.
+"""What all handlers of a broker share: the twin of specs/partition/PartitionRow.tla.
 
 Law of this file: outcomes, answers to parked produce requests, and the advance of a leader's high
 watermark, in which every step of a leader ends that may have moved it. The handlers are in isr.py,

@@ -1,4 +1,4 @@
-"""Every decision of partition replication that has a name: the twin of specs/PartitionRules.tla.
+"""Every decision of partition replication that has a name: the twin of PartitionRules.tla.
 
 Law of this file: a rule is a pure function of its arguments and the constants; it sends nothing and
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the

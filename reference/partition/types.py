@@ -1,8 +1,8 @@
 """The state of a broker, as far as one partition is concerned, and of the partition's controller.
 
-Law of this file: values only. `BrokerRow` is the row of specs/PartitionRow.tla and `ControllerRow`
-that of specs/PartitionController.tla, the same fields in the same order in snake case, and nothing
-else: no clock, deadline, correlation id or statistic (L1).
+Law of this file: values only. `BrokerRow` is the row of specs/partition/PartitionRow.tla and
+`ControllerRow` that of specs/partition/PartitionController.tla, the same fields in the same order
+in snake case, and nothing else: no clock, deadline, correlation id or statistic (L1).
 
 Where the spec has a set, a row has a sorted tuple; where the spec has a function on brokers, a row
 has a tuple aligned with the sorted brokers. So equal states are equal values, hash alike and encode
@@ -107,8 +107,8 @@ def _sorted(brokers: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field="protocol"):
-    """The constants of specs/PartitionRules.tla. Not decisions that a bug may replace: properties
-    use them.
+    """The constants of specs/partition/PartitionRules.tla. Not decisions that a bug may replace:
+    properties use them.
     """
 
     replicas: tuple[Node, ...]

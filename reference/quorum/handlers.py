@@ -1,4 +1,4 @@
-"""The handlers of a controller-quorum voter: the twin of specs/QuorumHandlers.tla.
+"""The handlers of a controller-quorum voter: the twin of specs/quorum/QuorumHandlers.tla.
 
 Law of this file: a handler sees its own node, that node's row and one input, and answers with one
 outcome that the spec allows, or with None where the spec allows none (the input is disabled).

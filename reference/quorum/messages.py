@@ -1,8 +1,8 @@
 """What a node receives: messages of its peers, and all other inputs.
 
 Law of this file: values only. The names, and the fields in their order, are those of
-specs/QuorumHandlers.tla in snake case; the tag `type` is the spec's. A response carries the request
-that it answers, where Kafka matches correlation ids (Q22).
+specs/quorum/QuorumHandlers.tla in snake case; the tag `type` is the spec's. A response carries the
+request that it answers, where Kafka matches correlation ids (Q22).
 
 Every value is immutable and hashable, equal by content, and encodes to the same bytes in every
 process.

@@ -1,4 +1,4 @@
-"""What the quorum promises: the twin of specs/QuorumProperties.tla, written as plainly as it is.
+"""What the quorum promises: the twin of QuorumProperties.tla, written as plainly as it is.
 
 Law of this file: every property is computed from whole rows, as the spec says it, with no thought
 of speed; invariants.py is the fast one, and both must agree. Nothing here asks a rule (rules.py),
@@ -383,7 +383,7 @@ def no_truncate_below_high_watermark(
     return None
 
 
-# --- Refinement: the quorum is one committed log (specs/CommittedLog.tla) ---
+# --- Refinement: the quorum is one committed log (specs/common/CommittedLog.tla) ---
 
 
 @_invariant("step")

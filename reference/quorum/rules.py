@@ -1,4 +1,4 @@
-"""Every decision of the controller quorum that has a name: the twin of specs/QuorumRules.tla.
+"""Every decision of the controller quorum that has a name: the twin of QuorumRules.tla.
 
 Law of this file: a rule has no state and no effects, asks other rules only through `self`, and
 looks at the identity of a node only by equality. Handlers (quorum.py) decide nothing themselves. A

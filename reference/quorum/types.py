@@ -1,7 +1,8 @@
 """The state of a node and what a step makes of it.
 
-Law of this file: values only. `Row` is the row of specs/QuorumHandlers.tla, the same fields in the
-same order in snake case, and nothing else: no clock, deadline, correlation id or statistic (L1).
+Law of this file: values only. `Row` is the row of specs/quorum/QuorumHandlers.tla, the same fields
+in the same order in snake case, and nothing else: no clock, deadline, correlation id or statistic
+(L1).
 
 Where the spec has a set, a row has a sorted tuple; where the spec has a function on voters, a row
 has a tuple aligned with `Constants.voters`. So equal states are equal values, hash alike and encode
@@ -76,7 +77,7 @@ BACKING_OFF: Connection = "BackingOff"
 class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol"):
     """Who votes (Q1: the static voter set of kraft.version 0), and what a majority is.
 
-    The twin of specs/VoterSet.tla. Not a decision that a bug may replace: properties use it.
+    The twin of specs/quorum/VoterSet.tla. Not a decision that a bug may replace: properties use it.
     """
 
     voters: SetOf[Node]

@@ -1,7 +1,7 @@
 """The network: which copies of a message arrive, and when.
 
-Law of this file, the statement of specs/Network.tla: what arrives was sent, by the node that it
-names as its source, to the node to which it is delivered, with this content; at any later time,
+Law of this file, the statement of specs/common/Network.tla: what arrives was sent, by the node that
+it names as its source, to the node to which it is delivered, with this content; at any later time,
 any number of times, in any order, or never. So loss, duplication, reordering, delay and partitions
 are all allowed at any moment, and need no step of any node.
 

@@ -2,9 +2,9 @@
 
 A run is a sequence of moves. Each delivers a message that is under way, whichever, perhaps again
 later, or gives a node an input of its own, any that its protocol says may come (`World.local`).
-Messages are lost, doubled and overtaken, which needs no step of any node (specs/Network.tla). There
-is no clock: a move takes a millisecond. So nothing is asked of progress, and a run that violates
-nothing has done what it must.
+Messages are lost, doubled and overtaken, which needs no step of any node
+(specs/common/Network.tla). There is no clock: a move takes a millisecond. So nothing is asked of
+progress, and a run that violates nothing has done what it must.
 
 Law of this file: nothing here knows of a protocol; each choice is the simplest one at 0.
 """

@@ -53,7 +53,7 @@ class PartitionValues:
         return Record(fields)
 
     def step(self, step: Step) -> dict[str, Value]:
-        """A step as the frames in specs/steps expect it."""
+        """A step as the frames expect it."""
         before: object = step.before.controller
         if step.node != CONTROLLER:
             before = step.before.rows[step.node]

@@ -1,15 +1,15 @@
 """The cfgs of the small models that rules are forced in, and how to run them.
 
-They are not in specs/models.toml: nothing is claimed of them but that they differ.
+They are not in the manifest: nothing is claimed of them but that they differ.
 """
 
 from __future__ import annotations
 
 from specs import SPECS
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
-from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
+from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
 
-LIBRARIES = (SPECS, SPECS / "models", SPECS / "bugs", SPECS / "steps")
+LIBRARIES = read_manifest(SPECS / "models.toml").libraries
 
 _INVARIANTS = """INVARIANTS
   RowTypeInv

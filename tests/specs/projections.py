@@ -101,7 +101,7 @@ _REDUCED: Mapping[str, str] = {
 
 
 # What the reduced models check, read from one of them.
-_MODEL = (SPECS / "models" / "partition-crash.cfg").read_text("utf-8")
+_MODEL = (SPECS / "partition" / "models" / "partition-crash.cfg").read_text("utf-8")
 _PROPERTIES = _MODEL[_MODEL.index("INVARIANTS\n") + len("INVARIANTS\n") :]
 
 
@@ -111,7 +111,7 @@ class Bounds:
 
     replicas: "Two" or "Three". any_order: any valid leader may be elected, else Kafka's order.
     common, messages, reduced: constants that differ from the defaults above.
-    bug: the module of an overlay in specs/bugs; rules: what it replaces in PartitionRules.
+    bug: the module of an overlay; rules: what it replaces in PartitionRules.
     judged: search with every property of the reduced models, on past each violation.
     """
 

@@ -23,7 +23,7 @@ def baseline(model: str) -> tuple[object, ...]:
 
 
 def test_the_table_names_every_rule() -> None:
-    text = (SPECS / "QuorumRules.tla").read_text("utf-8")
+    text = (SPECS / "quorum" / "QuorumRules.tla").read_text("utf-8")
     rules = {match[1] for match in _OPERATOR.finditer(text)}
     assert {each.rule for each in FORCED} | {rule for rule, _, _ in STEPS_ONLY} == rules
     assert len(rules) == len(FORCED) + len(STEPS_ONLY)

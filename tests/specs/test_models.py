@@ -18,6 +18,7 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 # In the modules of properties: what is a part of a property, and not one.
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
+MANIFEST = read_manifest(SPECS / "models.toml")
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
     "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
@@ -26,7 +27,7 @@ _ROOTS = {
 
 def properties(module: str) -> list[str]:
     """Every named property of QuorumProperties or PartitionProperties, read from its text."""
-    text = (SPECS / f"{module}.tla").read_text("utf-8")
+    text = MANIFEST.module_text(module)
     names = [match[1] for match in _NAMED.finditer(text)]
     return [name for name in names if name not in _PARTS and not name.endswith("Step")]
 
@@ -47,31 +48,30 @@ def test_the_manifest_is_in_order() -> None:
 def test_a_property_that_a_cfg_forgets_is_told(tmp_path: Path) -> None:
     copy = tmp_path / "specs"
     shutil.copytree(SPECS, copy)
-    cfg = copy / "models" / "quorum-reduced.cfg"
+    cfg = copy / "quorum" / "models" / "quorum-reduced.cfg"
     cfg.write_text(cfg.read_text("utf-8").replace("  LogMatching\n", ""), "utf-8")
-    (copy / "models" / "nobody.cfg").write_text("SPECIFICATION Spec\n", "utf-8")
+    (copy / "partition" / "models" / "nobody.cfg").write_text("SPECIFICATION Spec\n", "utf-8")
     told = "\n".join(complaints(copy))
     assert "quorum-reduced" in told and "LogMatching" in told
-    assert "models/nobody.cfg is the cfg of no model" in told
+    assert "partition/models/nobody.cfg is the cfg of no model" in told
 
 
 def test_every_bug_that_tlc_can_see_has_a_model_that_shows_it() -> None:
     shown: dict[str, set[str]] = {}
-    for model in read_manifest(SPECS / "models.toml").models.values():
+    for model in MANIFEST.models.values():
         if model.bug and model.property:
             shown.setdefault(model.bug, set()).add(model.property)
     seen = {bug.id: set(bug.properties) for bug in CATALOG if "tlc" in bug.detectors}
     assert {bug for bug in seen if not shown.get(bug, set()) & seen[bug]} == set()
 
 
-MANIFEST = read_manifest(SPECS / "models.toml")
 CHECKED = [model.name for model in MANIFEST.select((), ["small", "bugs"])]
 
 
 @pytest.mark.tlc
 @pytest.mark.parametrize("name", CHECKED)
 def test_tlc_finds_what_the_manifest_says(name: str) -> None:
-    """What TLC found of a bug in these very specs it need not find again (specs/bugs/found)."""
+    """What TLC found of a bug in these very specs it need not find again (the folders `found`)."""
     if counterexamples.is_current(MANIFEST, MANIFEST.models[name]):
         return
     (result,) = check_models(MANIFEST, MANIFEST.select([name]))
@@ -81,7 +81,7 @@ def test_tlc_finds_what_the_manifest_says(name: str) -> None:
 def test_another_spec_has_to_be_searched_again(tmp_path: Path) -> None:
     copy = tmp_path / "specs"
     shutil.copytree(SPECS, copy)
-    manifest, rules = read_manifest(copy / "models.toml"), copy / "QuorumRules.tla"
+    manifest, rules = read_manifest(copy / "models.toml"), copy / "quorum" / "QuorumRules.tla"
     z01, z30 = manifest.models["Z01"], manifest.models["Z30"]
     same, text = counterexamples.digest_of(manifest, z01), rules.read_text("utf-8")
     rules.write_text(text.replace("EXTENDS", "(* A remark. *)\nEXTENDS", 1), "utf-8")

@@ -12,7 +12,8 @@ from tests.specs.cfgs import LIBRARIES
 from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 
 LEMMAS = ("FetchSound", "CutsNothing", "Appended")
-ROOT = SPECS / "models" / "MCPartitionLemmas.tla"
+MODELS = SPECS / "partition" / "models"
+ROOT = MODELS / "MCPartitionLemmas.tla"
 FAULTY = """---- MODULE FaultyLemmas ----
 EXTENDS MCPartitionLemmas
 NeverDiverging(row, m) == FALSE
@@ -24,7 +25,7 @@ pytestmark = [pytest.mark.tlc]
 
 def checked(cfg: str, lemmas: tuple[str, ...], fault: str = "") -> TlcResult:
     """TLC on these lemmas at the bounds of a cfg; fault: a rule that is replaced."""
-    text = (SPECS / "models" / cfg).read_text("utf-8")
+    text = (MODELS / cfg).read_text("utf-8")
     bounds = re.split(r"^INVARIANTS", text, flags=re.MULTILINE)[0]
     bounds = bounds.replace("SYMMETRY", f"{fault}SYMMETRY")
     root: Path | ModuleText = ModuleText("FaultyLemmas", FAULTY) if fault else ROOT

@@ -29,7 +29,7 @@ from system.files import read_bytes
 from tla_utils import Jar, Java, ToolError
 from tla_utils.sources import source_digest
 from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, dump_graph
+from traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
 from traces.jobs.canonical import Canonicaliser, Step
 from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
@@ -245,8 +245,10 @@ def basis(model: CoverModel, specs: Path = SPECS) -> str:
 
 def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
-    folder = specs / "cover"
-    return source_digest([model.module], folder / model.config, [folder, specs])
+    folder = folder_of(model, specs)
+    return source_digest(
+        [model.module], folder / model.config, [folder, *libraries_of(model, specs)]
+    )
 
 
 @cache

@@ -1,6 +1,6 @@
 """What a covered protocol must say of itself, so that the rest of this package need not know it.
 
-A *composition* is the Python twin of a module in specs/cover: the same handlers, the same network
+A *composition* is the Python twin of a module in specs/*/cover: the same handlers, the same network
 that never forgets, the same budgets. It is the scripted scheduler's rule book: which moves a state
 of the graph has, and what each does. A second protocol is a second class of this shape.
 """

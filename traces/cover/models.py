@@ -1,4 +1,5 @@
-"""The graphs that can be covered: specs/cover/covers.toml, and how TLC dumps them.
+"""The graphs that can be covered, a list in the folder `cover` of each protocol, and how TLC dumps
+them.
 
 Laws of this file: the list is read strictly, as the manifest of models is; a graph whose counts are
 not those that the list states is no evidence and an error.
@@ -42,10 +43,10 @@ _FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b
 class CoverModel:
     """One `[[cover]]` table.
 
-    name: unique. protocol: whose composition it is. module, config: in specs/cover; of a protocol
-    without a composition of its own (plain.py) constants and budgets instead. tier: a word to
-    select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are generated
-    states less the initial one. heap_mb, timeout_s: how TLC is run.
+    name: unique. protocol: whose composition it is. module, config: in its folder `cover`; of a
+    protocol without a composition of its own (plain.py) constants and budgets instead. tier: a word
+    to select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are
+    generated states less the initial one. heap_mb, timeout_s: how TLC is run.
     """
 
     name: str
@@ -80,8 +81,18 @@ class Dumped:
 
 
 def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
-    """The models by name, in their order. Raises ToolError for what is not in order."""
-    path = specs / "cover" / LIST
+    """The models by name, in their order: those of the folder, or of all protocols in it. Raises
+    ToolError for what is not in order.
+    """
+    of_all = [specs / name / "cover" / LIST for name in PROTOCOLS if (specs / name).is_dir()]
+    models = [model for path in of_all or [specs / "cover" / LIST] for model in _read(path)]
+    named = {model.name: model for model in models}
+    if len(named) != len(models):
+        raise ToolError(f"{specs} gives one name to two graphs")
+    return named
+
+
+def _read(path: Path) -> list[CoverModel]:
     try:
         document = read_toml(path)
     except OSError as error:
@@ -91,11 +102,7 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
     tables = document.pop("cover", [])
     if document or not isinstance(tables, list) or not tables:
         raise ToolError(f"{path} is not a list of [[cover]] tables")
-    models = [_model(path, table) for table in tables]
-    named = {model.name: model for model in models}
-    if len(named) != len(models):
-        raise ToolError(f"{path} gives one name to two graphs")
-    return named
+    return [_model(path, table) for table in tables]
 
 
 def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
@@ -173,7 +180,7 @@ def dump_graph(
         job = TlcJob(
             module=module,
             cfg=cfg,
-            libraries=[specs],
+            libraries=libraries_of(model, specs),
             heap_mb=model.heap_mb,
             timeout_s=model.timeout_s,
             deadlock=False,
@@ -203,16 +210,27 @@ def dump_graph(
     return Dumped(model, dump, composition, result.seconds, monotonic() - begin, limits)
 
 
+def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
+    """Where its module and its cfg lie."""
+    return specs / model.protocol / "cover"
+
+
+def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
+    """Where the modules lie that its module extends."""
+    [protocol] = [each for each in ALL if each.name == model.protocol]
+    return [Path(protocol.modules or specs / model.protocol), specs / "common"]
+
+
 def _twins(
     model: CoverModel, specs: Path, replacement: type | None
 ) -> tuple[Composition, Path | ModuleText, str]:
     """A graph's composition, and its module and cfg. Raises ToolError: they cannot be made."""
     if model.protocol in PROTOCOLS:
-        cfg = read_text(specs / "cover" / model.config)
+        cfg = read_text(folder_of(model, specs) / model.config)
         if bent := _FORBIDDEN.search(REMARK.sub(" ", cfg)):
             raise ToolError(f"{model.config} has a {bent[1]}: a graph to be covered must have none")
         composition = PROTOCOLS[model.protocol](constants_of(cfg), replacement)
-        return composition, specs / "cover" / f"{model.module}.tla", cfg
+        return composition, folder_of(model, specs) / f"{model.module}.tla", cfg
     [protocol] = [each for each in ALL if each.name == model.protocol]
     try:
         constants = msgspec.convert(dict(model.constants), protocol.constants)

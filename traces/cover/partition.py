@@ -1,4 +1,4 @@
-"""The partition's composition: the twin of specs/cover/PartitionCover.tla.
+"""The partition's composition: the twin of specs/partition/cover/PartitionCover.tla.
 
 Brokers and the controller are the nodes. What the controller commits is appended to the shared log,
 and each broker reads it in order, at its own pace: any number of records at once.

@@ -192,7 +192,7 @@ def page(
     """All pictures on one page, each with its drawing; edges: how many each graph has."""
     parts = [
         "# Life cycles, drawn from state graphs\n\n"
-        "Written by `make docs` from the graphs that TLC dumps (specs/cover): each arrow is a\n"
+        "Written by `make docs` from the graphs that TLC dumps (specs/*/cover): each arrow is a\n"
         "change that some edge of these graphs makes, with the actions that make it. What is\n"
         "beyond the bounds of the graphs is not drawn: a state that nothing leaves has its ways\n"
         "on there.\n"

@@ -1,4 +1,4 @@
-"""The quorum's composition: the twin of specs/cover/QuorumCover.tla.
+"""The quorum's composition: the twin of specs/quorum/cover/QuorumCover.tla.
 
 Where the spec allows several outcomes (the successors of a leader that resigns may stand in either
 order when they have fetched equally far), the reference takes one. So that every edge can be

@@ -3,7 +3,7 @@
 For each node of each run TLC searches for values of what is hidden with which the spec allows all
 its lines. Rows need no guessing: the first is known, and each next one is an outcome of the spec
 that fits what was logged. What must be tried are hidden fields of inputs, out of finite sets
-(specs/steps/Chain*.tla). Where the trace tells all that a sender sent, its messages are the only
+(specs/*/steps). Where the trace tells all that a sender sent, its messages are the only
 ones that are tried.
 
     accepted   a behaviour of the node was found that fits all of its lines

@@ -1,6 +1,6 @@
 """The search of TLC for chain mode: the generated module, one run, and what it found.
 
-The module holds the lines of chains as data, extends a frame (specs/steps/Chain*.tla), and has as
+The module holds the lines of chains as data, extends a frame (specs/*/steps/Chain*.tla), and has as
 states (chain, how many of its lines are behind, the row). TLC searches breadth first, so that each
 chain advances by a line at a time; when one first gets somewhere, it is printed.
 
@@ -26,7 +26,7 @@ INVARIANT: Final = "SC_Told"
 TOLD: Final = "SC"
 
 Line: TypeAlias = Mapping[str, Value]
-"""What was logged of a step: specs/steps/PartialSteps.tla says in which fields."""
+"""What was logged of a step: specs/common/PartialSteps.tla says in which fields."""
 
 
 @dataclass(frozen=True)

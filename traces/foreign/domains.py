@@ -1,7 +1,7 @@
 """What the sets of the frames for partial rows leave out, for each kind of node.
 
-A set of specs/steps/Chain*.tla is *cut* where a value outside of it could have an effect that none
-inside has. A chain that gets no further behind such a line is "unknown", and never rejected.
+A set of specs/*/steps/Chain*.tla is *cut* where a value outside of it could have an effect that
+none inside has. A chain that gets no further behind such a line is "unknown", and never rejected.
 
 Law of this file: a field that is not known to be complete is cut. tests/traces/foreign takes steps
 that are right, hides fields of theirs, and none of them may be rejected.
@@ -54,7 +54,7 @@ class Domain(NamedTuple):
 
 def _shows(after: Fields, field: str) -> bool:
     """Whether the row tells what was put into this field. A log whose start has moved does not: the
-    new records may be gone already (specs/PartitionLog.tla)."""
+    new records may be gone already (specs/partition/PartitionLog.tla)."""
     log = after.get("log")
     if field != "log" or not isinstance(log, tuple):
         return field in after

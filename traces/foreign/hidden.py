@@ -1,8 +1,8 @@
 """What hidden fields of inputs may have been: which are open, and what the trace says of them.
 
-The sets themselves are in specs/steps/ChainQuorum.tla and its siblings, next to the handlers that
-they are about; domains.py knows what they leave out. Here stands which fields of a line are open,
-in which order they are filled, and which values the trace has for them elsewhere.
+The sets themselves are in specs/quorum/steps/ChainQuorum.tla and its siblings, next to the handlers
+that they are about; domains.py knows what they leave out. Here stands which fields of a line are
+open, in which order they are filled, and which values the trace has for them elsewhere.
 """
 
 from __future__ import annotations

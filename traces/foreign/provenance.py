@@ -1,4 +1,4 @@
-"""Where messages come from, as far as the trace tells (L3: specs/Network.tla).
+"""Where messages come from, as far as the trace tells (L3: specs/common/Network.tla).
 
 A message that was received must have been sent before, to this node, as it is. A foreign trace may
 tell of some nodes only. So the question is asked of senders whose own steps are in the trace, with

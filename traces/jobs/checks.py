@@ -12,11 +12,11 @@ other, are a behaviour of the specification is said here:
     Chained            each node enters a step in the row in which it left its last one (L7)
     StepsCounted       as many steps are recorded as the scheduler counted handler calls (L7)
     Provenanced        a delivered message was sent before, in this run, to this node, as it is:
-                       the guarantee of specs/Network.tla (L3). Loss, duplication, reordering are
+                       the guarantee of Network.tla (L3). Loss, duplication, reordering are
                        free; invention, alteration and misdelivery are not. Timers, client
                        requests, crashes need no sender.
     MetadataRead       what a broker reads of the metadata log was written there before, as it is:
-                       the abstract log that specs/PartitionController.tla writes (C0)
+                       the abstract log that specs/partition/PartitionController.tla writes (C0)
     NothingWhenDown    a node that is not running receives no message (`LiftMessages`)
     SentOnce           no step sends one message twice: the spec's set would not show it (L6)
     Committed          in a cluster, what a partition's controller writes is what the quorum's log

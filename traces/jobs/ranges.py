@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from reference.protocols import sources_of_others
+from reference.protocols import KINDS, sources_of_others
 from reference.runs.run import simulate_part
 from reference.sim.choices import run_seed
 from system.files import read_bytes
@@ -42,6 +42,7 @@ from traces.jobs.histories import judge_histories
 from traces.jobs.measures import measure
 from traces.jobs.rules_met import rules_met
 from traces.jobs.simulate import Range, missing_ranges
+from traces.jobs.step_frames import libraries
 from traces.schema import (
     Campaign,
     Manifest,
@@ -149,7 +150,8 @@ def code_digest(specs: Path) -> str:
     """sha256 over whatever judges a range: our sources, and the specs that say what a step is."""
     ours = [path for top in JUDGES for path in (_ROOT / top).rglob("*.py")]
     ours += [*_simulates(), *(_ROOT / "traces").glob("*.py")]
-    modules = [path for folder in (specs, specs / "steps") for path in folder.glob("*.tla")]
+    folders = {folder for kind in KINDS for folder in libraries(kind, specs)}
+    modules = [path for folder in folders for path in folder.glob("*.tla")]
     return sha256(f"{_digest_of(ours)}{_digest_of(modules)}".encode()).hexdigest()
 
 

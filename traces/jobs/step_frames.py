@@ -54,8 +54,9 @@ def step_frame(
 
 def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that steps of such nodes are judged by."""
-    own = protocol_of_kind(kind).modules
-    return [*([Path(own)] if own else []), specs, specs / "steps"]
+    protocol = protocol_of_kind(kind)
+    own = Path(protocol.modules or specs / protocol.name)
+    return [own, own / "steps", specs / "common"]
 
 
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:

@@ -3,7 +3,7 @@
 Its brokers fetch from each other and serve clients as those of a single partition do. What they
 have to say to the controller, and what their processes do for all partitions alike, goes through
 the cluster; and its controller is an abstract one: it takes a step when the quorum has committed
-the decision, so that its steps are a run of specs/PartitionController.tla (C0).
+the decision, so that its steps are a run of specs/partition/PartitionController.tla (C0).
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ from reference.proofs.obligations import Obligation, discharged, obligation_name
 from reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
-"""What is proved of a partition, by the names of specs/PartitionProperties.tla; of the second, what
-it says of committed records."""
+"""What is proved of a partition, by the names of PartitionProperties.tla; of the second, what it
+says of committed records."""
 _EPOCH: Final = z3.Int("any.epoch")
 _CHANGE: Final = z3.Int("any.change")
 _CHANGES: Final = (z3.Int("any.change.1"), z3.Int("any.change.2"))

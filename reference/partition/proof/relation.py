@@ -10,7 +10,7 @@ ISR reads is left out, and any value where a handler asks for it.
 
 Three lemmas about logs are assumed, with the watched epoch's leader's log as L, and `prefix[x]` for
 what the log of the leader of epoch x shares with L. TLC checks them
-(specs/models/MCPartitionLemmas.tla):
+(specs/partition/models/MCPartitionLemmas.tla):
 
     FetchSound     a fetch that the leader of x finds not diverging came from a log that was a
                    prefix of the leader's

@@ -35,7 +35,7 @@ from reference.quorum.rules import QuorumRules
 from reference.quorum.types import NOBODY, Constants, initial_row
 
 PROPERTIES: Final = ("LeaderCompleteness", "CommittedSurvives", "LogMatching")
-"""What is proved of the quorum's logs, by the names of specs/QuorumProperties.tla."""
+"""What is proved of the quorum's logs, by the names of specs/quorum/QuorumProperties.tla."""
 PREFIX: Final = "logs: "
 """Before the name of each obligation: elections have some of the same names."""
 _ANYWHERE: Final = z3.Int("e")

@@ -176,7 +176,7 @@ def test_probing_changes_no_answer_of_a_partition(id: str) -> None:
 
 
 def overlay(path: Path) -> set[str]:
-    """The rules that an overlay of specs/bugs defines (`Z01_PersistedQuorumState`), or handlers
+    """The rules that an overlay defines (`Z01_PersistedQuorumState`), or handlers
     (`Z44_Step_HandleReplicaFetchResponse`).
     """
     names = re.findall(r"^Z\d\d_(?:Step_)?(\w+)", path.read_text("utf-8"), re.MULTILINE)
@@ -187,7 +187,7 @@ def disagreements(specs: Path) -> list[str]:
     """Overlays that no entry matches, or that replace other rules than it."""
     found = []
     classes = {e.replacement.__name__: {*e.replaces} for e in REPLACED if e.replacement}
-    for path in sorted(specs.glob("bugs/Z*.tla")):
+    for path in sorted(specs.glob("*/bugs/Z*.tla")):
         replaced = classes.get(path.stem)
         if replaced is None:
             found.append(f"{path.stem}: not in the catalogue")
@@ -197,15 +197,16 @@ def disagreements(specs: Path) -> list[str]:
 
 
 def test_the_overlays_of_the_specs_replace_the_same_rules(specs_dir: Path) -> None:
-    assert len(list(specs_dir.glob("bugs/Z*.tla"))) > 10
+    assert len(list(specs_dir.glob("*/bugs/Z*.tla"))) > 10
     assert disagreements(specs_dir) == []
 
 
 def test_an_overlay_that_differs_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "bugs").mkdir()
-    (tmp_path / "bugs" / "Z99Planted.tla").write_text("Z99_LogOk(row, m) == TRUE\n", "utf-8")
+    bugs = tmp_path / "quorum" / "bugs"
+    bugs.mkdir(parents=True)
+    (bugs / "Z99Planted.tla").write_text("Z99_LogOk(row, m) == TRUE\n", "utf-8")
     name = "Z06VoteWithoutLogCheck"
-    (tmp_path / "bugs" / f"{name}.tla").write_text("Z06_VoteGranted(row, m) == TRUE\n", "utf-8")
+    (bugs / f"{name}.tla").write_text("Z06_VoteGranted(row, m) == TRUE\n", "utf-8")
     assert disagreements(tmp_path) == [
         f"{name}: replaces ['vote_granted']",
         "Z99Planted: not in the catalogue",

@@ -36,6 +36,7 @@ from tests.reference.quorum.test_vocabulary import (
     records,
     snake,
     spec,
+    text_of,
 )
 
 BROKER_MODULES = ("IsrMembership", "HighWatermark", "BrokerLifecycle")
@@ -102,7 +103,7 @@ def lifted_actions(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 def cases(specs_dir: Path) -> tuple[list[str], list[str]]:
     """The cases of handlers by which recorded steps are judged."""
-    theirs = steps(specs_dir, "steps/BrokerCases")
+    theirs = steps(specs_dir, "BrokerCases")
     return theirs, [label for label in BROKER.labels if label not in BROKER.actions]
 
 
@@ -213,7 +214,7 @@ def invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What PartitionProperties.tla defines from its types on, but for the steps' own predicates and
     the definitions that properties need.
     """
-    text = (specs_dir / "PartitionProperties.tla").read_text("utf-8")
+    text = text_of(specs_dir, "PartitionProperties")
     promised = COMMENT.sub("", text[text.index("(* Types.") :])
     helping = ("Offsets", "ConsumerFetch", "ListLatest", "CacheFrom", "KnownCommitted", "Abstract")
     names = [n for n in operators(promised) if not n.endswith("Step")]
@@ -256,7 +257,7 @@ PLANTED = [
     (broker_actions, "BrokerLifecycle", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
     (controller_actions, "PartitionController", "Step_HandleNap(c, row, m) == {}", "HandleNap"),
     (lifted_actions, "PartitionReplication", "HandleNap(n) == FALSE", "HandleNap"),
-    (cases, "steps/BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
+    (cases, "BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
     (helpers, "HighWatermark", "BecomeTired(row) == row", "become_tired"),
     (messages_and_inputs, "PartitionReplication", 'N == [type |-> "Nap", end |-> 1]', "Nap(end)"),
     (reasons, "IsrMembership", 'Nap == Ignore(row, "Tired")', "Tired"),
@@ -270,12 +271,11 @@ PLANTED = [
 def test_an_operator_that_is_planted_in_a_spec_is_found(
     names: Names, module: str, text: str, reported: str, specs_dir: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "steps").mkdir()
-    for file in (*specs_dir.glob("*.tla"), *specs_dir.glob("steps/*.tla")):
+    for file in specs_dir.rglob("*.tla"):
         planted = file.read_text("utf-8")
-        if file == specs_dir / f"{module}.tla":
+        if file.stem == module:
             planted = planted.replace("\n====", f"\n\n{text}\n====")
-        (tmp_path / file.relative_to(specs_dir)).write_text(planted, "utf-8")
+        (tmp_path / file.name).write_text(planted, "utf-8")
     theirs, ours = names(tmp_path)
     assert differences(theirs, ours) == [f"only in specs: {reported}"]
 

@@ -29,8 +29,14 @@ OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==",
 COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 
+def text_of(specs_dir: Path, module: str) -> str:
+    """A module's text, wherever it lies."""
+    (path,) = specs_dir.rglob(f"{module}.tla")
+    return path.read_text("utf-8")
+
+
 def spec(specs_dir: Path, module: str) -> str:
-    return COMMENT.sub("", (specs_dir / f"{module}.tla").read_text("utf-8"))
+    return COMMENT.sub("", text_of(specs_dir, module))
 
 
 def operators(text: str) -> dict[str, list[str]]:
@@ -206,7 +212,7 @@ def invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What QuorumProperties.tla defines from its types on, but for the steps' own predicates and
     the two definitions that the refinement needs.
     """
-    text = (specs_dir / "QuorumProperties.tla").read_text("utf-8")
+    text = text_of(specs_dir, "QuorumProperties")
     promised = COMMENT.sub("", text[text.index("(* Types.") :])
     names = [n for n in operators(promised) if not n.endswith("Step")]
     return [n for n in names if n not in ("KnownCommitted", "Abstract")], list(INVARIANT_NAMES)
@@ -267,7 +273,7 @@ def test_an_operator_that_is_planted_in_a_spec_is_found(
     names: Names, module: str, text: str, reported: str, specs_dir: Path, tmp_path: Path
 ) -> None:
     """The parsing is part of what is tested: a definition it overlooked would never differ."""
-    for file in specs_dir.glob("*.tla"):
+    for file in specs_dir.rglob("*.tla"):
         planted = file.read_text("utf-8")
         if file.stem == module:
             planted = planted.replace("\n====", f"\n\n{text}\n====")
@@ -277,7 +283,7 @@ def test_an_operator_that_is_planted_in_a_spec_is_found(
 
 
 def test_a_field_that_is_planted_in_a_row_is_found(specs_dir: Path, tmp_path: Path) -> None:
-    text = (specs_dir / "QuorumHandlers.tla").read_text("utf-8")
+    text = text_of(specs_dir, "QuorumHandlers")
     for old, new, names, reported in [
         ('[role |-> "Unattached",', '[role |-> "Unattached", mood |-> 1,', row_fields, "mood"),
         ("|-> m.source, error", "|-> m.source, mood |-> 1, error", field_order, None),

@@ -48,7 +48,7 @@ def _batch(batch: dict[str, Any], inputs: list[bytes]) -> dict[str, Any]:
 
 
 def unsent(run: Run) -> list[int]:
-    """The steps whose message nobody had sent to that node before (specs/Network.tla)."""
+    """The steps whose message nobody had sent to that node before (specs/common/Network.tla)."""
     sent: set[object] = set()
     wrong = []
     for index, step in enumerate(run.steps):

@@ -1,4 +1,4 @@
-"""The network keeps the statement of specs/Network.tla, and does all that the statement allows."""
+"""The network keeps the statement of Network.tla, and does all that the statement allows."""
 
 from __future__ import annotations
 

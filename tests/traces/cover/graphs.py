@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from specs import SPECS
 from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, Dumped, dump_graph, read_covers
+from traces.cover.models import PROTOCOLS, Dumped, dump_graph, folder_of, read_covers
 from traces.cover.settings import constants_of
 
 
@@ -18,7 +17,7 @@ def dumped(name: str) -> Dumped:
 def matched(name: str, replacement: type | None = None) -> Matcher:
     """The graph matched with a reference that has these rules or handlers."""
     graph = dumped(name)
-    cfg = (SPECS / "cover" / graph.model.config).read_text("utf-8")
+    cfg = (folder_of(graph.model) / graph.model.config).read_text("utf-8")
     composition = PROTOCOLS[graph.model.protocol](constants_of(cfg), replacement)
     matcher = Matcher(graph.dump, composition)
     matcher.explore()

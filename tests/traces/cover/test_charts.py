@@ -98,9 +98,9 @@ def test_moves_that_are_not_as_many_as_the_edges_have_no_chart(
 @pytest.mark.parametrize(
     ("path", "head", "old"),
     [
-        ("cover/quorum-handover.cfg", "INIT", "MaxTimeouts = 1"),
-        ("cover/QuorumCover.tla", "EXTENDS", "CoverInit"),
-        ("QuorumHandlers.tla", "EXTENDS", "HandleResign"),
+        ("quorum/cover/quorum-handover.cfg", "INIT", "MaxTimeouts = 1"),
+        ("quorum/cover/QuorumCover.tla", "EXTENDS", "CoverInit"),
+        ("quorum/QuorumHandlers.tla", "EXTENDS", "HandleResign"),
     ],
 )
 def test_another_spec_is_another_chart(

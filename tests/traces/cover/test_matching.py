@@ -16,14 +16,13 @@ from reference.quorum.handlers import HANDLERS
 from reference.quorum.messages import VoteRequest
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row
-from specs import SPECS
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
 from traces.cover.composition import Result
 from traces.cover.driving import drive, way_to
 from traces.cover.matching import Matcher
-from traces.cover.models import PROTOCOLS, read_covers
+from traces.cover.models import PROTOCOLS, folder_of, read_covers
 from traces.cover.quorum import Scripted
 from traces.cover.settings import constants_of
 
@@ -152,7 +151,7 @@ def test_a_label_without_a_handler_is_named() -> None:
 def test_the_graphs_together_have_every_action() -> None:
     taken: dict[str, set[str]] = {protocol: set() for protocol in PROTOCOLS}
     for model in read_covers().values():
-        cfg = (SPECS / "cover" / model.config).read_text("utf-8")
+        cfg = (folder_of(model) / model.config).read_text("utf-8")
         taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(cfg), None).moves
     assert taken["quorum"] == set(HANDLERS.values())
     assert taken["partition"] == {*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()}

@@ -18,11 +18,9 @@ from traces.cover.models import dump_graph, read_covers, select
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    for folder in ("", "cover"):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        for path in (SPECS / folder).glob("*.*"):
-            if path.is_file():
-                shutil.copy(path, tmp_path / folder / path.name)
+    for name in ("common", "quorum", "partition"):
+        ignored = shutil.ignore_patterns("models", "bugs", "steps", "stories")
+        shutil.copytree(SPECS / name, tmp_path / name, ignore=ignored)
     return tmp_path
 
 
@@ -34,7 +32,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def test_every_cfg_belongs_to_a_graph() -> None:
     configs = {model.config for model in read_covers().values()}
-    assert configs == {path.name for path in (SPECS / "cover").glob("*.cfg")}
+    assert configs == {path.name for path in SPECS.glob("*/cover/*.cfg")}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +47,7 @@ def test_every_cfg_belongs_to_a_graph() -> None:
     ],
 )
 def test_a_list_that_is_not_in_order_is_refused(specs: Path, old: str, new: str, said: str) -> None:
-    edit(specs / "cover" / "covers.toml", old, new)
+    edit(specs / "quorum" / "cover" / "covers.toml", old, new)
     with pytest.raises(ToolError, match=said.replace("[", r"\[")):
         read_covers(specs)
 
@@ -59,7 +57,7 @@ def test_an_empty_list_and_unknown_names_are_refused(specs: Path) -> None:
         select(read_covers(specs), ["x"], [])
     with pytest.raises(ToolError, match="no graph is of tier 'x'"):
         select(read_covers(specs), [], ["x"])
-    (specs / "cover" / "covers.toml").write_text("")
+    (specs / "quorum" / "cover" / "covers.toml").write_text("")
     with pytest.raises(ToolError, match="not a list"):
         read_covers(specs)
 
@@ -68,14 +66,14 @@ def test_a_bent_or_too_large_graph_is_refused(specs: Path) -> None:
     model = read_covers(specs)["quorum-few-votes"]
     with pytest.raises(ToolError, match=r"6214 edges, more than 100: lower the budgets"):
         dump_graph(model, specs, max_edges=100)
-    edit(specs / "cover" / model.config, "INIT CoverInit", "VIEW rows\nINIT CoverInit")
+    edit(specs / "quorum" / "cover" / model.config, "INIT CoverInit", "VIEW rows\nINIT CoverInit")
     with pytest.raises(ToolError, match="has a VIEW"):
         dump_graph(model, specs)
 
 
 @pytest.mark.tlc
 def test_a_graph_with_other_counts_is_refused(specs: Path) -> None:
-    edit(specs / "cover" / "covers.toml", "edges = 1104", "edges = 1103")
+    edit(specs / "quorum" / "cover" / "covers.toml", "edges = 1104", "edges = 1103")
     with pytest.raises(ToolError, match="131 states and 1104 edges, not 131 and 1103"):
         dump_graph(read_covers(specs)["quorum-handover"], specs)
 

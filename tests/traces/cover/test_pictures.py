@@ -79,7 +79,7 @@ def test_every_role_of_a_voter_is_entered_and_left(kept: str) -> None:
 
 def test_a_page_of_another_spec_is_stale(specs: Path, kept: str) -> None:  # noqa: F811
     assert not is_stale(kept, specs)
-    edit(specs / "QuorumHandlers.tla", "HandleResign", "HandleResigns")
+    edit(specs / "quorum" / "QuorumHandlers.tla", "HandleResign", "HandleResigns")
     assert is_stale(kept, specs) and is_stale("", specs)
 
 

@@ -137,7 +137,7 @@ def test_a_set_that_leaves_something_out_is_noticed(tmp_path: Path) -> None:
     """The check above can fail: with fewer values to try, a right step is rejected."""
     specs = tmp_path / "specs"
     shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("bugs", "models", "cover"))
-    frame = specs / "steps" / "ChainPartition.tla"
+    frame = specs / "partition" / "steps" / "ChainPartition.tla"
     text = frame.read_text()
     assert text.count("{row.image.offset}") == 1
     frame.write_text(text.replace("{row.image.offset}", "{row.image.offset + 1}"))

@@ -40,7 +40,8 @@ OUTCOME = {"row", "sent", "ignored"}
 
 def module_text(specs: Path, name: str) -> str:
     """A module without its comments."""
-    text = (specs / f"{name}.tla").read_text(encoding="utf-8")
+    (path,) = specs.rglob(f"{name}.tla")
+    text = path.read_text(encoding="utf-8")
     return re.sub(r"\(\*.*?\*\)|\\\*[^\n]*", " ", text, flags=re.DOTALL)
 
 

@@ -344,17 +344,18 @@ def test_whatever_simulates_is_in_the_digest(repo_root: Path) -> None:
 def test_whatever_judges_is_in_the_digest(
     specs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(specs_dir / "steps", tmp_path / "steps")
+    shutil.copytree(specs_dir / "partition" / "steps", tmp_path / "partition" / "steps")
     before = ranges.code_digest(tmp_path)
     monkeypatch.setattr(ranges, "JUDGES", ranges.JUDGES[:-1])
     ranges.code_digest.cache_clear()
     assert ranges.code_digest(tmp_path) != before
     monkeypatch.undo()
-    (tmp_path / "steps" / "BrokerCases.tla").write_text("changed", encoding="utf-8")
+    (tmp_path / "partition" / "steps" / "BrokerCases.tla").write_text("changed", encoding="utf-8")
     ranges.code_digest.cache_clear()
     assert ranges.code_digest(tmp_path) != before
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "MC.tla").write_text("a model judges no step", encoding="utf-8")
+    (tmp_path / "partition" / "models").mkdir()
+    model = tmp_path / "partition" / "models" / "MC.tla"
+    model.write_text("a model judges no step", encoding="utf-8")
     changed = ranges.code_digest(tmp_path)
     ranges.code_digest.cache_clear()
     assert ranges.code_digest(tmp_path) == changed

@@ -109,7 +109,7 @@ def test_a_step_in_a_wrong_case_is_refused(steps: list[Step]) -> None:
 
 
 def test_a_heartbeat_moves_a_broker_in_two_cases(steps: list[Step]) -> None:
-    """As MayMove of specs/BrokerLifecycle.tla says."""
+    """As MayMove of specs/partition/BrokerLifecycle.tla says."""
     case = BROKER.case("HandleHeartbeatResponse")
     step = next(s for s in steps if s.action == "HandleHeartbeatResponse")
     assert case is not None

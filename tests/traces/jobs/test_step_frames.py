@@ -9,7 +9,7 @@ from traces.jobs.step_frames import frame_text, libraries
 
 
 def test_the_kits_own_modules_lie_in_its_specs() -> None:
-    assert libraries(VOTER) == [SPECS, SPECS / "steps"]
+    assert libraries(VOTER) == [SPECS / "quorum", SPECS / "quorum" / "steps", SPECS / "common"]
 
 
 def test_a_frame_has_each_action_and_each_case() -> None:

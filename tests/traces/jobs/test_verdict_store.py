@@ -90,7 +90,7 @@ def test_the_stamp_is_of_specs_jar_and_translation(
     assert here == stamp(SPECS)
     shutil.copytree(SPECS, tmp_path / "specs", ignore=shutil.ignore_patterns("models", "bugs"))
     assert stamp(tmp_path / "specs") == here
-    changed = tmp_path / "specs" / "PartitionRules.tla"
+    changed = tmp_path / "specs" / "partition" / "PartitionRules.tla"
     changed.write_text(changed.read_text("utf-8") + "\n\\* changed", encoding="utf-8")
     assert stamp(tmp_path / "specs") != here
     with monkeypatch.context() as other:

@@ -3,7 +3,7 @@
 (* A broker's row, as far as one partition is concerned, and what all its   *)
 (* handlers share: outcomes, requests, and the high watermark's advance.    *)
 (* Handlers are in IsrMembership, HighWatermark and BrokerLifecycle; their  *)
-(* Python twin is reference/partition/broker.py.                                 *)
+(* Python twin is reference/partition/broker.py.                            *)
 (*                                                                          *)
 (* Shape.  One handler is one operator Step_A(n, row, input) whose value is *)
 (* the set of allowed outcomes [row, sent, ignored], as in QuorumHandlers.  *)

@@ -4,7 +4,7 @@
 (* heartbeats and fencing, unclean-restart detection, leader election,      *)
 (* AlterPartition, eligible leader replicas (C1 to C13; Kafka's             *)
 (* ClusterControlManager, BrokerHeartbeatManager, ReplicationControlManager *)
-(* and PartitionChangeBuilder).  Python twin: reference/partition/controller.py. *)
+(* and PartitionChangeBuilder).  Twin: reference/partition/controller.py.   *)
 (*                                                                          *)
 (* This controller commits at once: what a step decides is sent to the      *)
 (* MetadataLog, and is committed there; the reply goes out with it.  The    *)

@@ -1,7 +1,7 @@
 -------------------------- MODULE MCPartitionLemmas --------------------------
 (***************************************************************************)
 (* The three lemmas about logs that the proof of the partition assumes      *)
-(* (reference/partition/proof/relation.py), as invariants of the reduced   *)
+(* (reference/partition/proof/relation.py), as invariants of the reduced    *)
 (* composition: of the fetch that a follower owes its leader now, and of    *)
 (* each answer that it could use now.                                       *)
 (***************************************************************************)

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* What partition replication promises, as named properties, and the        *)
 (* history variables that they need (L5).  The simulator and the reports    *)
-(* use the same names (reference/partition/properties.py).             *)
+(* use the same names (reference/partition/properties.py).                  *)
 (*                                                                          *)
 (* Law of this file: no decision of PartitionRules is used (Brokers and     *)
 (* addresses are names), so that replacing a rule never replaces the        *)

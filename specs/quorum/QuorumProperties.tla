@@ -3,7 +3,7 @@
 (* What the quorum promises, as named properties, and the history variables *)
 (* that they need.  History variables are written beside every step and     *)
 (* read by no handler (L5); over recorded runs they are recomputed.  The    *)
-(* simulator and reports use the same names (reference/quorum/properties.py). *)
+(* simulator and reports use these names, too (quorum/properties.py).       *)
 (*                                                                          *)
 (* Law of this file: no operator of QuorumRules is used, so that replacing  *)
 (* a rule never replaces the property that should catch it.                 *)

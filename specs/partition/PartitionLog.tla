@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* Pure operators on the log of a partition, beside those of ReplicaLog:    *)
 (* records with producer ids, a start that moves, and the producer state    *)
-(* that a log implies.  The Python twin is reference/partition/log.py. *)
+(* that a log implies.  The Python twin is reference/partition/log.py.      *)
 (*                                                                          *)
 (* A record is [epoch, value, producer, producerEpoch, sequence, first,     *)
 (* last]: who wrote it, its sequence number, and the first and last of its  *)

@@ -13,7 +13,7 @@
 (*                                                                          *)
 (* Order of reading: the row; the changes of role; Finish, which every      *)
 (* handler ends in; then the handlers, grouped as Kafka groups them.        *)
-(* Decisions are in QuorumRules; the Python twin is reference/quorum/handlers.py.*)
+(* Decisions are in QuorumRules; Python twin: reference/quorum/handlers.py.   *)
 (*                                                                          *)
 (* Not modelled here: snapshots (Q17-Q19), dynamic voters (Q20, Q21),       *)
 (* observers, cluster ids and directory ids, version negotiation, clocks.   *)
