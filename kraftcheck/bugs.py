@@ -139,9 +139,8 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
 
 def _size(found: Bug) -> tuple[str, str]:
     """The smallest cluster that shows it."""
-    if _is_own(found):
-        return "nodes", str(found.nodes)
-    return ("voters" if found.protocol == "quorum" else "replicas", str(found.nodes))
+    [protocol] = parts_of(found.protocol)
+    return protocol.alike, str(found.nodes)
 
 
 def _is_own(found: Bug) -> bool:

@@ -19,10 +19,8 @@ from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
-from reference.cluster.sim.scenario import CLUSTER
-from reference.protocols import sources_of_others
-from reference.runs.run import draw_options
-from reference.runs.scenarios import scenario as scenario_of
+from reference.protocols import CLUSTER, sources_of_others
+from reference.runs.scenarios import family
 from reference.sim.choices import SeededChooser
 from system.files import read_bytes
 from tla_utils import find_jar, find_java
@@ -105,7 +103,7 @@ def _merge(out: Path, part: artifacts.Part, *, new: bool) -> None:
 def known_scenario(name: str) -> str:
     """The scenario's name. Raises BadInput: there is none."""
     try:
-        return scenario_of(name).name
+        return str(family(name).scenario.name)
     except ValueError as error:
         raise BadInput(str(error)) from None
 
@@ -126,7 +124,7 @@ def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
         except msgspec.DecodeError:
             options[name] = value
     try:
-        draw_options(scenario_of(scenario), SeededChooser(0).stream("faults"), options)
+        family(scenario).draw(SeededChooser(0).stream("faults"), options)
     except ValueError as error:
         raise BadInput(str(error)) from None
     return options
@@ -138,7 +136,7 @@ def known_bug(id: str | None, scenario: str) -> str | None:
     """
     if id is None:
         return None
-    protocol = None if scenario == CLUSTER.name else scenario
+    protocol = None if scenario == CLUSTER else scenario
     try:
         found = bug(id, protocol)
     except UnknownBug:

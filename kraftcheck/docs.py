@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from kraftcheck.artifacts import checkout
 from kraftcheck.zoo import matrix
@@ -23,6 +24,8 @@ from reference.clients.promises import (
     Promise,
     promised,
 )
+from reference.kit.protocol import Protocol
+from reference.protocols import PROTOCOLS
 from specs import SPECS
 from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
@@ -51,30 +54,13 @@ def models() -> str:
     return "\n".join(lines) + "\n"
 
 
-def bugs() -> str:
-    """The table of bugs: where each is substituted and who can see it, from the catalogue."""
+def bugs(protocol: Protocol) -> str:
+    """The table of a protocol's bugs: what is substituted and who can see it, of the catalogue."""
     lines = [
-        "| id | bug | rules replaced | breaks | who can see it | smallest cluster |",
+        "| id | bug | replaced | breaks | who can see it | smallest |",
         "|---|---|---|---|---|---|",
     ]
-    for bug in bugs_of("quorum"):
-        rules = ", ".join(bug.replaces) if bug.in_scope else f"not replayed: it {bug.scope}"
-        seen = ", ".join(bug.detectors) or "-"
-        broken = ", ".join((bug.property, *bug.also))
-        lines.append(
-            f"| {bug.id} | {bug.title} | {rules} | {broken} ({bug.klass}) | {seen} "
-            f"| {bug.nodes} voters |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def partition_bugs() -> str:
-    """The same of the partition's bugs."""
-    lines = [
-        "| id | bug | replaced | breaks | who can see it | smallest partition |",
-        "|---|---|---|---|---|---|",
-    ]
-    for bug in bugs_of("partition"):
+    for bug in bugs_of(protocol.name):
         replaced = ", ".join(bug.replaces)
         if bug.configuration:
             replaced = f"nothing; configured: {bug.configuration}"
@@ -82,7 +68,7 @@ def partition_bugs() -> str:
             replaced = f"not replayed: it {bug.scope}"
         seen = ", ".join(bug.detectors) or "-"
         broken = ", ".join((bug.property, *bug.also))
-        size = f"{bug.nodes} replica{'s' if bug.nodes > 1 else ''}"
+        size = f"{bug.nodes} {protocol.alike if bug.nodes > 1 else protocol.alike[:-1]}"
         size += ", a lossy crash" if bug.lossy else ""
         lines.append(
             f"| {bug.id} | {bug.title} | {replaced} | {broken} ({bug.klass}) | {seen} | {size} |"
@@ -90,10 +76,10 @@ def partition_bugs() -> str:
     return "\n".join(lines) + "\n"
 
 
-def partition_places() -> str:
-    """Where each of the partition's bugs has its place."""
+def places(protocol: Protocol) -> str:
+    """Where each of a protocol's bugs has its place."""
     lines = ["| id | rule or boundary | row field that shows it |", "|---|---|---|"]
-    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in bugs_of("partition")]
+    lines += [f"| {bug.id} | {bug.boundary} | {bug.field} |" for bug in bugs_of(protocol.name)]
     return "\n".join(lines) + "\n"
 
 
@@ -211,13 +197,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "foreign": foreign,
     "models": models,
     "mutants": mutants,
-    "bugs": bugs,
     "bug_matrix": bug_matrix,
-    "partition_bugs": partition_bugs,
-    "partition_places": partition_places,
     "promises": promises,
     "promised_levels": promised_levels,
     "trace": trace,
+    **{f"{each.name}_bugs": partial(bugs, each) for each in PROTOCOLS},
+    **{f"{each.name}_places": partial(places, each) for each in PROTOCOLS},
 }
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),

@@ -21,14 +21,19 @@ import pyarrow.compute as pc
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from kraftcheck.terms import Terms, in_words, terms_of
-from reference.clients.promises import Level, Promise, level_named, promised
+from reference.clients.promises import Level, Promise, level_named
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 from traces.formats import trace
 from traces.history import LOG_OPERATIONS, History, HistoryError
-from traces.jobs.promised import QUORUM, has_control_records, promises_of, recorded_configuration
+from traces.jobs.promised import (
+    fixed_promise,
+    has_control_records,
+    promises_of,
+    recorded_configuration,
+)
 from traces.report.judged import Judged, Object
 
 PAGES_MAX = 20
@@ -236,9 +241,10 @@ def _because(directory: Path, whole: _Whole) -> str:
 def _promised_words(directory: Path, level: Level | None) -> str:
     if level is not None:
         return name_of(level)
-    if trace.scenario_of(directory) != "quorum":
+    fixed = fixed_promise(trace.scenario_of(directory))
+    if fixed is None:
         return "to each run what its configuration and faults allow"
-    return name_of(promised(QUORUM).level)
+    return name_of(fixed.level)
 
 
 def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], level: Level | None) -> Judged:

@@ -14,9 +14,7 @@ from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import as_json, part_of
 from kraftcheck.screen import Screen
-from reference.partition.invariants import PARTITION_INVARIANTS
 from reference.protocols import PROTOCOLS
-from reference.quorum.invariants import INVARIANTS
 from reference.runs.narrate import narrate
 from reference.runs.run import Run, simulate_run
 from reference.runs.shrink import Shrunk, failure_of, replayed
@@ -27,9 +25,9 @@ from system.files import SCHEDULE_MAX, read_text
 from traces.schema import read_manifest
 
 SENTENCES = {
-    **{each.name: each.sentence for each in INVARIANTS},
-    **{each.name: each.sentence for each in PARTITION_INVARIANTS},
-    **{e.name: e.sentence for each in PROTOCOLS if each.world for e in each.world.properties},
+    each.name: each.sentence
+    for protocol in PROTOCOLS
+    for each in (*protocol.properties, *(protocol.world.properties if protocol.world else ()))
 }
 
 

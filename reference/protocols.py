@@ -122,6 +122,8 @@ KINDS: Final[tuple[NodeKind, ...]] = tuple(
 )
 MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protocol.messages])
 """All types of messages."""
+CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), ClusterConstants)
+"""All types of constants of runs."""
 _CLIENTS: Final = frozenset().union(*[protocol.clients for protocol in PROTOCOLS])
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
 _BY_ROW: Final = {kind.row: kind for kind in KINDS}
@@ -181,6 +183,11 @@ def kind_of(constants: RunConstants, node: int) -> NodeKind:
 def row_has_form(constants: AnyConstants, row: Any) -> bool:
     """Whether a row is one of a node under these constants; only then has it a form in the spec."""
     return has_form(row, len(peers_of(constants)))
+
+
+def is_composed(constants: RunConstants) -> bool:
+    """Whether they are those of a cluster, under which nobody takes a step."""
+    return isinstance(constants, ClusterConstants)
 
 
 def components_of(constants: RunConstants) -> tuple[AnyConstants, ...]:

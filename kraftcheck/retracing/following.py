@@ -17,11 +17,14 @@ from kraftcheck.exits import BadInput
 from kraftcheck.retracing import partition, quorum
 from kraftcheck.retracing.partition import COUNTED, Naming
 from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, find
-from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
+from reference.bugs.catalog import rules_for
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import CONTROLLER, MetadataUpdate
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
 from tla_utils import State
 
@@ -188,7 +191,7 @@ def _beginning(states: Sequence[State], cfg: str, bug: str | None) -> _Beginning
 def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> _Beginning:
     nodes = quorum.numbers_of(states[0].values["rows"])
     constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
-    handlers = QuorumHandlers(constants, rules_for(bug, constants))
+    handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
     return _Beginning(
         "quorum",
         {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
@@ -246,7 +249,7 @@ def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | No
 
 
 def _controller(constants: PartitionConstants, bug: str | None) -> PartitionControllerHandlers:
-    return PartitionControllerHandlers(constants, partition_rules_for(bug, constants))
+    return PartitionControllerHandlers(constants, rules_for(PartitionRules, bug, constants))
 
 
 def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:

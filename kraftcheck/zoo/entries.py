@@ -8,13 +8,12 @@ from pathlib import Path
 from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug, replayable
-from reference.cluster.sim.scenario import CLUSTER
-from reference.protocols import parts_of
+from reference.protocols import CLUSTER, parts_of
 from reference.runs.scenarios import SCENARIOS
 from specs import SPECS
 from tla_utils import Manifest, read_manifest
 
-WHOLE = CLUSTER.name
+WHOLE = CLUSTER
 """The scenario of the quorum and partitions together: it asks the rules of both."""
 
 

@@ -18,7 +18,7 @@ from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.retelling import chosen
 from kraftcheck.zoo.retelling import told as told_again
 from kraftcheck.zoo.witnesses import stored
-from reference.runs.scenarios import scenario as scenario_named
+from reference.runs.scenarios import family
 from tla_utils import RunOptions, find_jar, find_java
 
 HEAD = ("bug", "oracle", "verdict", ">seconds", "what")
@@ -88,7 +88,7 @@ def run(
 
 def _known(scenario: str) -> str:
     try:
-        return scenario_named(scenario).name
+        return str(family(scenario).scenario.name)
     except ValueError as error:
         raise exits.BadInput(str(error)) from None
 

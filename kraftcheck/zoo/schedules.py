@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED
+from reference.protocols import CLUSTER
 from reference.runs.run import Run
 from reference.runs.scripted import ImpossibleMove, Replayed, recorded
 from reference.runs.scripted import replay as replay_script
@@ -60,7 +61,7 @@ def made(script: Script, kind: str, bug: str | None) -> Replayed:
 
 def _options(script: Script, kind: str) -> dict[str, object]:
     # What a cluster is made of has options of its own, of which none is stored.
-    assert script.machine != "cluster", script.machine
+    assert script.machine != CLUSTER, script.machine
     return {**script.options, "watched": kind == WATCHED}
 
 

@@ -19,7 +19,6 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.partition.broker import BrokerHandlers
 from reference.protocols import PROTOCOLS
 
 Class: TypeAlias = Literal["safety", "liveness"]
@@ -37,24 +36,22 @@ class Replaceable(NamedTuple):
     names: tuple[str, ...]
 
 
-_OF_BROKERS = tuple(
-    sorted(
+def _names(of: type, inherited: bool) -> tuple[str, ...]:
+    """Of the public methods, in the order in which they stand; inherited ones too, then sorted."""
+    found = [
         name
-        for of in BrokerHandlers.__mro__
-        for name, member in vars(of).items()
+        for each in (of.__mro__ if inherited else (of,))
+        for name, member in vars(each).items()
         if callable(member) and not name.startswith("_")
-    )
-)
-"""Handlers, and what they are made of."""
+    ]
+    return tuple(sorted(found) if inherited else found)
+
 
 BASES: Final[dict[type, Replaceable]] = {
-    rules: Replaceable(
-        protocol.name,
-        tuple(name for name, rule in vars(rules).items() if callable(rule) and name[0] != "_"),
-    )
+    each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
     for protocol in PROTOCOLS
-    for rules in protocol.rules
-} | {BrokerHandlers: Replaceable("partition", _OF_BROKERS)}
+    for each in (*protocol.rules, *protocol.handler_classes)
+}
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,17 +7,12 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from reference.bugs.bug import BASES, Bug
 from reference.bugs.probing import Consulted, probed
 from reference.kit.protocol import Handlers, Substitution
-from reference.partition.broker import BrokerHandlers
-from reference.partition.rules import PartitionRules
-from reference.partition.types import PartitionConstants
 from reference.protocols import PROTOCOLS, protocol_of
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
 
 
 def _found() -> Iterator[Bug]:
@@ -29,6 +24,8 @@ def _found() -> Iterator[Bug]:
                 if module.name[1:3].isdecimal():
                     yield import_module(f"{package}.bugs.{module.name}").BUG
 
+
+R = TypeVar("R")
 
 CATALOG: tuple[Bug, ...] = tuple(sorted(_found(), key=lambda each: each.id))
 """Every known bug, by id."""
@@ -134,25 +131,8 @@ def substitution(
 
 
 def rules_for(
-    bug_id: str | None, constants: Constants, consulted: Consulted | None = None
-) -> QuorumRules:
-    """The rules with this bug in them, or the correct ones for None; probed if asked to be."""
-    rules: QuorumRules = substitution(bug_id, constants, consulted)(QuorumRules)(constants)
+    of: type[R], bug_id: str | None, constants: Any, consulted: Consulted | None = None
+) -> R:
+    """These rules with this bug in them, or the correct ones for None; probed if asked to be."""
+    rules: R = substitution(bug_id, constants, consulted)(of)(constants)
     return rules
-
-
-def partition_rules_for(
-    bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
-) -> PartitionRules:
-    """The rules with this bug in them, or the correct ones; probed if asked to be."""
-    rules: PartitionRules = substitution(bug_id, constants, consulted)(PartitionRules)(constants)
-    return rules
-
-
-def broker_handlers_for(
-    bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
-) -> BrokerHandlers:
-    """The handlers of brokers with this bug in them, or in their rules, or the correct ones."""
-    of = substitution(bug_id, constants, consulted)
-    handlers: BrokerHandlers = of(BrokerHandlers)(constants, of(PartitionRules)(constants))
-    return handlers

@@ -44,6 +44,9 @@ import msgspec
 from msgspec import Meta, UnsetType
 from msgspec.structs import fields
 
+NOBODY: Final = -1
+"""No node, where there could be one."""
+
 
 class Kind(Enum):
     """What stands in an annotation; see the head of this file."""

@@ -132,10 +132,13 @@ class Protocol:
     """What there is to know of a protocol.
 
     constants: the type of its constants, which name it (L8) by their tag. messages: all types of
-    them. outsiders: addresses that are no nodes; messages from `clients` need no sender. Under some
+    them. outsiders: addresses that are no nodes; messages from `clients` need no sender. names: of
+    addresses that are told by a letter. alike: what the nodes are called that are alike. Under some
     constants, peers: the nodes that are alike, sorted, of whom functions by node have an entry
     each; nodes: all that take steps; kind_of: of one of them; handlers: with what a bug has put in
     the place of rules. rules: the classes of its named decisions, which are made of constants.
+    handler_classes: of handlers that a bug may replace, made of constants and rules. properties:
+    what it promises; each has a name and a sentence.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own.
     """
@@ -150,8 +153,12 @@ class Protocol:
     kind_of: Callable[[Any, int], NodeKind]
     handlers: Callable[[Any, Substitution], Handlers]
     rules: tuple[type[Any], ...]
+    handler_classes: tuple[type[Any], ...] = ()
+    properties: tuple[Any, ...] = ()
     outsiders: frozenset[int] = frozenset()
     clients: frozenset[int] = frozenset()
+    alike: str = "nodes"
+    names: Mapping[int, str] = field(default_factory=dict)
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
     world: World | None = None

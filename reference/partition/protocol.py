@@ -19,6 +19,7 @@ from reference.partition.messages import (
     PartitionRecord,
     ReplicaFetchResponse,
 )
+from reference.partition.properties import PARTITION_INVARIANTS
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     INITIAL_OFFSET,
@@ -96,13 +97,17 @@ PARTITION: Final = Protocol(
     constants=PartitionConstants,
     kinds=(BROKER, CONTROLLER_KIND),
     messages=MESSAGES,
+    alike="replicas",
     peers=lambda constants: constants.brokers,
     nodes=lambda constants: (*constants.brokers, CONTROLLER),
     kind_of=lambda constants, node: CONTROLLER_KIND if node == CONTROLLER else BROKER,
     handlers=_handlers,
     rules=(PartitionRules,),
+    handler_classes=(BrokerHandlers,),
+    properties=PARTITION_INVARIANTS,
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
+    names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},
     # Brokers mention neither, and their controller both. Other constants stay: a set of constants
     # of its own costs a TLC of its own.
     unmentioned={"elr_enabled": True, "unclean_election": False},

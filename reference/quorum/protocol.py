@@ -7,6 +7,7 @@ from typing import Final
 from reference.kit.protocol import NodeKind, Protocol
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import INPUTS, MESSAGES
+from reference.quorum.properties import INVARIANTS
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row, initial_row, is_running
 
@@ -27,9 +28,11 @@ QUORUM: Final = Protocol(
     constants=Constants,
     kinds=(VOTER,),
     messages=MESSAGES,
+    alike="voters",
     peers=lambda constants: constants.voters,
     nodes=lambda constants: constants.voters,
     kind_of=lambda constants, node: VOTER,
     handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
     rules=(QuorumRules,),
+    properties=INVARIANTS,
 )

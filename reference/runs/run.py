@@ -7,81 +7,19 @@ convenience: only ids differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from reference.bugs.catalog import bug as known_bug
-from reference.cluster.sim import options as cluster_options
-from reference.cluster.sim.scenario import ClusterScenario
-from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
-from reference.partition.sim import options as partition_options
-from reference.partition.sim.machine import PartitionMemo
-from reference.partition.sim.scenario import PartitionScenario
-from reference.partition.sim.scheduler import PartitionSimulation
-from reference.quorum.sim import faults
-from reference.quorum.sim.machine import QuorumMemo
-from reference.quorum.sim.scenario import Scenario
-from reference.quorum.sim.scheduler import Simulation
-from reference.runs.scenarios import AnyScenario
-from reference.runs.scenarios import scenario as scenario_of
-from reference.sim import plain
-from reference.sim.choices import Chooser, SeededChooser, Stream, run_seed
-from reference.sim.plain import PlainMemo, PlainScenario, PlainSimulation
+from reference.runs.scenarios import family
+from reference.sim.choices import Chooser, SeededChooser, run_seed
+from reference.sim.family import Family
 from reference.sim.recorder import Recorder, RunResult
 from traces.schema import PartTables
 
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-AnyMemo: TypeAlias = QuorumMemo | PartitionMemo | ClusterMemo | PlainMemo
-AnySimulation: TypeAlias = Simulation | PartitionSimulation | ClusterSimulation | PlainSimulation
-
-
-class Family(NamedTuple):
-    """How runs of a kind of scenario are made. options: drawn from a stream, but for those that are
-    requested. memo: under a bug or none, enabled or not. simulation: of one run.
-    """
-
-    options: Callable[[Any, Stream, Mapping[str, Any]], Any]
-    memo: Callable[[Any, str | None, bool], AnyMemo]
-    simulation: Callable[[Any, Any, Chooser, Any, Recorder], AnySimulation]
-
-
-def _cluster_memo(scenario: ClusterScenario, bug: str | None, enabled: bool) -> ClusterMemo:
-    of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(
-        QuorumMemo(scenario.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
-    )
-
-
-_FAMILIES: Final[Mapping[type, Family]] = {
-    Scenario: Family(
-        lambda scenario, stream, fixed: faults.OPTIONS.draw(stream, scenario.palettes, fixed),
-        lambda scenario, bug, enabled: QuorumMemo(scenario.timeouts, bug, enabled),
-        Simulation,
-    ),
-    PartitionScenario: Family(
-        lambda scenario, stream, fixed: partition_options.OPTIONS.draw(
-            stream, scenario.palettes, fixed
-        ),
-        lambda _, bug, enabled: PartitionMemo(bug, enabled),
-        PartitionSimulation,
-    ),
-    ClusterScenario: Family(
-        lambda scenario, stream, fixed: cluster_options.draw(stream, scenario.palettes, fixed),
-        _cluster_memo,
-        ClusterSimulation,
-    ),
-    PlainScenario: Family(
-        lambda scenario, stream, fixed: plain.options_of(scenario.protocol).draw(
-            stream, scenario.palettes, fixed
-        ),
-        lambda scenario, bug, enabled: PlainMemo(scenario.protocol, bug, enabled),
-        lambda _, *given: PlainSimulation(*given),
-    ),
-}
-
-_memos: dict[tuple[object, str | None], AnyMemo] = {}
+_memos: dict[tuple[object, str | None], Any] = {}
 _forgotten: dict[tuple[object, str | None], int] = {}
 """How many steps memos knew that were begun anew."""
 
@@ -127,8 +65,8 @@ def simulate_part(
     Raises ValueError: no such scenario, option or bug. AssertionError: the reference or the
     simulator broke a law of its own.
     """
-    found = scenario_of(scenario)
-    known = _memo(found, bug) if memo else _new_memo(found, bug, enabled=False)
+    found = family(scenario)
+    known = _memo(found, bug) if memo else found.memo(bug, False)
     recorder = Recorder(first_run)
     for run in range(first_run, first_run + runs):
         own = run_seed(seed, run)
@@ -148,7 +86,7 @@ def simulate_run(
 
     Raises as `simulate_part` does.
     """
-    found = scenario_of(scenario)
+    found = family(scenario)
     recorder = Recorder(run)
     own = run_seed(seed, run)
     chosen = SeededChooser(own) if chooser is None else chooser
@@ -157,17 +95,17 @@ def simulate_run(
 
 
 def simulate(
-    scenario: AnyScenario,
+    of: Family,
     chooser: Chooser,
-    memo: AnyMemo,
+    memo: Any,
     recorder: Recorder,
     run: int,
     seed: int,
     requested: Mapping[str, Any],
-) -> AnySimulation:
+) -> Any:
     """One run into a recorder. The simulation is returned as it ended."""
-    options = draw_options(scenario, chooser.stream("faults"), requested)
-    simulation = _FAMILIES[type(scenario)].simulation(scenario, options, chooser, memo, recorder)
+    options = of.draw(chooser.stream("faults"), requested)
+    simulation = of.simulation(of.scenario, options, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(
         RunResult(
@@ -186,48 +124,22 @@ def simulate(
     return simulation
 
 
-def draw_options(scenario: AnyScenario, stream: Stream, requested: Mapping[str, Any]) -> Any:
-    """The options of one run: requested ones as they are, the others drawn.
-
-    Raises ValueError: the scenario has no such option, or it cannot have this value.
-    """
-    return _FAMILIES[type(scenario)].options(scenario, stream, requested)
-
-
-def _new_memo(scenario: AnyScenario, bug: str | None, enabled: bool = True) -> AnyMemo:
-    return _FAMILIES[type(scenario)].memo(scenario, bug, enabled)
-
-
-def _memo_key(scenario: AnyScenario, bug: str | None) -> tuple[object, str | None]:
-    if isinstance(scenario, Scenario):
-        return scenario.timeouts, bug
-    return scenario.name, bug
-
-
-def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
-    """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
-    if id is None:
-        return None, None
-    found = known_bug(id)
-    return (found.id, None) if found.protocol == "quorum" else (None, found.id)
-
-
-def _memo(scenario: AnyScenario, bug: str | None) -> AnyMemo:
+def _memo(of: Family, bug: str | None) -> Any:
     """What this process remembers of a scenario's protocol and rules."""
-    key = _memo_key(scenario, bug)
+    key = of.key, bug
     memo = _memos.get(key)
     if memo is not None and memo.steps > MEMO_STEPS:
         _forgotten[key] = _forgotten.get(key, 0) + memo.steps
         memo.forget()
         memo = None
     if memo is None:
-        memo = _memos[key] = _new_memo(scenario, bug)
+        memo = _memos[key] = of.memo(bug, True)
     return memo
 
 
 def steps_worked_out(scenario: str, bug: str | None = None) -> int:
     """How many steps of a scenario this process has worked out to remember them."""
-    key = _memo_key(scenario_of(scenario), bug)
+    key = family(scenario).key, bug
     memo = _memos.get(key)
     return _forgotten.get(key, 0) + (0 if memo is None else memo.steps)
 

@@ -1,31 +1,39 @@
-"""Every scenario by name: of each protocol one, and of the cluster."""
+"""Every family of runs by the name of its scenario: of each protocol one, and of the cluster."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TypeAlias
+from typing import Any, Final
 
-from reference.cluster.sim.scenario import CLUSTER, ClusterScenario
-from reference.partition.sim.scenario import PARTITION, PartitionScenario
+from reference.cluster.sim.family import FAMILY as CLUSTER
+from reference.partition.sim.family import FAMILY as PARTITION
 from reference.protocols import PROTOCOLS
-from reference.quorum.sim.scenario import QUORUM, Scenario
-from reference.sim.plain import PlainScenario
-from reference.sim.plain import scenario_of as plain_scenario
+from reference.quorum.sim.family import FAMILY as QUORUM
+from reference.sim.family import Family
+from reference.sim.plain import family_of
 
-AnyScenario: TypeAlias = Scenario | PartitionScenario | ClusterScenario | PlainScenario
-
-SCENARIOS: dict[str, AnyScenario] = {each.name: each for each in (QUORUM, PARTITION, CLUSTER)} | {
-    protocol.name: plain_scenario(protocol) for protocol in PROTOCOLS if protocol.world
+FAMILIES: Final[dict[str, Family]] = {
+    each.scenario.name: each
+    for each in (
+        *(QUORUM, PARTITION, CLUSTER),
+        *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
+    )
 }
+SCENARIOS: Final[dict[str, Any]] = {name: each.scenario for name, each in FAMILIES.items()}
 
 
-def scenario(name: str) -> AnyScenario:
-    """The scenario of this name. Raises ValueError, naming those there are."""
-    found = SCENARIOS.get(name)
+def family(name: str) -> Family:
+    """The family of this scenario. Raises ValueError, naming those there are."""
+    found = FAMILIES.get(name)
     if found is None:
-        near = get_close_matches(name, SCENARIOS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SCENARIOS)}"
+        near = get_close_matches(name, FAMILIES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(FAMILIES)}"
         if not near:
             hint += ", and those of --protocol"
         raise ValueError(f"no scenario {name!r}; {hint}")
     return found
+
+
+def scenario(name: str) -> Any:
+    """The scenario of this name. Raises ValueError as `family`."""
+    return family(name).scenario

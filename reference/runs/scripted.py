@@ -20,18 +20,18 @@ from reference.partition.steered.world import Steering
 from reference.quorum.sim import faults
 from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.steered.recorded import RecordedSchedule
-from reference.quorum.steered.schedule import Schedule
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Constants
 from reference.runs.run import Run, taken
 from reference.sim.recorder import Recorder, RunResult, Violation
 from reference.steered.failures import Failure, NoProgress, PromiseBroken
 from reference.steered.failures import Violation as InvariantViolated
+from reference.steered.moves import Log
 from reference.steered.scripts import Script
 from traces.schema import PROGRESSED, STOPPED
 
 AnySchedule: TypeAlias = RecordedSchedule | PartitionSchedule | ClusterSchedule
-Judge: TypeAlias = Callable[[Sequence[Steering | Schedule]], str]
+Judge: TypeAlias = Callable[[Sequence[Log]], str]
 """Whether clients of partitions, or of a quorum, saw what was promised: empty, or what is missing.
 """
 

@@ -18,9 +18,11 @@ from typing import Any, Final
 import msgspec
 
 from reference.bugs.catalog import handlers_for, replayable
+from reference.clients.promises import Configuration
 from reference.kit.protocol import Outcome, Protocol, World
-from reference.protocols import raised
+from reference.protocols import kind_of_row, raised
 from reference.sim.choices import Chooser, chance
+from reference.sim.family import ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.memo import Machine, Memo, Sent, State, Step
 from reference.sim.operations import Operation
@@ -221,3 +223,38 @@ class PlainSimulation:
 
     def statistics(self) -> dict[str, int]:
         return {**self._counts, "duration": self._options.moves * MOVE_US}
+
+
+PLAIN_LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run; a move takes a millisecond
+n       the node that takes the step
+row     what the node is after the step, `A>B` when the step changed it, and its row
+input   what the step consumed; `0>1` is from node 0 to node 1; then what it sent, or why it was
+        ignored; values that say nothing are left out
+"""
+
+
+def _columns(step: Any) -> str:
+    """Of any row: what the node is, and the fields of its row."""
+    role = kind_of_row(step.after).role
+    now, before = role(step.after), role(step.before)
+    said = " ".join(
+        f"{name}={brief(getattr(step.after, name))}" for name in step.after.__struct_fields__
+    )
+    return f"{now if now == before else f'{before}>{now}'}: {said}"
+
+
+def family_of(protocol: Protocol) -> Family:
+    """The family of the protocol's runs. Nothing is promised to clients that there are not."""
+    scenario, options = scenario_of(protocol), options_of(protocol)
+    return Family(
+        scenario=scenario,
+        of=options.of,
+        draw=lambda stream, fixed: options.draw(stream, scenario.palettes, fixed),
+        memo=lambda bug, enabled: PlainMemo(protocol, bug, enabled),
+        key=protocol.name,
+        simulation=lambda _, *given: PlainSimulation(*given),
+        manner=Manner(PLAIN_LEGEND, "row", _columns),
+        log=ClientLog(lambda _: Configuration()),
+    )

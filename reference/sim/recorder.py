@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from reference.partition.messages import METADATA_LOG
 from reference.sim.interning import KnownInput, KnownRow
 from reference.sim.operations import Operation
 from reference.sim.options import options_json
@@ -132,13 +131,13 @@ class Recorder:
         number: int = known.number
         return number
 
-    def batch(self, value: int, decided: Mapping[int, Step]) -> list[Batch]:
+    def batch(self, value: int, decided: Mapping[int, Step], log: int) -> list[Batch]:
         """A decision that was appended to the quorum's log as `value`: by partition, the step that
-        it is to be.
+        it is to be. log: the address to which it writes.
         """
         found = []
         for partition, step in decided.items():
-            written = [message for to, message in step.sent if to == METADATA_LOG]
+            written = [message for to, message in step.sent if to == log]
             records = self._number(written[0], self._inputs) if written else None
             input = self._number(step.input, self._inputs)
             found.append(Batch(value, 1 + partition, input, records))

@@ -7,9 +7,11 @@ that are possible when its turn has come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from reference.clients.promises import Configuration, Envelope
+from reference.sim.operations import Operation
 from reference.sim.recorder import Recorder
 
 
@@ -49,6 +51,20 @@ def recorded_steps(recorder: Recorder) -> Iterator[NodeStep]:
             sent=tuple([message.value for _, message in step.sent]),
             ignored=step.ignored,
         )
+
+
+class Log(Protocol):
+    """What clients of a steered run use, and what they saw of it."""
+
+    has_control_records: bool
+    """Which no client wrote."""
+
+    @property
+    def promised(self) -> tuple[Configuration, Envelope]:
+        """What promises depend on."""
+        ...
+
+    def close_history(self) -> Sequence[Operation]: ...
 
 
 class Steered(Protocol):

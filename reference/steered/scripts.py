@@ -20,10 +20,12 @@ from typing import Any, Final
 
 import msgspec
 
+from reference.protocols import CLUSTER, CLUSTER_PARTS
+
 VERSION: Final = 1
 KIND: Final = "kraftcheck moves"
 HEAD: Final = f"{KIND} {VERSION}"
-MACHINES: Final = ("quorum", "partition", "cluster")
+MACHINES: Final = (*CLUSTER_PARTS, CLUSTER)
 _KEYS: Final = ("machine", "bug", "violates", "options")
 _NONE: Final = "none"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reference.protocols import AnyConstants
-from tla_utils import ModuleText, StepTable, TlcJob, Value, run_tlc
+from tla_utils import ModuleText, StepTable, TlcJob, Value, read_manifest, run_tlc
 from tla_utils.steptable import Batch
 from traces.jobs.abstraction import cfg_constants, constant_definitions
 
@@ -57,7 +57,8 @@ def answers(
         f'SB_Told == SB_after => PrintT(<<"states", SB_id, <<{_list(asked.states)}>> >>)\n====\n'
     )
     cfg = f"{cfg_constants(constants)}INIT SB_Init\nNEXT SB_Next\nINVARIANT SB_Told\n"
-    result = run_tlc(TlcJob(ModuleText("Judged", text), cfg, [specs], deadlock=False))
+    libraries = read_manifest(specs / "models.toml").libraries
+    result = run_tlc(TlcJob(ModuleText("Judged", text), cfg, libraries, deadlock=False))
     assert not result.errors and result.complete, result.errors
     told: list[dict[str, bool]] = [{} for _ in pairs]
     for printed in result.printed_values():

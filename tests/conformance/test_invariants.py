@@ -47,7 +47,7 @@ from tests.reference.partition import plants as partition_plants
 from tests.reference.partition.walks import Moves
 from tests.reference.quorum import plants
 from tla_utils import Record as SpecRecord
-from tla_utils import function
+from tla_utils import function, read_manifest
 from tla_utils.definitions import definition
 from tla_utils.overrides import read_module
 from traces.jobs.abstraction import Abstraction
@@ -83,7 +83,7 @@ class Side(NamedTuple):
     parts: tuple[type[Struct], ...]
 
     def text(self, specs: Path) -> str:
-        return (specs / f"{self.module}.tla").read_text("utf-8")
+        return read_manifest(specs / "models.toml").module_text(self.module)
 
     def mentioned(self, specs: Path) -> frozenset[str]:
         """The fields that the properties mention, by our names."""

@@ -21,7 +21,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 FOLDERS = ("reference.quorum", "reference.partition", "reference.cluster")
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
-    *("reference.runs.scenarios", "reference.runs.run", "reference.runs.scripted"),
+    *("reference.runs.scenarios", "reference.runs.scripted"),
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
@@ -30,36 +30,19 @@ PARTS = (
     *("traces.foreign.domains", "kraftcheck.retracing", "kraftcheck.prove"),
 )
 STILL = (
-    "kraftcheck.bugs",
-    "kraftcheck.campaign",
-    "kraftcheck.docs",
-    "kraftcheck.judging_logs",
     "kraftcheck.observing",
     "kraftcheck.returning",
-    "kraftcheck.shrinking",
     "kraftcheck.steering",
     "kraftcheck.verbs.models",
     "kraftcheck.verbs.runs",
     "kraftcheck.verify",
     "kraftcheck.zoo.attempts",
     "kraftcheck.zoo.controls",
-    "kraftcheck.zoo.entries",
-    "kraftcheck.zoo.schedules",
-    "reference.bugs.bug",
-    "reference.bugs.catalog",
-    "reference.runs.narrate",
-    "reference.sim.recorder",
-    "reference.steered.scripts",
     "traces.cover.models",
-    "traces.cover.sieve",
     "traces.foreign.chain",
     "traces.foreign.provenance",
-    "traces.foreign.reading",
     "traces.formats.trace",
     "traces.jobs.checks",
-    "traces.jobs.promised",
-    "traces.jobs.protocols",
-    "traces.jobs.steered",
 )
 
 

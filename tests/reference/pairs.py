@@ -14,11 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from reference.bugs.catalog import broker_handlers_for, partition_rules_for, rules_for
+from reference.bugs.catalog import rules_for
 from reference.kit.log import Log
 from reference.partition import properties as partition_properties
 from reference.partition.messages import Message, MetadataRecord
 from reference.partition.properties import PartitionHistory, PartitionState
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.types import (
     BrokerRow,
     ControllerRow,
@@ -28,6 +30,7 @@ from reference.partition.types import (
 from reference.quorum import properties
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.properties import Ballot, QuorumHistory
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import ROLES, Constants, Row
 from tests.reference.changes import Place, Pool
 from tests.reference.partition.walks import Moves, PartitionWalk
@@ -123,7 +126,9 @@ def quorum_steps(constants: Constants, walks: Sequence[str | None], length: int)
     """Steps of walks, each of which has the bug that is named for it."""
     for seed, bug in enumerate(walks):
         history = properties.history_init(constants)
-        for step in walk(QuorumHandlers(constants, rules_for(bug, constants)), seed, length):
+        for step in walk(
+            QuorumHandlers(constants, rules_for(QuorumRules, bug, constants)), seed, length
+        ):
             before = QuorumMoment.of(step.before.values(), history)
             history = properties.history_next(history, step.after)
             yield Pair(before, QuorumMoment.of(step.after.values(), history))
@@ -176,7 +181,7 @@ def partition_steps(
 ) -> Iterator[Pair]:
     """Steps of walks, each of which has the bug that is named for it, and makes such moves."""
     for seed, (bug, moves) in enumerate(walks):
-        walk = PartitionWalk(constants, seed, partition_rules_for(bug, constants), moves)
+        walk = PartitionWalk(constants, seed, rules_for(PartitionRules, bug, constants), moves)
         walk.handlers = broker_handlers_for(bug, constants)
         history = PartitionHistory()
         for step in walk.steps(length):

@@ -39,6 +39,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
+from reference.quorum.rules import QuorumRules
 from reference.quorum.sim.words import log_words, message_words, move_words, row_words, step_words
 from reference.quorum.types import Constants, Row, initial_row
 from tests.scenarios.scripting import Commands, WrongArgument
@@ -75,7 +76,7 @@ class Script(Commands):
 
     def _set_up(self, constants: Constants, bug: str | None) -> None:
         self._constants = constants
-        self._handlers = QuorumHandlers(constants, rules_for(bug, constants))
+        self._handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
         self._rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
         self._network: list[Sent] = []
         self._history = history_init(constants)

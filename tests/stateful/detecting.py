@@ -28,6 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from kraftcheck.retracing.minimising import minimised, minimised_step
 from kraftcheck.retracing.relation import Refused, Relation
 from reference.bugs.catalog import bugs_of, rules_for
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
 from reference.runs.run import Run, forget, simulate_run
 from reference.runs.shrink import failure_of
@@ -120,7 +121,7 @@ def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:
         return type("PartitionMachine", (PartitionMachine,), {"bug": bug})
     if name == "cluster":
         return type("ClusterMachine", (ClusterMachine,), {"bug": bug})
-    rules = type(rules_for(bug, Constants((1, 2, 3), 2)))
+    rules = type(rules_for(QuorumRules, bug, Constants((1, 2, 3), 2)))
     return type("QuorumMachine", (QuorumMachine,), {"decisions": rules, "bug": bug})
 
 

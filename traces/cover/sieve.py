@@ -22,8 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reference.cluster.types import ClusterConstants
-from reference.protocols import AnyConstants, kind_of, nodes_of, row_has_form
+from reference.protocols import AnyConstants, is_composed, kind_of, nodes_of, row_has_form
 from specs import SPECS
 from traces.cover.charts import Namer
 from traces.cover.matching import Matcher
@@ -187,7 +186,7 @@ class Sieve:
         """None for the constants of a cluster, under which nobody takes a step."""
         if text not in self._markers:
             constants = decode_constants(text)
-            if isinstance(constants, ClusterConstants):
+            if is_composed(constants):
                 self._markers[text] = None
             else:
                 self._markers[text] = _Marker(constants, self._specs)

@@ -21,10 +21,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
 
-from reference.kit.fields import NODES, Field, Kind, fields_of
+from reference.kit.fields import NOBODY, NODES, Field, Kind, fields_of
 from reference.kit.protocol import NodeKind, Protocol
 from reference.protocols import PROTOCOLS, AnyConstants, kind_of, nodes_of, peers_of, protocol_of
-from reference.quorum.types import NOBODY
 from system.files import lines as lines_of
 from system.files import open_file
 from tla_utils import Record, Value, function

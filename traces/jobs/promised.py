@@ -13,25 +13,24 @@ import msgspec
 import pyarrow as pa
 
 from reference.clients.promises import Configuration, Promise, promised
-from reference.cluster.sim.options import ClusterOptions
-from reference.partition.sim.options import PartitionOptions, configuration_of, envelope_of
+from reference.runs.scenarios import family
 from traces.schema import TraceError
-
-QUORUM: Final = Configuration(log="metadata", reads_from="any")
-"""Clients of a simulated quorum ask any of its nodes, each of which may lag behind."""
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
 
 MEMO: Final = 1 << 16
 
-_partition = msgspec.json.Decoder(PartitionOptions).decode
-_cluster = msgspec.json.Decoder(ClusterOptions).decode
-
 
 def has_control_records(scenario: str) -> bool:
     """Whether the log itself writes records, which no client knows of."""
-    return scenario == "quorum"
+    return family(scenario).log.has_control_records
+
+
+def fixed_promise(scenario: str) -> Promise | None:
+    """What is promised to every run of a scenario; None: it depends on the run."""
+    log = family(scenario).log
+    return promised(log.configuration("")) if log.envelope is None else None
 
 
 def promises_of(scenario: str, runs: pa.Table) -> list[Promise]:
@@ -39,8 +38,8 @@ def promises_of(scenario: str, runs: pa.Table) -> list[Promise]:
 
     Raises TraceError: options that are none of this scenario's.
     """
-    if scenario == "quorum":
-        return [promised(QUORUM)] * runs.num_rows
+    if (fixed := fixed_promise(scenario)) is not None:
+        return [fixed] * runs.num_rows
     statistics = runs["statistics"].combine_chunks()
     if isinstance(statistics, pa.ChunkedArray):
         statistics = pa.concat_arrays(statistics.chunks)
@@ -56,8 +55,10 @@ def promises_of(scenario: str, runs: pa.Table) -> list[Promise]:
 
 @lru_cache(MEMO)
 def _promise(scenario: str, options: str, happened: tuple[int, ...]) -> Promise:
-    envelope = envelope_of(dict(zip(OF_ENVELOPE, happened, strict=True)))
-    return promised(recorded_configuration(scenario, options), envelope)
+    log = family(scenario).log
+    assert log.envelope is not None, "asked where a promise depends on what happened"
+    envelope = log.envelope(dict(zip(OF_ENVELOPE, happened, strict=True)))
+    return promised(log.configuration(options), envelope)
 
 
 def recorded_configuration(scenario: str, options: str) -> Configuration:
@@ -65,8 +66,4 @@ def recorded_configuration(scenario: str, options: str) -> Configuration:
 
     Raises msgspec.MsgspecError: options that are none of this scenario's.
     """
-    if scenario == "quorum":
-        return QUORUM
-    return configuration_of(
-        _cluster(options).data if scenario == "cluster" else _partition(options)
-    )
+    return family(scenario).log.configuration(options)

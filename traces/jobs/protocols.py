@@ -8,10 +8,17 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.cluster.types import ClusterConstants
 from reference.kit.fields import union
 from reference.kit.protocol import Protocol
-from reference.protocols import PROTOCOLS, AnyConstants, RunConstants, components_of, protocol_of
+from reference.protocols import (
+    CONSTANTS,
+    PROTOCOLS,
+    AnyConstants,
+    RunConstants,
+    components_of,
+    is_composed,
+    protocol_of,
+)
 from traces.schema import TraceError
 
 
@@ -20,9 +27,7 @@ def constants_text(constants: RunConstants) -> str:
     return msgspec.json.encode(constants, order="sorted").decode()
 
 
-_decode_constants: Final = msgspec.json.Decoder(
-    union([*(protocol.constants for protocol in PROTOCOLS), ClusterConstants])
-).decode
+_decode_constants: Final = msgspec.json.Decoder(union(CONSTANTS)).decode
 
 
 def decode_constants(text: str) -> RunConstants:
@@ -37,7 +42,7 @@ def decode_constants(text: str) -> RunConstants:
 def decode_step_constants(text: str) -> AnyConstants:
     """The same for those of a step, which a cluster has none of."""
     found = decode_constants(text)
-    if isinstance(found, ClusterConstants):
+    if is_composed(found):
         raise TraceError(f"constants {text!r}: a cluster takes no steps, its components do")
     return found
 

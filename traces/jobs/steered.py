@@ -13,33 +13,26 @@ from pathlib import Path
 import pyarrow as pa
 
 from reference.clients.promises import promised
-from reference.partition.sim.options import configuration_of
-from reference.partition.steered.world import Steering
-from reference.quorum.steered.schedule import Schedule
 from reference.sim.operations import Operation
 from reference.sim.recorder import Recorder
+from reference.steered.moves import Log
 from reference.steered.scripts import Script
 from traces import schema
 from traces.checkers.assessment import assess
 from traces.checkers.columns import LogBatch
 from traces.checkers.recorded import from_arrow
-from traces.jobs.promised import QUORUM
 
 
-def broken_promise(logs: Sequence[Steering | Schedule]) -> str:
+def broken_promise(logs: Sequence[Log]) -> str:
     """Empty if what clients saw of each log is as consistent as promised, or what is missing.
 
     Each partition is held against its own faults (docs/protocol-rules.md); the log of a quorum
     against what is promised to who asks any of its nodes.
     """
     for number, each in enumerate(logs):
-        if isinstance(each, Steering):
-            promise = promised(configuration_of(each.options), each.losses.envelope())
-        else:
-            promise = promised(QUORUM)
-        # The log of a quorum has records that no client knows of.
+        promise = promised(*each.promised)
         batch = _columns(each.close_history())
-        found = assess(batch, [promise], gaps=not isinstance(each, Steering))
+        found = assess(batch, [promise], gaps=each.has_control_records)
         evidence = found.certificate(0)
         if not promise.nothing and evidence is not None:
             of = f" of partition {number}" if len(logs) > 1 else ""

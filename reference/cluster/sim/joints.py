@@ -21,7 +21,7 @@ from reference.cluster.sim.options import ClusterOptions, constants_of
 from reference.cluster.sim.partition import Cluster, ClusterPartition
 from reference.cluster.sim.scenario import ClusterScenario
 from reference.cluster.types import QUORUM
-from reference.partition.messages import CONTROLLER
+from reference.partition.messages import CONTROLLER, METADATA_LOG
 from reference.partition.sim.machine import PartitionMemo
 from reference.partition.types import UNDEFINED
 from reference.quorum.messages import Append
@@ -142,4 +142,4 @@ class Joints(ABC):
         """Has a voter take the step. Why that was ignored, or empty."""
 
     def decided(self, value: int, steps: Mapping[int, Step]) -> None:
-        self.batches += self.recorder.batch(value, steps)
+        self.batches += self.recorder.batch(value, steps, METADATA_LOG)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from reference.cluster.sim.family import bugs_of_parts
 from reference.cluster.sim.joints import Joints
 from reference.cluster.sim.options import ClusterOptions
 from reference.cluster.sim.scenario import CLUSTER
@@ -52,7 +53,6 @@ from reference.quorum.steered.schedule import cut_words as voters_cut_words
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Row
 from reference.runs.narrate import render_input
-from reference.runs.run import bugs_of_parts
 from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.bugs.catalog import broker_handlers_for, partition_rules_for
+from reference.bugs.catalog import rules_for, substitution
+from reference.bugs.probing import Consulted
+from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.invariants import is_harmless
 from reference.partition.log import GONE, RecordLog
@@ -28,6 +30,7 @@ from reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
+from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     NOBODY,
     UNDEFINED,
@@ -46,6 +49,15 @@ LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPO
 )
 
 
+def broker_handlers_for(
+    bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
+) -> BrokerHandlers:
+    """The handlers of brokers with this bug in them, or in their rules, or the correct ones."""
+    of = substitution(bug_id, constants, consulted)
+    handlers: BrokerHandlers = of(BrokerHandlers)(constants, of(PartitionRules)(constants))
+    return handlers
+
+
 class PartitionMachine(Machine):
     """A partition: its brokers and its controller."""
 
@@ -53,7 +65,7 @@ class PartitionMachine(Machine):
         super().__init__(memo, constants, (*constants.brokers, CONTROLLER))
         self.brokers = broker_handlers_for(memo.bug, constants)
         self.controller = PartitionControllerHandlers(
-            constants, partition_rules_for(memo.bug, constants)
+            constants, rules_for(PartitionRules, memo.bug, constants)
         )
 
     def first_row(self, node: int) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, get_args
 
-from reference.clients.promises import spared
+from reference.clients.promises import Configuration, Envelope, spared
 from reference.partition.invariants import PARTITION_INVARIANTS
 from reference.partition.log import ends_batch
 from reference.partition.messages import (
@@ -94,6 +94,8 @@ class Steering(PartitionWorld):
     """What is alike for a partition alone and for one of a cluster: its mail, its clients, and the
     moves of its brokers. `steer` is called once, when the world has been built.
     """
+
+    has_control_records = False
 
     def steer(self, options: PartitionOptions, cut: set[Link]) -> None:
         """cut: links that no message passes; the owner changes it."""
@@ -312,6 +314,11 @@ class Steering(PartitionWorld):
             operation.outcome, operation.offset = "ok", m.offset
         elif m.error == "NOT_ENOUGH_REPLICAS":
             operation.outcome = "fail"  # P19: after any other error it may be in the log.
+
+    @property
+    def promised(self) -> tuple[Configuration, Envelope]:
+        """Each partition is held against its own faults (docs/protocol-rules.md)."""
+        return configuration_of(self.options), self.losses.envelope()
 
     def close_history(self) -> list[Operation]:
         """What clients saw. What is open stays open; a question without an answer asked nothing."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from reference.bugs.catalog import rules_for
 from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.rules import QuorumRules
 from reference.quorum.sim.clock import instruction
 from reference.quorum.timers import Timeouts, TimerEffect, initial_timer_effects, timer_effects
 from reference.quorum.types import NOBODY, Constants, Outcome, Row, initial_row, is_running
@@ -70,7 +71,7 @@ class QuorumMachine(Machine):
     def __init__(self, memo: QuorumMemo, constants: Constants) -> None:
         super().__init__(memo, constants, constants.voters)
         self._instruction = memo.instruction
-        self.handlers = QuorumHandlers(constants, rules_for(memo.bug, constants))
+        self.handlers = QuorumHandlers(constants, rules_for(QuorumRules, memo.bug, constants))
 
     def first_row(self, node: int) -> Row:
         return initial_row(self.constants)

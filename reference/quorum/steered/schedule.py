@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from reference.clients.promises import NOTHING, Configuration, Envelope
 from reference.kit import log
 from reference.quorum.handlers import QuorumHandlers, action_of
 from reference.quorum.invariants import check_step, history_init
@@ -36,6 +37,7 @@ from reference.quorum.messages import (
     Timer,
 )
 from reference.quorum.rules import QuorumRules
+from reference.quorum.sim.family import CONFIGURATION
 from reference.quorum.sim.words import move_words
 from reference.quorum.timers import (
     Cancel,
@@ -91,6 +93,8 @@ ISOLATED_LEADER_RESIGNS = TimedProperty(
 
 class Schedule:
     """Rows, network, links that are cut, armed timers, and the moves so far."""
+
+    has_control_records = True
 
     def __init__(
         self,
@@ -282,6 +286,11 @@ class Schedule:
             else:
                 still.append((operation, epoch))
         self._open = still
+
+    @property
+    def promised(self) -> tuple[Configuration, Envelope]:
+        """What is promised to who asks any of its nodes."""
+        return CONFIGURATION, NOTHING
 
     def close_history(self) -> list[Operation]:
         """What clients saw. What is open stays open."""

@@ -23,6 +23,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row, initial_row
 
 M = TypeVar("M", bound=Message)
@@ -38,7 +39,7 @@ class Cluster:
     def __init__(
         self, bug: str | None, constants: Constants, consulted: Consulted | None = None
     ) -> None:
-        self.handlers = QuorumHandlers(constants, rules_for(bug, constants, consulted))
+        self.handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants, consulted))
         self.rows: dict[int, Row] = dict.fromkeys(constants.voters, initial_row(constants))
         self.sent: list[Message] = []
         self.history = history_init(constants)

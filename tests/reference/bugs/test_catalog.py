@@ -10,20 +10,12 @@ from typing import get_args
 import pytest
 
 from reference.bugs.bug import BASES, Bug, Detector
-from reference.bugs.catalog import (
-    CATALOG,
-    OutOfScope,
-    UnknownBug,
-    broker_handlers_for,
-    bug,
-    bugs_of,
-    partition_rules_for,
-    rules_for,
-)
+from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of, rules_for
 from reference.bugs.probing import Consulted
 from reference.partition.broker import BrokerHandlers
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.rules import PartitionRules
+from reference.partition.sim.machine import broker_handlers_for
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.rules import QuorumRules
@@ -107,11 +99,11 @@ def test_its_file_and_class_bear_its_id(entry: Bug) -> None:
 
 def test_a_bug_is_found_by_its_id() -> None:
     assert bug("Z05").title == bug("z05 ").title
-    assert type(rules_for("Z05", THREE)) is bug("Z05").replacement
-    assert type(rules_for(None, THREE)) is QuorumRules
+    assert type(rules_for(QuorumRules, "Z05", THREE)) is bug("Z05").replacement
+    assert type(rules_for(QuorumRules, None, THREE)) is QuorumRules
     three = partition_cluster.THREE
-    assert type(partition_rules_for("Z28", three)) is bug("Z28").replacement
-    assert type(partition_rules_for(None, three)) is PartitionRules
+    assert type(rules_for(PartitionRules, "Z28", three)) is bug("Z28").replacement
+    assert type(rules_for(PartitionRules, None, three)) is PartitionRules
     assert type(broker_handlers_for("Z44", three)) is bug("Z44").replacement
     assert type(broker_handlers_for("Z28", three)) is BrokerHandlers
     assert type(broker_handlers_for("Z28", three).rules) is bug("Z28").replacement
@@ -137,11 +129,11 @@ def test_an_unknown_id_is_answered_with_the_nearest(
 
 def test_what_is_out_of_scope_says_why() -> None:
     with pytest.raises(OutOfScope, match="Z17 cannot be replayed: it needs directory ids"):
-        rules_for("Z17", THREE)
+        rules_for(QuorumRules, "Z17", THREE)
     with pytest.raises(OutOfScope, match="Z47 cannot be replayed: it needs reassignment"):
-        partition_rules_for("Z47", partition_cluster.THREE)
+        rules_for(PartitionRules, "Z47", partition_cluster.THREE)
     with pytest.raises(UnknownBug):
-        rules_for("Z28", THREE)
+        rules_for(QuorumRules, "Z28", THREE)
 
 
 # --- The probe (that every bug does something is in test_witnesses.py)
@@ -149,15 +141,15 @@ def test_what_is_out_of_scope_says_why() -> None:
 
 def test_a_probe_that_was_never_asked_is_not_effective() -> None:
     consulted = Consulted()
-    rules_for("Z05", THREE, consulted)
+    rules_for(QuorumRules, "Z05", THREE, consulted)
     assert not consulted.effective
     assert consulted.asked == {"covers_own_epoch": 0}
 
 
 @pytest.mark.parametrize("id", [e.id for e in REPLACED if e.base is QuorumRules])
 def test_probing_changes_no_answer(id: str) -> None:
-    plain = QuorumHandlers(THREE, rules_for(id, THREE))
-    probed = QuorumHandlers(THREE, rules_for(id, THREE, Consulted()))
+    plain = QuorumHandlers(THREE, rules_for(QuorumRules, id, THREE))
+    probed = QuorumHandlers(THREE, rules_for(QuorumRules, id, THREE, Consulted()))
     for one, other in zip(walk(plain, 3, 80), walk(probed, 3, 80), strict=True):
         assert one.outcome == other.outcome
 
@@ -165,8 +157,8 @@ def test_probing_changes_no_answer(id: str) -> None:
 @pytest.mark.parametrize("id", [e.id for e in REPLACED if e.base is PartitionRules])
 def test_probing_changes_no_answer_of_a_partition(id: str) -> None:
     consulted, three = Consulted(), partition_cluster.THREE
-    plain = PartitionWalk(three, 3, partition_rules_for(id, three))
-    probed = PartitionWalk(three, 3, partition_rules_for(id, three, consulted))
+    plain = PartitionWalk(three, 3, rules_for(PartitionRules, id, three))
+    probed = PartitionWalk(three, 3, rules_for(PartitionRules, id, three, consulted))
     for one, other in zip(plain.steps(80), probed.steps(80), strict=True):
         assert one.outcome == other.outcome
     assert set(consulted.asked) == set(bug(id).replaces)

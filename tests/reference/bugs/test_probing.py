@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import broker_handlers_for, bug
+from reference.bugs.catalog import bug
 from reference.bugs.probing import Consulted, probed
 from reference.partition.messages import Member
+from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.types import Pending, initial_row
 from tests.reference.partition.cluster import THREE
 

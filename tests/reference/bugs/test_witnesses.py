@@ -24,6 +24,7 @@ from reference.quorum.messages import (
     VoteRequest,
     VoteResponse,
 )
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
 from tests.reference.bugs.cluster import Cluster, Impossible
 from tests.reference.quorum.builders import ONE, THREE, leader_of, log_of, row_of, vote_request
@@ -242,7 +243,9 @@ def test_every_rule_that_it_replaces_answers_otherwise_somewhere(id: str) -> Non
     for seed in range(400):
         if consulted.differed and all(consulted.differed.values()):
             break
-        for _ in walk(QuorumHandlers(constants, rules_for(id, constants, consulted)), seed, 80):
+        for _ in walk(
+            QuorumHandlers(constants, rules_for(QuorumRules, id, constants, consulted)), seed, 80
+        ):
             pass
     assert consulted.effective
     assert set(consulted.differed) == set(bug(id).replaces)
@@ -267,13 +270,20 @@ def test_z20_the_same_divergence_is_exchanged_for_ever() -> None:
 
 def test_z09_an_isolated_leader_does_not_resign() -> None:
     row = leader_of(1, 1, log_of(1))
-    assert QuorumHandlers(THREE, rules_for("Z09", THREE)).step(1, row, CheckQuorumTimeout()) is None
+    assert (
+        QuorumHandlers(THREE, rules_for(QuorumRules, "Z09", THREE)).step(
+            1, row, CheckQuorumTimeout()
+        )
+        is None
+    )
     assert QuorumHandlers(THREE).step(1, row, CheckQuorumTimeout()) is not None
 
 
 def test_z10_a_sole_voter_resigns() -> None:
     row = leader_of(1, 1, log_of(1), ONE)
-    outcome = QuorumHandlers(ONE, rules_for("Z10", ONE)).step(1, row, CheckQuorumTimeout())
+    outcome = QuorumHandlers(ONE, rules_for(QuorumRules, "Z10", ONE)).step(
+        1, row, CheckQuorumTimeout()
+    )
     assert outcome is not None and outcome.row.role == "Resigned"
     assert QuorumHandlers(ONE).step(1, row, CheckQuorumTimeout()) is None
 
@@ -284,7 +294,7 @@ def test_z12_a_follower_refuses_though_it_never_fetched() -> None:
     m = vote_request(pre_vote=True)
     answers = []
     for id in ("Z12", None):
-        outcome = QuorumHandlers(THREE, rules_for(id, THREE)).step(1, row, m)
+        outcome = QuorumHandlers(THREE, rules_for(QuorumRules, id, THREE)).step(1, row, m)
         assert outcome is not None
         answers += [a.granted for a in outcome.sent if isinstance(a, VoteResponse)]
     assert answers == [False, True]

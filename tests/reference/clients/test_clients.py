@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from reference.bugs.catalog import partition_rules_for
+from reference.bugs.catalog import rules_for
 from reference.clients.consumer import Consumer, ConsumerConfig, Reset
 from reference.clients.producer import MAX_IN_FLIGHT, Completion, Producer, ProducerConfig
 from reference.partition.broker import BrokerHandlers
@@ -24,6 +24,7 @@ from reference.partition.messages import (
     ProduceRequest,
     ProduceResponse,
 )
+from reference.partition.rules import PartitionRules
 from reference.partition.types import (
     BrokerRow,
     PartitionConstants,
@@ -38,7 +39,7 @@ class Leader:
     """One broker that leads, and acks at once."""
 
     def __init__(self, bug: str | None = None) -> None:
-        self.handlers = BrokerHandlers(ALONE, partition_rules_for(bug, ALONE))
+        self.handlers = BrokerHandlers(ALONE, rules_for(PartitionRules, bug, ALONE))
         outcome = PartitionControllerHandlers(ALONE).step(
             initial_controller(ALONE), ElectLeaders("PREFERRED")
         )

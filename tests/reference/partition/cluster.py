@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from reference.bugs.catalog import broker_handlers_for
 from reference.bugs.probing import Consulted
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import (
@@ -48,6 +47,7 @@ from reference.partition.properties import (
     history_next,
     initial_state,
 )
+from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,

@@ -11,11 +11,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from reference.bugs.catalog import (
-    broker_handlers_for,
-    bugs_of,
-    partition_rules_for,
-)
+from reference.bugs.catalog import bugs_of, rules_for
 from reference.partition.broker import BrokerHandlers
 from reference.partition.invariants import (
     PARTITION_INVARIANT_NAMES,
@@ -33,6 +29,8 @@ from reference.partition.properties import (
     initial_state,
     merged,
 )
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.types import GONE, CacheEntry, PartitionConstants, Record
 from tests.reference.partition.plants import PLANTS, TWINS, Plant, acked
 from tests.reference.partition.walks import Moves, PartitionWalk, Step, World
@@ -50,7 +48,7 @@ def state_of(world: World) -> PartitionState:
 def walk_of(
     constants: PartitionConstants, seed: int, moves: Moves, bug: str | None = None
 ) -> PartitionWalk:
-    walk = PartitionWalk(constants, seed, partition_rules_for(bug, constants), moves)
+    walk = PartitionWalk(constants, seed, rules_for(PartitionRules, bug, constants), moves)
     walk.handlers = broker_handlers_for(bug, constants)
     return walk
 

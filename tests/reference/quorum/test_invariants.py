@@ -30,6 +30,7 @@ from reference.quorum.properties import (
     committed_after,
     history_next,
 )
+from reference.quorum.rules import QuorumRules
 from reference.quorum.types import (
     NOBODY,
     ROLES,
@@ -195,7 +196,7 @@ def test_both_ways_agree_on_walks_with_and_without_bugs(
     bug: str | None, voters: int, seed: int
 ) -> None:
     constants = Constants(tuple(range(1, voters + 1)), 2)
-    quorum = QuorumHandlers(constants, rules_for(bug, constants))
+    quorum = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
     both_ways(constants, walk(quorum, seed, 80))
 
 

@@ -10,9 +10,10 @@ from reference.kit.log import Entry, EpochEnd
 from reference.partition.messages import CONTROLLER
 from reference.partition.types import BrokerRow, ControllerRow
 from reference.quorum.messages import FetchMaxWait, FetchRequest, FetchResponse, Flush, VoteRequest
+from reference.quorum.sim.family import LEGEND
 from reference.quorum.sim.faults import Options
 from reference.quorum.types import Row
-from reference.runs.narrate import LEGEND, narrate, render_input, render_options
+from reference.runs.narrate import narrate, render_input, render_options
 from reference.runs.run import simulate_part, simulate_run
 
 

@@ -11,7 +11,7 @@ from reference.bugs.catalog import OutOfScope, UnknownBug
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.sim.scenario import QUORUM
 from reference.runs.run import simulate_part, simulate_run
-from reference.runs.scenarios import SCENARIOS
+from reference.runs.scenarios import FAMILIES
 from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
 from traces.schema import PROGRESSED, STOPPED, PartTables
 
@@ -124,7 +124,8 @@ def test_a_leader_that_never_checks_its_quorum_is_found_by_its_clock() -> None:
 
 def with_scenario(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> str:
     """The quorum scenario with other bounds."""
-    monkeypatch.setitem(SCENARIOS, "bounded", replace(QUORUM, name="bounded", **changes))
+    bounded = FAMILIES["quorum"]._replace(scenario=replace(QUORUM, name="bounded", **changes))
+    monkeypatch.setitem(FAMILIES, "bounded", bounded)
     return "bounded"
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from reference.clients.promises import Promise, promised
 from reference.partition.sim.options import promise_of
+from reference.quorum.sim.family import CONFIGURATION as QUORUM
 from tests.traces.jobs.recorded import part
-from traces.jobs.promised import QUORUM, promises_of, recorded_configuration
+from traces.jobs.promised import promises_of, recorded_configuration
 from traces.schema import TraceError
 
 

@@ -1,0 +1,79 @@
+"""Runs of a cluster, as a family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from reference.bugs.catalog import bug as known_bug
+from reference.cluster.sim.options import ClusterOptions, draw
+from reference.cluster.sim.scenario import CLUSTER
+from reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from reference.partition.sim.family import columns
+from reference.partition.sim.machine import PartitionMemo
+from reference.partition.sim.options import configuration_of, envelope_of
+from reference.quorum.protocol import QUORUM
+from reference.quorum.sim.machine import QuorumMemo
+from reference.sim.family import ClientLog, Family, Manner
+
+LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run
+of      Q the quorum, whose log is the metadata; or the number of a partition, to which all that
+        follows on the line belongs
+n       of the quorum a voter; of a partition a broker, or C, its controller, which takes a step
+        when the quorum has committed it
+role    of a voter U unattached, P prospective, C candidate, L leader, R resigned, F follower,
+        D down, H halted; of a broker L leader, F follower, N neither, S starting, D down
+epoch   quorum epoch; of a partition leader epoch and partition epoch
+ldr     the leader that the node knows, - for none
+        then, of a voter: its vote, its log, its high watermark; of a partition: log, high
+        watermark, ISR (`replay` of the scenarios quorum and partition explains them)
+input   what the step consumed; then what it sent, or why it was ignored; K clients, M the
+        metadata log; values that say nothing are left out
+"""
+
+_decode: Final = msgspec.json.Decoder(ClusterOptions).decode
+
+
+def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
+    """The bug as one of the quorum, and as one of partitions. Raises UnknownBug: it is neither."""
+    if id is None:
+        return None, None
+    found = known_bug(id)
+    return (found.id, None) if found.protocol == QUORUM.name else (None, found.id)
+
+
+def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
+    of_quorum, of_partition = bugs_of_parts(bug)
+    return ClusterMemo(
+        QuorumMemo(CLUSTER.timeouts, of_quorum, enabled), PartitionMemo(of_partition, enabled)
+    )
+
+
+def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
+    shape = options.shape
+    return (
+        f"brokers={shape.brokers} topic_partitions={shape.topic_partitions} "
+        f"{told(options.data)}; quorum: {told(options.quorum)}"
+    )
+
+
+FAMILY: Final = Family(
+    scenario=CLUSTER,
+    of=ClusterOptions,
+    draw=lambda stream, fixed: draw(stream, CLUSTER.palettes, fixed),
+    memo=_memo,
+    key=CLUSTER.name,
+    simulation=ClusterSimulation,
+    manner=Manner(
+        LEGEND,
+        f"{'role':<4} {'epoch':>5} {'ldr':>3} {'vote/log/hw or log/hw/isr':<21}",
+        columns,
+        options=_options,
+        composed=True,
+    ),
+    log=ClientLog(lambda options: configuration_of(_decode(options).data), envelope_of),
+)

@@ -1,0 +1,65 @@
+"""Runs of the quorum, as a family."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reference.clients.promises import Configuration
+from reference.quorum.sim.faults import OPTIONS, Options
+from reference.quorum.sim.machine import QuorumMemo
+from reference.quorum.sim.scenario import QUORUM
+from reference.quorum.sim.scheduler import Simulation
+from reference.quorum.types import Row
+from reference.sim.family import ClientLog, Family, Manner, who
+
+LEGEND = """\
+step    index of the step in the run, as in recorded violations
+time    virtual seconds since the start of the run
+n       the node that takes the step
+role    U unattached, P prospective, C candidate, L leader, R resigned, F follower, D down,
+        H halted; `F>P` when the step changed it
+epoch   quorum epoch
+ldr     the leader that the node knows, - for none
+vote    for whom the node voted in this epoch, - for nobody
+log     end offset, and the epoch of the last record; `5~3` when only 3 are on disk
+hw      high watermark, - when unknown
+input   what the step consumed; `0>1` is from node 0 to node 1; then what it sent, or why it was
+        ignored; values that say nothing (no error, no leader, no records) are left out
+"""
+
+CONFIGURATION: Final = Configuration(log="metadata", reads_from="any")
+"""Clients of a simulated quorum ask any of its nodes, each of which may lag behind."""
+
+
+def _columns(step: Any) -> str:
+    before, after = step.before, step.after
+    role = after.role[0]
+    if after.role != before.role:
+        role = f"{before.role[0]}>{role}"
+    return (
+        f"{role:<4} {after.epoch:>5} {who(after.leader):>3} {who(after.voted):>4} "
+        f"{_log(after):<8} {who(after.high_watermark):>3}"
+    )
+
+
+def _log(row: Row) -> str:
+    log = row.log
+    end = f"{len(log)}" if row.flushed == len(log) else f"{len(log)}~{row.flushed}"
+    return f"{end}@{log[-1].epoch}" if log else end
+
+
+FAMILY: Final = Family(
+    scenario=QUORUM,
+    of=Options,
+    draw=lambda stream, fixed: OPTIONS.draw(stream, QUORUM.palettes, fixed),
+    memo=lambda bug, enabled: QuorumMemo(QUORUM.timeouts, bug, enabled),
+    key=QUORUM.timeouts,
+    simulation=Simulation,
+    manner=Manner(
+        LEGEND,
+        f"{'role':<4} {'epoch':>5} {'ldr':>3} {'vote':>4} {'log':<8} {'hw':>3}",
+        _columns,
+        always="voters",
+    ),
+    log=ClientLog(lambda _: CONFIGURATION, has_control_records=True),
+)

@@ -1,0 +1,73 @@
+"""What there is to know of a kind of runs, for those who make, tell or judge runs of any kind.
+
+Every scenario is of one family. Families are listed in reference/runs/scenarios.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reference.clients.promises import Configuration, Envelope
+from reference.kit.log import EpochEnd
+
+
+class Manner(NamedTuple):
+    """How steps are told: what the columns are, their heads, their content (of a step).
+
+    always: an option that is told although it is as in a run without faults. options: how they are
+    told, given what tells a part of them; None: each that is not as without faults. composed: a
+    run has components, which stand in a column before the node.
+    """
+
+    legend: str
+    header: str
+    columns: Callable[[Any], str]
+    always: str = ""
+    options: Callable[[Any, Callable[[Any], str]], str] | None = None
+    composed: bool = False
+
+
+class ClientLog(NamedTuple):
+    """What clients see. configuration: of a run, by its recorded options (as JSON); it raises
+    msgspec.MsgspecError for what are none. envelope: what happened, by a run's statistics; None:
+    the promise does not depend on it. has_control_records: which no client wrote.
+    """
+
+    configuration: Callable[[str], Configuration]
+    envelope: Callable[[Mapping[str, int]], Envelope] | None = None
+    has_control_records: bool = False
+
+
+class Family(NamedTuple):
+    """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, from
+    a stream, but for those that are requested. memo: under a bug or none, enabled or not; key: what
+    it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
+    recorder.
+    """
+
+    scenario: Any
+    of: type[Any]
+    draw: Callable[[Any, Mapping[str, Any]], Any]
+    memo: Callable[[str | None, bool], Any]
+    key: object
+    simulation: Callable[..., Any]
+    manner: Manner
+    log: ClientLog
+
+
+def who(node: int) -> str:
+    """A node, an epoch or an offset; `-` for none."""
+    return "-" if node == -1 else str(node)
+
+
+def brief(content: object) -> str:
+    if isinstance(content, EpochEnd):
+        return f"{content.end_offset}@{content.epoch}"
+    if isinstance(content, tuple):
+        return ",".join(brief(item) for item in content)
+    if isinstance(content, msgspec.Struct):
+        return "@".join(str(item) for item in reversed(msgspec.structs.astuple(content)))
+    return str(content)
