@@ -161,7 +161,7 @@ def test_the_bounds_of_known_bugs_are_those_of_the_correct_protocol(
 @pytest.mark.tlc
 def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
     """No small model shows it, and hardly any campaign."""
-    text = (ROOT / "specs" / "bugs" / "Z38BrokerEpochNotChecked.tla").read_text("utf-8")
+    text = (SPECS / "partition" / "bugs" / "Z38BrokerEpochNotChecked.tla").read_text("utf-8")
     mine = text.replace("Z38BrokerEpochNotChecked", "Mine").replace("Z38_", "Mine_")
     (tmp_path / "Mine.tla").write_text(mine, "utf-8")
     manifest = manifest_of("partition")
