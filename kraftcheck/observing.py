@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -65,7 +65,10 @@ def conform(
     written_as_one = _transactions(history) if history else ()
     at_rest = recording.get("at_rest", True) is True
     defects = logs.judge(replicas, final, written_as_one, at_rest=at_rest)
+    unjudged = _unjudged(report, replicas, said)
     unknown = _unknown(recording) if replicas and history else None
+    if len(unjudged) == len(WITNESSES):
+        unknown = "nothing was judged"
     if report.findings or defects or said.defects:
         code = exits.VIOLATED
     else:
@@ -73,11 +76,26 @@ def conform(
     entries = sum(len(replica.records) for replica in replicas)
     disks = f"{len(replicas)} replicas with {entries:,} records"
     _show(report, defects, disks, said, code, screen)
+    for each in unjudged:
+        screen.line(f"nothing judged of {each}: {WITNESSES[each]}")
     if unknown:
         screen.line(f"unknown: {unknown}")
     document = _document(report, defects, len(replicas), entries, said, code)
-    screen.document({**document, "unknown": unknown})
+    screen.document({**document, "nothing_judged_of": unjudged, "unknown": unknown})
     return code
+
+
+WITNESSES: Final = {
+    "the controller": "no metadata log, or none of its steps",
+    "disks": "they were not copied",
+    "brokers": "nobody asked them (`kraftcheck record --observe` does)",
+}
+"""Who tells of a recording, and why one does not."""
+
+
+def _unjudged(report: Report, replicas: Sequence[logs.Replica], said: Said) -> list[str]:
+    told = (report.judged, sum(len(each.records) for each in replicas), sum(said.asked.values()))
+    return [name for name, count in zip(WITNESSES, told, strict=True) if not count]
 
 
 def _unknown(recording: Mapping[str, Any]) -> str | None:

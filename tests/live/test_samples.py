@@ -28,7 +28,7 @@ from reference.clients.promises import (
     level_named,
     promised,
 )
-from traces.observed import answers, views
+from traces.observed import answers, logs, views
 from traces.report.judged import Judged
 
 HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]
@@ -181,6 +181,7 @@ def test_brokers_that_are_not_ours_are_held_to_what_they_said(
     assert (code, document["metadata_records"], document["replicas"]) == (exits.HOLDS, 0, 0)
     assert len(document["answers_judged"]) == 3
     assert all(count > 100 for count in document["answers_judged"].values())
+    assert document["nothing_judged_of"] == ["the controller", "disks"]
     (observed / answers.NAME).write_bytes(b"")
     with pytest.raises(exits.BadInput, match="no broker ever answered"):
         conformed(observed, capsys)
@@ -188,6 +189,20 @@ def test_brokers_that_are_not_ours_are_held_to_what_they_said(
     assert observing.is_recording(observed)
     with pytest.raises(exits.BadInput, match="neither a metadata log nor answers of brokers"):
         conformed(observed, capsys)
+
+
+def test_a_metadata_log_without_steps_and_without_disks_is_unknown(
+    observed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is of a topic that nobody made: no partition, no broker, nothing that was judged."""
+    first = (observed / metadata.METADATA).read_bytes().splitlines(keepends=True)[0]
+    (observed / metadata.METADATA).write_bytes(first)
+    for name in (answers.NAME, logs.NAME):
+        (observed / name).unlink()
+    code, document = conformed(observed, capsys)
+    assert (code, document["verdict"]) == (exits.UNKNOWN, "unknown")
+    assert document["unknown"] == "nothing was judged"
+    assert len(document["nothing_judged_of"]) == len(observing.WITNESSES)
 
 
 @pytest.mark.parametrize(
