@@ -91,9 +91,13 @@ def recorded_beside(path: Path) -> Recorded | None:
 
 
 def terms_of(path: Path, history: History, options: Options) -> Terms:
-    """Raises BadInput: a damaged recording, or numbers of replicas that cannot be."""
+    """Raises BadInput: a damaged recording, numbers of replicas that cannot be, or faults in the
+    history of which nobody says what they can have done.
+    """
     beside = recorded_beside(path)
     given = {name: value for name, value in options.configuration.items() if value is not None}
+    if beside is None and "faults" not in given and options.level is None:
+        _ask_for_faults(history)
     if beside is None:
         configuration, envelope = configuration_in(history), NOTHING
     else:
@@ -114,6 +118,16 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
     assumed["known from"] = _known(beside, given)
     complete = beside is not None and beside.complete
     return Terms(promise, gaps, complete, assumed, configuration.compaction)
+
+
+def _ask_for_faults(history: History) -> None:
+    """What is promised depends on what went wrong, and its name does not tell what that was."""
+    faults = [each for each in history.annotations if each.kind == "fault"]
+    if faults:
+        raise BadInput(
+            f"{history.source}: it tells of {len(faults)} faults (such as {faults[0].label}): say "
+            "what they can have done, with --faults clean, lossy or unclean (none: nothing at all)"
+        )
 
 
 def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configuration:

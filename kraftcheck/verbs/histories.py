@@ -90,7 +90,7 @@ def check(screen: Screen, **options: Any) -> int:
     """Judge whether client histories are as consistent as was promised.
 
     \b
-    Example: kraftcheck check traces/samples/histories --html runs/pages
+    Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages
     """
     from kraftcheck import checking as work
     from kraftcheck import steering

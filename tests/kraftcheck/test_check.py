@@ -383,8 +383,18 @@ def test_a_damaged_trace_is_one_line(tmp_path: Path) -> None:
 # -- The samples
 
 
+def test_a_history_with_faults_asks_what_they_can_have_done() -> None:
+    log = SAMPLES / "log.edn"
+    result = check(log)
+    assert result.exit_code == 3 and result.stderr.count("\n") == 1
+    assert f"{log}: it tells of 1 faults (such as" in result.stderr and "--faults" in result.stderr
+    for asked in (("--faults", "none"), ("--faults", "clean"), ("--level", "linearizable")):
+        assert check(log, *asked).exit_code == 1
+
+
 def test_the_samples_are_what_they_say() -> None:
-    found = {Path(each["file"]).name: each for each in objects(check(SAMPLES, "--json"))}
+    samples = check(SAMPLES, "--faults", "clean", "--json")
+    found = {Path(each["file"]).name: each for each in objects(samples)}
     assert {name: each["verdict"] for name, each in found.items()} == {
         "kv.jsonl": "violated",
         "log.edn": "violated",

@@ -107,7 +107,7 @@ COMMANDS = (
     (f"{SIMULATE} 1 --scenario cluster --out cluster", 0),
     ("conform cluster", 0),
     (f"{SIMULATE} 12 --scenario quorum --bug Z06 --out z06", 1),
-    ("check samples/histories", 1),
+    ("check samples/histories --faults clean", 1),
     ("convert samples/histories/kv.jsonl --to jsonlines --out own.jsonl", 0),
     ("conform examples/foreign/voter-bug-partial.jsonl", 1),
     ("bugs list", 0),
