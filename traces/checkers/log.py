@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reference.clients.promises import Configuration
 from traces.checkers import scans
@@ -70,10 +71,11 @@ class Judgement:
     verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). disordered: segments that are broken
     by more than values that should not have been read. guessed: segments in which it is open who
     wrote what, or what replaced what, and it matters. records, scan: what they rest on, which
-    levels and anomalies read as well.
+    levels and anomalies read as well. closely: the same, had nothing been replaced by copies that
+    nobody saw; what is broken in that alone is open.
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, closely: Judgement | None = None) -> None:
         self.records = records
         self.batch = records.batch
         self.scan: Scan = scans.scan(records, reads_begin=True, reads_end=True)
@@ -90,8 +92,11 @@ class Judgement:
             if clash.kind not in OF_VALUES:
                 self.disordered[clash.segment] = True
         self.guessed: Flags = records.ambiguous | self._replaced_perhaps()
+        if closely is not None:
+            self.guessed |= closely.guessed | (closely.verdicts == BROKEN)
         unsure = self.guessed | (self.batch.operations == 0)
-        self.verdicts = np.where(broken, BROKEN, np.where(unsure, UNDECIDED, HELD)).astype(np.int8)
+        verdicts = np.where(broken, BROKEN, np.where(unsure, UNDECIDED, HELD))
+        self.verdicts: NDArray[np.int8] = verdicts.astype(np.int8)
 
     def _ended(self) -> bool:
         """Whether there are reads that found nothing, and were over before what may have replaced
@@ -194,7 +199,10 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
 
     Raises ValueError: no segments, or malformed columns. A segment without operations is undecided.
     """
-    return Judgement(records_of(batch, at_least_once=at_least_once, gaps=gaps))
+    found = Judgement(records_of(batch, at_least_once=at_least_once, gaps=gaps))
+    if not (at_least_once and batch.compacted):
+        return found
+    return Judgement(records_of(batch, at_least_once=True, gaps=gaps, copies=True), found)
 
 
 def gaps_in(history: History, configuration: Configuration) -> bool:

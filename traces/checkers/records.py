@@ -119,11 +119,16 @@ class Records(NamedTuple):
         return np.searchsorted(self.base, slots, side="right") - 1
 
 
-def records_of(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Records:
-    """Everything that needs no clock. Raises ValueError for a malformed batch."""
+def records_of(
+    batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False, copies: bool = False
+) -> Records:
+    """Everything that needs no clock. Raises ValueError for a malformed batch.
+
+    copies: a copy that nobody saw may have replaced a record of a compacted topic.
+    """
     check_batch(batch)
     times = _times(batch)
-    work = _Work(batch, at_least_once, gaps, times)
+    work = _Work(batch, at_least_once, gaps, copies, times)
     work.place()
     work.own()
     work.adopt()
@@ -181,9 +186,14 @@ class _Work:
     """The steps of the preparation, in their order; each leaves its columns behind."""
 
     def __init__(
-        self, batch: LogBatch, at_least_once: bool, gaps: bool, times: tuple[Ints, ...]
+        self,
+        batch: LogBatch,
+        at_least_once: bool,
+        gaps: bool,
+        copies: bool,
+        times: tuple[Ints, ...],
     ) -> None:
-        self.batch, self.at_least_once, self.gaps = batch, at_least_once, gaps
+        self.batch, self.at_least_once, self.gaps, self.copies = batch, at_least_once, gaps, copies
         self.a: Appends = batch.appends
         self.r: Reads = batch.reads
         self.a_begin, self.a_end, self.r_begin, self.r_end = times
@@ -652,17 +662,12 @@ class _Work:
             return
         replaced, sent = self.replacing
         after = np.where(sent[first] < self.r_end[rows], -1, replaced[first])
+        gone = indices((first < self.base[segment + 1]) & (after < self.base[-1]))
+        rows, first, after = rows[gone], first[gone], after[gone]
+        self.high[rows] = self.base[-1]
         told = self.r.end.take(rows) > self.offsets[first]
-        # (At least once, a copy that nobody saw may stand below an end that was told.)
-        gone = (after < self.base[-1]) | (told & self.at_least_once)
-        gone &= first < self.base[segment + 1]
-        self.high[rows[gone]] = self.base[-1]
-        known = gone & (after >= 0)
-        if self.at_least_once:
-            self.replaced.append((rows[known & told], after[known & told]))
-            known &= ~told
-        else:
-            self._unreplaced(rows[gone & told], first[gone & told], first[gone & told] + 1)
+        self._unreplaced(rows[told], first[told], first[told] + 1)
+        known = after >= 0
         self.ended = (rows[known], first[known], after[known])
 
     def _replaced_before(self) -> None:
@@ -677,11 +682,11 @@ class _Work:
     @cached_property
     def replacing(self) -> tuple[Ints, Ints]:
         """Of each slot, which slot has replaced it before it may be gone (all slots: none can; -1:
-        it may go); and when the first append was sent that has no known place and may have as well
-        (ENDLESS: none).
+        it may go); and when the first append was sent that has no known place, or may have left
+        copies, and may have as well (ENDLESS: none).
         """
         slots = int(self.base[-1])
-        spare = indices(self.unseen())
+        spare = indices(self.live if self.copies else self.unseen())
         where, begun = self.a.segment[spare], self.a_begin[spare]
         segment = np.repeat(np.arange(self.batch.segments), np.diff(self.base))
         # What is there below an end that was told need not be a record: it replaces none.

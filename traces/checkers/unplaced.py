@@ -56,8 +56,8 @@ def unplaced(
     """(appends, segments): of each segment (among these) in which some find no place, one of them.
 
     surely: of a compacted topic, an append may stand where fetches went through only if what is
-    known to stand behind it can have replaced it, and (by keys) behind none that found nothing:
-    some may seem to find no place that have one. Else it may stand there whatever its key
+    known to stand behind it can have replaced it, and behind none that found nothing: some may
+    seem to find no place that have one. Else it may stand there whatever its key
     is, and some may be passed over that have none. Elsewhere both are the same, and exact.
     """
     appends = records.batch.appends
@@ -100,7 +100,7 @@ class _Log:
 
     def __init__(self, records: Records, segment: int, surely: bool = False) -> None:
         self.records, self.segment = records, segment
-        self.sparing = records.batch.compacted and not (surely and records.batch.keys is not None)
+        self.sparing = records.batch.compacted and not surely
         begin, end = int(records.base[segment]), int(records.base[segment + 1])
         owner = records.owner[begin:end]
         self.known = begin + indices((owner != -1) & (owner != TAKEN))
