@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from system.files import read_text
-from tla_utils import Manifest, Model, ToolError
+from tla_utils import Manifest, Model, StepFrame, ToolError
 from tla_utils.config import read_config
 from tla_utils.definitions import definition, definitions, renamed
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
@@ -114,6 +115,29 @@ def _is_same(text: str, old: str, owner: str, new: str, folders: list[Path]) -> 
 
 def _words(text: str) -> str:
     return "".join(_COMMENT.sub(" ", text).split())
+
+
+# -- The steps of runs
+
+
+def under(own: OwnOverlay, place: Path, frame: StepFrame) -> StepFrame:
+    """The frame with the replacements in it, as far as its modules have the operators.
+
+    place: a folder for the module that joins them.
+    """
+    known = read_modules([frame.module], frame.libraries)
+    mine = {old: by for old, by in own.replaced.items() if by[0] in known}
+    if not mine:
+        return frame
+    joined = f"With{frame.module}"
+    text = f"---- MODULE {joined} ----\nEXTENDS {frame.module}, {own.module}\n====\n"
+    artifacts.write_whole(place / f"{joined}.tla", text)
+    return replace(
+        frame,
+        module=joined,
+        libraries=[*frame.libraries, place, own.path.parent],
+        constants=frame.constants + replace(own, replaced=mine).lines,
+    )
 
 
 # -- The models

@@ -12,6 +12,7 @@ same schedule, is not the change's, and is told apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo import attempts, oracles, schedules
 from kraftcheck.zoo.departures import departs
+from kraftcheck.zoo.own_overlay import OwnOverlay, under
 from kraftcheck.zoo.own_rules import OwnRules, known
 from kraftcheck.zoo.runs import (
     UNWATCHED,
@@ -90,15 +92,18 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     never: str = ""
 
 
-def try_runs(own: OwnRules, runs: int, seed: int, out: Path) -> OfRuns:
+def try_runs(
+    own: OwnRules, runs: int, seed: int, out: Path, overlay: OwnOverlay | None = None
+) -> OfRuns:
     """A campaign and the stored schedules with the rules in them, judged by every detector.
 
-    Raises BadInput: the rules fail, or answer what the simulator cannot use.
+    overlay: what is said to be the same change on the side of the specs. Raises BadInput: the rules
+    fail, or answer what the simulator cannot use, or take a step that the overlay forbids.
     """
     with known(own) as entry:
         hunt = Hunt(scenario=own.scenario, bug=entry.id, seed=seed)
         try:
-            return _tried(own, hunt, runs, out)
+            return _tried(own, hunt, runs, out, overlay)
         except (ToolError, BadInput, OSError):
             raise
         except Exception as error:
@@ -114,15 +119,15 @@ def _blamed(own: OwnRules, error: Exception) -> str:
     return f"{own.path}{at}: a run with it cannot be taken: {type(error).__name__}: {error}"
 
 
-def _tried(own: OwnRules, hunt: Hunt, runs: int, out: Path) -> OfRuns:
+def _tried(own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay | None) -> OfRuns:
     scripts = dict(schedules.every(hunt.scenario))
     found = _Found()
-    _campaign(hunt, runs, out).judge(found)
+    _campaign(hunt, runs, out).judge(found, overlay)
     other = {
         name: script for name, script in scripts.items() if schedules.differs(script, hunt.bug)
     }
     for name, script in other.items():
-        _schedule(name, script, hunt.bug, out).judge(found)
+        _schedule(name, script, hunt.bug, out).judge(found, overlay)
     steered = (schedules.run(script, WATCHED, hunt.bug) for script in scripts.values())
     taken = (hunt.run(WATCHED, number) for number in range(runs))
     consulted = consult_runs(hunt.bug, chain(taken, steered), until_effective=False)
@@ -183,8 +188,10 @@ class _Source(NamedTuple):
     out: Path
     schedule: str = ""
 
-    def judge(self, found: _Found) -> None:
+    def judge(self, found: _Found, overlay: OwnOverlay | None) -> None:
         """Ask every detector; what the control shows too is told apart."""
+        if overlay is not None:
+            _hold_together(self.recorded(WATCHED), overlay, self.schedule)
         shown, undecided = _shown({kind: self.recorded(kind) for kind in (WATCHED, UNWATCHED)})
         found.undecided += undecided
         red = {
@@ -322,6 +329,21 @@ def _stuck(folder: Path) -> Iterator[_Shown]:
     if opinion.found_runs:
         what = f"a healed cluster stays stuck: {opinion.said}"
         yield _Shown(PROGRESS, what, dict.fromkeys(opinion.found_runs, ""))
+
+
+def _hold_together(folder: Path, overlay: OwnOverlay, schedule: str) -> None:
+    """Raises BadInput: the two sides of a change are not the same, and where they part."""
+    place = artifacts.claim(folder / "overlay")
+    options = ConformOptions(
+        backend=Pool(1), explain=1, out=place, under=partial(under, overlay, place)
+    )
+    for each in conform(folder, options).summary["rejections"]:
+        where = f"schedule {schedule}" if schedule else f"run {each['run']}"
+        said = (each.get("differences") or [each.get("reason") or ""])[0]
+        raise BadInput(
+            f"{overlay.path.name} and the rules are two changes: {where}, step {each['step']}: "
+            f"the rules take {each['action']} otherwise than the overlay: {said}"
+        )
 
 
 def _forbidden(

@@ -44,6 +44,7 @@ from traces.jobs.judge import (
     explain,
     judge,
 )
+from traces.jobs.step_frames import Under, as_it_is
 from traces.jobs.summary import Evidence, summarise
 from traces.schema import Manifest, PartEntry, TraceError, read_manifest
 from traces.sealed import Unsealed, digest, sealed, unsealed
@@ -63,6 +64,7 @@ class ConformOptions:
     backend: where parts are worked on. check: how TLC is run. explain: how many rejected classes
     are explained, those with the earliest witnesses first (the others are counted, and listed in
     rejected.parquet). out: where tables go, `<trace>/conform` by default. specs: the modules.
+    under: what to make of them first.
     """
 
     backend: Backend = field(default_factory=Pool)
@@ -70,6 +72,7 @@ class ConformOptions:
     explain: int = 1000
     out: Path | None = None
     specs: Path = SPECS
+    under: Under = as_it_is
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class _Conform:
                 self.options.check,
                 self.options.specs,
                 lambda done: self._tell("judge", done, len(merged)),
+                under=self.options.under,
             )
         with self._stage("explain"):
             explained = self._explain(merged, judgement)
@@ -182,7 +186,10 @@ class _Conform:
         if not asked:
             return {}
         options = self.options
-        return explain(self.directory, self.entries, judgement, asked, options.check, options.specs)
+        return explain(
+            *(self.directory, self.entries, judgement, asked),
+            *(options.check, options.specs, options.under),
+        )
 
     def _join(self, merged: pa.Table, judgement: Judgement) -> pa.Table:
         """(class, run) for every class that was not accepted and every run that took it."""

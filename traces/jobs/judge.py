@@ -43,7 +43,7 @@ from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, PartFiles
 from traces.jobs.protocols import decode_step_constants, decoder_of_inputs
 from traces.jobs.relevance import action_of
-from traces.jobs.step_frames import INIT, step_frame
+from traces.jobs.step_frames import INIT, Under, as_it_is, step_frame
 from traces.schema import PartEntry, read_part
 
 CHUNK: Final = 50_000
@@ -101,17 +101,19 @@ def judge(
     specs: Path = SPECS,
     progress: Callable[[int], None] | None = None,
     keep: Callable[[Bench, pa.Table], None] | None = None,
+    under: Under = as_it_is,
 ) -> Judgement:
     """Judges every class of the merged table, and writes all with their verdicts to `into`.
 
-    progress is told how many classes have been judged; keep is given each batch as it is, with the
-    columns JUDGED, before the next one is waited for. Raises ToolError as `check_steps` does, and
-    when a class has no content in any part.
+    under: what to make of the specs first. progress is told how many classes have been judged;
+    keep is given each batch as it is, with the columns JUDGED, before the next one is waited
+    for. Raises ToolError as `check_steps` does, and when a class has no content in any part.
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        for bench, block, report in _reports(blocks(files, merged, options.chunk), options, specs):
+        chunks = blocks(files, merged, options.chunk)
+        for bench, block, report in _reports(chunks, options, specs, under):
             judged = _enter(judgement, bench, block, report)
             writer.write_table(judged)
             if keep:
@@ -161,7 +163,7 @@ def _by_bench(classes: pa.Table) -> Iterator[_Block]:
 
 
 def _reports(
-    blocks: Iterator[_Block], options: CheckOptions, specs: Path
+    blocks: Iterator[_Block], options: CheckOptions, specs: Path, under: Under
 ) -> Iterator[tuple[Bench, pa.Table, StepReport]]:
     """The report on each block, in their order; as many JVMs at a time as the options allow, and
     few blocks ahead of them."""
@@ -172,7 +174,8 @@ def _reports(
     with ThreadPoolExecutor(parallel) as pool:
         try:
             for bench, block in blocks:
-                waiting.append((bench, block, pool.submit(report_on, bench, block, alone, specs)))
+                report = pool.submit(report_on, bench, block, alone, specs, under)
+                waiting.append((bench, block, report))
                 if len(waiting) > parallel:
                     bench, block, future = waiting.popleft()
                     yield bench, block, future.result()
@@ -185,7 +188,11 @@ def _reports(
 
 
 def report_on(
-    bench: Bench, steps: pa.Table, options: CheckOptions, specs: Path = SPECS
+    bench: Bench,
+    steps: pa.Table,
+    options: CheckOptions,
+    specs: Path = SPECS,
+    under: Under = as_it_is,
 ) -> StepReport:
     """TLC's report on steps with the columns CLASSES.
 
@@ -195,7 +202,7 @@ def report_on(
     kind = kind_named(bench.kind)
     asked, canary = planted(steps, kind)
     table = step_table(asked, constants, kind)
-    return report_among(step_frame(kind, constants, specs), table, canary, options)
+    return report_among(under(step_frame(kind, constants, specs)), table, canary, options)
 
 
 def report_among(
@@ -306,6 +313,7 @@ def explain(
     witnesses: Sequence[tuple[int, int, int]],
     options: CheckOptions,
     specs: Path = SPECS,
+    under: Under = as_it_is,
 ) -> dict[int, Explanation]:
     """For each (number of a rejected class, run, step of its witness) the explanation."""
     steps = _recorded_steps(directory, entries, judgement, witnesses)
@@ -317,9 +325,8 @@ def explain(
         constants = decode_step_constants(bench.text)
         form = Abstraction(constants)
         asked = [as_columns(form, steps[number]) for number in numbers]
-        told = diagnose(
-            step_frame(kind_named(bench.kind), constants, specs), asked, options=options
-        )
+        frame = under(step_frame(kind_named(bench.kind), constants, specs))
+        told = diagnose(frame, asked, options=options)
         for number, diagnosis in zip(numbers, told, strict=True):
             explained[number] = Explanation(
                 steps[number].node, len(diagnosis.outcomes), list(diagnosis.lines)

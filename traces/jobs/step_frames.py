@@ -13,10 +13,10 @@ Law of this file: nothing here knows of a protocol, and nothing is allowed but b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from reference.kit.protocol import NodeKind
 from reference.protocols import AnyConstants, protocol_of_kind
@@ -30,6 +30,14 @@ INIT: Final = "Init"
 """The action of a node's first step, which nothing causes."""
 DISABLED: Final = "(disabled)"
 """In place of a reason: the handler has no outcome for this input."""
+
+
+Under: TypeAlias = Callable[[StepFrame], StepFrame]
+"""What is made of a frame before it judges, such as other operators put in the place of some."""
+
+
+def as_it_is(frame: StepFrame) -> StepFrame:
+    return frame
 
 
 def step_frame(

@@ -10,11 +10,14 @@ import pytest
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options
 from kraftcheck.zoo import attempts, oracles, own_runs, schedules, trying
+from kraftcheck.zoo.own_overlay import read_overlay
 from kraftcheck.zoo.own_rules import known, read_rules
 from kraftcheck.zoo.own_runs import OfRuns, lost_levels, try_runs
 from kraftcheck.zoo.related import Known
 from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, record_numbers
 from kraftcheck.zoo.trying import concluded
+from specs import SPECS
+from tla_utils import read_manifest
 
 CHANGES = Path(__file__).with_name("changes")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "try"
@@ -168,3 +171,21 @@ def test_the_control_is_of_the_same_seeds(tmp_path: Path) -> None:
     rows = oracles.run_rows(source.control(WATCHED, [2]), ["run", "seed"])
     own = oracles.run_rows(source.recorded(WATCHED), ["run", "seed"])
     assert rows == [own[2]]
+
+
+@pytest.mark.tlc
+def test_the_two_sides_of_a_change_are_held_against_each_other(tmp_path: Path) -> None:
+    """An overlay that serves nothing, and rules that serve what is not flushed: both are changes of
+    one rule, and no detector of either would tell that they are two.
+    """
+    ours = EXAMPLES / "serve_before_flush.py"
+    manifest = read_manifest(SPECS / "models.toml")
+    same = read_overlay(EXAMPLES / "ServeBeforeFlush.tla", manifest)
+    assert try_runs(read_rules(ours), 1, 1, tmp_path / "same", same).forbidden
+    other = tmp_path / "ServesNothing.tla"
+    text = (EXAMPLES / "ServeBeforeFlush.tla").read_text("utf-8")
+    text = text.replace("ServeBeforeFlush", "ServesNothing").replace("EndOffset(row.log)", "0")
+    other.write_text(text, "utf-8")
+    with pytest.raises(BadInput, match=r"ServesNothing\.tla and the rules are two") as told:
+        try_runs(read_rules(ours), 1, 1, tmp_path / "other", read_overlay(other, manifest))
+    assert "HandleFetchRequest otherwise than the overlay" in str(told.value)
