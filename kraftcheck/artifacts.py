@@ -50,6 +50,23 @@ def claim(folder: Path) -> Path:
     return folder
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody else writes runs to a claimed folder meanwhile; whoever ends lets go of it.
+
+    Raises BadInput: somebody does.
+    """
+    with (folder / MARK).open("a") as mark:
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                f"{folder}: another command is writing runs there; wait until it has ended, or "
+                "name another folder"
+            ) from None
+        yield
+
+
 def checkout() -> Path:
     """The root of the checkout that runs, for what is stored in the kit itself.
 

@@ -72,12 +72,17 @@ def simulate(
         options=fixed_options(scenario, fixed),
     )
     check_place(backend, master)
-    before = _parts(artifacts.claim(out))
+    with artifacts.alone(artifacts.claim(out)):
+        return _record(out, campaign, backend, master, screen)
+
+
+def _record(out: Path, campaign: Campaign, backend: str, master: str | None, screen: Screen) -> int:
+    before = _parts(out)
     _same_code(out, before)
     begin = monotonic()
     with (
-        backend_of(backend, master, runs) as place,
-        screen.progress(f"simulating {scenario}", runs) as meter,
+        backend_of(backend, master, campaign.runs) as place,
+        screen.progress(f"simulating {campaign.scenario}", campaign.runs) as meter,
     ):
         manifest = simulate_trace(
             out,

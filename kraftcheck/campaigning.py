@@ -71,11 +71,11 @@ def run(
     check_place(place.backend, place.master)
     chosen = asked.seed if asked.seed is not None else DEFAULT_SEED
     plan = plan_of(asked.configurations, count, seed if seed is not None else chosen)
-    artifacts.claim(out)
-    plan = begin(out, plan)
-    if file is not None and not (out / COPY).exists():
-        artifacts.write_whole(out / COPY, read_text(file))
-    return _go_on(out, plan, place, coverage, screen)
+    with artifacts.alone(artifacts.claim(out)):
+        plan = begin(out, plan)
+        if file is not None and not (out / COPY).exists():
+            artifacts.write_whole(out / COPY, read_text(file))
+        return _go_on(out, plan, place, coverage, screen)
 
 
 def extend(folder: Path, *, runs: int, place: Place, coverage: bool = False, screen: Screen) -> int:
@@ -83,7 +83,8 @@ def extend(folder: Path, *, runs: int, place: Place, coverage: bool = False, scr
     plan = read_plan(folder)
     check_version(folder, plan)
     check_place(place.backend, place.master)
-    return _go_on(folder, extended(folder, plan, runs), place, coverage, screen)
+    with artifacts.alone(folder):
+        return _go_on(folder, extended(folder, plan, runs), place, coverage, screen)
 
 
 def _asked(file: Path | None, scenario: str | None, bug_id: str | None) -> Asked:

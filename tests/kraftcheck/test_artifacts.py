@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kraftcheck import artifacts
 from kraftcheck.artifacts import Part, claim, merge, merged_summary, read_json, write_whole
+from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 
 
@@ -36,6 +38,18 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError):
         claim(tmp_path)
+
+
+def test_two_that_write_runs_to_one_folder_are_one_too_many(tmp_path: Path) -> None:
+    command = ["simulate", "--runs", "1", "--seed", "1", "--out", str(tmp_path), "--quiet"]
+    with artifacts.alone(artifacts.claim(tmp_path)):
+        refused = CliRunner().invoke(cli, command)
+        asked = ["campaign", "run", "--scenario", "quorum", "--runs", "1", "--out", str(tmp_path)]
+        also = CliRunner().invoke(cli, asked)
+    for each in (refused, also):
+        assert each.exit_code == 3 and each.stderr.count("\n") == 1
+        assert f"{tmp_path}: another command is writing runs there" in each.stderr
+    assert CliRunner().invoke(cli, command).exit_code == 0
 
 
 def test_an_interrupted_write_leaves_what_was_there(
