@@ -218,7 +218,11 @@ def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     [protocol] = [each for each in ALL if each.name == model.protocol]
-    return [Path(protocol.modules or specs / model.protocol), specs / "common"]
+    common = specs / "common"
+    return [
+        Path(protocol.modules or specs / model.protocol),
+        *([common] if common.is_dir() else []),
+    ]
 
 
 def _twins(
