@@ -129,7 +129,7 @@ def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
         except msgspec.DecodeError:
             options[name] = value
     try:
-        family(scenario).draw(SeededChooser(0).stream("faults"), options)
+        family(scenario).draw(SeededChooser(0), options)
     except ValueError as error:
         raise BadInput(str(error)) from None
     return options

@@ -104,7 +104,7 @@ def simulate(
     requested: Mapping[str, Any],
 ) -> Any:
     """One run into a recorder. The simulation is returned as it ended."""
-    options = of.draw(chooser.stream("faults"), requested)
+    options = of.draw(chooser, requested)
     simulation = of.simulation(of.scenario, options, chooser, memo, recorder)
     simulation.execute()
     recorder.close_run(

@@ -1,4 +1,5 @@
-"""Every choice of a simulation comes from a `Chooser`, through one of five named streams.
+"""Every choice of a simulation comes from a `Chooser`, through a named stream: one of five, or that
+of an option (`option.NAME`).
 
 Law of this file: a choice is a natural number below a bound, nothing else; whoever asks says what
 it means, with 0 the simplest meaning (no fault, the first node, the shortest time). So a run *is*
@@ -13,10 +14,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b, shake_256
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-StreamName: TypeAlias = Literal["network", "disk", "faults", "clock", "workload"]
-STREAMS: tuple[StreamName, ...] = get_args(StreamName)
+StreamName: TypeAlias = str
+STREAMS: Final = ("network", "disk", "faults", "clock", "workload")
+"""What happens in a run comes from these."""
+_OF_OPTION: Final = "option."
+"""What a run's options are comes from streams that begin so."""
+
+
+def stream_of_option(name: str) -> StreamName:
+    return f"{_OF_OPTION}{name}"
+
+
+def _is_stream(name: str) -> bool:
+    return name in STREAMS or name.startswith(_OF_OPTION)
 
 
 class Stream(Protocol):
@@ -89,13 +101,16 @@ class SeededChooser:
     """The choices that a seed stands for."""
 
     def __init__(self, seed: int) -> None:
-        self._streams = {
-            name: SeededStream(blake2b(f"{seed}/{name}".encode(), digest_size=16).digest())
-            for name in STREAMS
-        }
+        self._seed = seed
+        self._streams: dict[StreamName, SeededStream] = {}
 
     def stream(self, name: StreamName) -> Stream:
-        return self._streams[name]
+        found = self._streams.get(name)
+        if found is None:
+            assert _is_stream(name), name
+            key = blake2b(f"{self._seed}/{name}".encode(), digest_size=16).digest()
+            found = self._streams[name] = SeededStream(key)
+        return found
 
 
 def run_seed(campaign_seed: int, run: int) -> int:
@@ -136,13 +151,17 @@ class ReplayChooser:
     def __init__(self, choices: Iterable[Choice]) -> None:
         self.missing = 0
         self.misfits = 0
-        by_stream: dict[StreamName, list[Choice]] = {name: [] for name in STREAMS}
+        self._made: dict[StreamName, list[Choice]] = {}
         for choice in choices:
-            by_stream[choice.stream].append(choice)
-        self._streams = {name: _ReplayStream(self, made) for name, made in by_stream.items()}
+            self._made.setdefault(choice.stream, []).append(choice)
+        self._streams: dict[StreamName, _ReplayStream] = {}
 
     def stream(self, name: StreamName) -> Stream:
-        return self._streams[name]
+        found = self._streams.get(name)
+        if found is None:
+            assert _is_stream(name), name
+            found = self._streams[name] = _ReplayStream(self, self._made.get(name, []))
+        return found
 
 
 class _RecordingStream:
@@ -164,12 +183,15 @@ class RecordingChooser:
 
     def __init__(self, inner: Chooser) -> None:
         self.choices: list[Choice] = []
-        self._streams = {
-            name: _RecordingStream(name, inner.stream(name), self.choices) for name in STREAMS
-        }
+        self._inner = inner
+        self._streams: dict[StreamName, _RecordingStream] = {}
 
     def stream(self, name: StreamName) -> Stream:
-        return self._streams[name]
+        found = self._streams.get(name)
+        if found is None:
+            inner = self._inner.stream(name)
+            found = self._streams[name] = _RecordingStream(name, inner, self.choices)
+        return found
 
 
 def render(choices: Iterable[Choice]) -> str:
@@ -189,10 +211,11 @@ def parse(text: str) -> list[Choice]:
             continue
         try:
             name, value, of, bound = words
-            choice = Choice(STREAMS[STREAMS.index(name)], int(bound), int(value))
+            choice = Choice(name, int(bound), int(value))
         except ValueError:
             choice = None
-        if choice is None or of != "of" or not 0 <= choice.value < choice.bound:
+        in_form = choice is not None and of == "of" and _is_stream(name)
+        if choice is None or not in_form or not 0 <= choice.value < choice.bound:
             raise ValueError(f"line {number}: not a choice: {line.strip()!r:.60}")
         choices.append(choice)
     return choices

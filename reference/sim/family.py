@@ -12,6 +12,7 @@ import msgspec
 
 from reference.clients.promises import Configuration, Envelope
 from reference.kit.log import EpochEnd
+from reference.sim.choices import Chooser
 
 
 class Manner(NamedTuple):
@@ -42,15 +43,15 @@ class ClientLog(NamedTuple):
 
 
 class Family(NamedTuple):
-    """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, from
-    a stream, but for those that are requested. memo: under a bug or none, enabled or not; key: what
+    """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, but
+    for those that are requested. memo: under a bug or none, enabled or not; key: what
     it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
     recorder.
     """
 
     scenario: Any
     of: type[Any]
-    draw: Callable[[Any, Mapping[str, Any]], Any]
+    draw: Callable[[Chooser, Mapping[str, Any]], Any]
     memo: Callable[[str | None, bool], Any]
     key: object
     simulation: Callable[..., Any]

@@ -3,6 +3,11 @@
 Swarm: each run switches about half of the kinds of fault off entirely, so that what is left has
 room; a mixture of everything is the same mush in every run. Options come from short lists of
 values, because runs that resemble each other share their steps.
+
+An option, and whether its kind of fault is there at all, is drawn from a stream of its own name. So
+an option more, or one less, changes no other and nothing else of any run. The first options of the
+oldest families are drawn from one stream, by position: all that is stored of their runs (the known
+bugs' runs, figures of detection) rests on that.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from reference.sim.choices import Stream
+from reference.sim.choices import Chooser, Stream, stream_of_option
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -29,7 +34,8 @@ class OptionSet(Generic[T]):
 
     of: the struct that holds them, whose defaults make a run in which nothing goes wrong. kinds:
     the kinds of fault that a run has or has not, and the options that make each. positive: options
-    of at least 1. shares: options per mille.
+    of at least 1. shares: options per mille. by_position: so many of the first are drawn from the
+    stream `faults`, one after the other; never more, so that a new option stands at the end.
     """
 
     def __init__(
@@ -38,6 +44,7 @@ class OptionSet(Generic[T]):
         kinds: Mapping[str, tuple[str, ...]],
         positive: tuple[str, ...],
         shares: tuple[str, ...],
+        by_position: int = 0,
     ) -> None:
         self.of = of
         self.kinds = kinds
@@ -45,6 +52,7 @@ class OptionSet(Generic[T]):
         """Nothing goes wrong."""
         self._positive = positive
         self._shares = shares
+        self._by_position = frozenset(of.__struct_fields__[:by_position])
 
     def problem(self, options: T) -> str:
         """What is wrong with these options together, or empty."""
@@ -55,23 +63,34 @@ class OptionSet(Generic[T]):
         return drawn
 
     def draw(
-        self, stream: Stream, palettes: Mapping[str, Palette], requested: Mapping[str, Any]
+        self,
+        chooser: Chooser,
+        palettes: Mapping[str, Palette],
+        requested: Mapping[str, Any],
+        part: str = "",
     ) -> T:
-        """All options of a run: requested ones as they are, the others drawn.
+        """All options of a run: requested ones as they are, the others drawn. part: which one of a
+        run, where several have options of one name.
 
         Raises ValueError: there is no such option, or it cannot have this value.
         """
         switched_off: set[str] = set()
         for options in self.kinds.values():
-            if stream.below(2) == 0:
+            if self._stream(chooser, part, options[0]).below(2) == 0:
                 switched_off.update(options)
         drawn = {}
         for name in self.of.__struct_fields__:
             palette = palettes.get(name)
-            value = getattr(self.off, name) if palette is None else _drawn(stream, palette)
+            value = getattr(self.off, name)
+            if palette is not None:
+                value = _drawn(self._stream(chooser, part, name), palette)
             drawn[name] = getattr(self.off, name) if name in switched_off else value
         known = self._known(requested)
         return self._options(self.settled(drawn, known) | known)
+
+    def _stream(self, chooser: Chooser, part: str, name: str) -> Stream:
+        of = "faults" if name in self._by_position else stream_of_option(f"{part}{name}")
+        return chooser.stream(of)
 
     def _known(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         names = self.of.__struct_fields__

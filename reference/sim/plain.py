@@ -251,7 +251,7 @@ def family_of(protocol: Protocol) -> Family:
     return Family(
         scenario=scenario,
         of=options.of,
-        draw=lambda stream, fixed: options.draw(stream, scenario.palettes, fixed),
+        draw=lambda chooser, fixed: options.draw(chooser, scenario.palettes, fixed),
         memo=lambda bug, enabled: PlainMemo(protocol, bug, enabled),
         key=protocol.name,
         simulation=lambda _, *given: PlainSimulation(*given),

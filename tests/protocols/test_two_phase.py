@@ -61,7 +61,7 @@ def test_its_runs_conform_and_take_every_action(two_phase: Path) -> None:
     asked(two_phase, "simulate", "--scenario", "two-phase", "--runs", "6", "--out", "runs")
     said = asked(two_phase, "conform", "runs")
     assert "holds" in said and "never " not in said
-    told = asked(two_phase, "replay", "runs", "--run", "3")
+    told = asked(two_phase, "replay", "runs", "--run", "4")
     assert "Begin value=1  => Prepare 0>1 value=1" in told
     for verb in (("conform",), ("replay", "--run", "0")):
         done = subprocess.run(
@@ -76,16 +76,16 @@ def test_its_runs_conform_and_take_every_action(two_phase: Path) -> None:
 
 @tlc
 def test_its_bug_is_found_by_all_that_should(two_phase: Path) -> None:
-    said = asked(two_phase, "bugs", "run", "T01", "--runs", "2", "--out", "bugs")
+    said = asked(two_phase, "bugs", "run", "T01", "--runs", "12", "--out", "bugs")
     assert "3 detections: 3 found" in said
 
 
 def test_a_run_of_its_bug_is_made_small(two_phase: Path) -> None:
-    simulated = ("simulate", "--scenario", "two-phase", "--bug", "T01", "--runs", "5")
+    simulated = ("simulate", "--scenario", "two-phase", "--bug", "T01", "--runs", "11")
     asked(two_phase, *simulated, "--out", "T01", code=1)
-    said = asked(two_phase, "shrink", "T01", "--run", "3", "--attempts", "300", code=1)
-    assert "now 7" in said
-    told = asked(two_phase, "replay", "T01/run-3.schedule", code=1)
+    said = asked(two_phase, "shrink", "T01", "--run", "10", "--attempts", "300", code=1)
+    assert "now 5" in said
+    told = asked(two_phase, "replay", "T01/run-10.schedule", code=1)
     assert "!! DecisionIsKept: Commit was decided, and is Abort now" in told
 
 
@@ -199,7 +199,10 @@ def test_what_runs_never_do_and_rows_without_form_are_told(two_phase: Path) -> N
     replaced(two_phase / "protocol.py", ", Stop(), Recover())", ", Stop())")
     old = "tuple(sorted({*row.confirmed, m.source}))"
     replaced(two_phase / "protocol.py", old, "(*row.confirmed, m.source)")
-    asked(two_phase, "simulate", "--scenario", "two-phase", "--runs", "1", "--out", "runs")
+    doubled = ("--option", "doubled=800")
+    asked(
+        two_phase, "simulate", "--scenario", "two-phase", "--runs", "3", *doubled, "--out", "runs"
+    )
     said = asked(two_phase, "conform", "runs", code=1)
     assert (
         re.search("^never .*HandleRecover", said, re.MULTILINE)

@@ -64,7 +64,7 @@ def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
 FAMILY: Final = Family(
     scenario=CLUSTER,
     of=ClusterOptions,
-    draw=lambda stream, fixed: draw(stream, CLUSTER.palettes, fixed),
+    draw=lambda chooser, fixed: draw(chooser, CLUSTER.palettes, fixed),
     memo=_memo,
     key=CLUSTER.name,
     simulation=ClusterSimulation,

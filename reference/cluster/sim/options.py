@@ -14,7 +14,7 @@ from reference.partition.sim.options import PartitionOptions
 from reference.partition.types import PartitionConstants
 from reference.quorum.sim import faults
 from reference.quorum.types import Constants
-from reference.sim.choices import Stream
+from reference.sim.choices import Chooser
 from reference.sim.options import OptionSet, Palette
 
 OF_QUORUM = "quorum_"
@@ -58,11 +58,13 @@ class _Shapes(OptionSet[Shape]):
         return ""
 
 
-SHAPES = _Shapes(Shape, {}, positive=("brokers", "topics", "topic_partitions"), shares=())
+SHAPES = _Shapes(
+    Shape, {}, positive=("brokers", "topics", "topic_partitions"), shares=(), by_position=5
+)
 
 
 def draw(
-    stream: Stream, palettes: Mapping[str, Mapping[str, Palette]], requested: Mapping[str, Any]
+    chooser: Chooser, palettes: Mapping[str, Mapping[str, Palette]], requested: Mapping[str, Any]
 ) -> ClusterOptions:
     """All options of a run: requested ones as they are, the others drawn.
 
@@ -83,11 +85,11 @@ def draw(
     }
     if "watched" in of_data:
         of_quorum["watched"] = of_data["watched"]
-    shape = SHAPES.draw(stream, palettes["shape"], of_shape)
+    shape = SHAPES.draw(chooser, palettes["shape"], of_shape)
     options = ClusterOptions(
         shape=shape,
-        quorum=faults.OPTIONS.draw(stream, palettes["quorum"], of_quorum),
-        data=partition_options.OPTIONS.draw(stream, palettes["data"], of_data),
+        quorum=faults.OPTIONS.draw(chooser, palettes["quorum"], of_quorum, OF_QUORUM),
+        data=partition_options.OPTIONS.draw(chooser, palettes["data"], of_data),
     )
     try:
         topics = topics_of(options)

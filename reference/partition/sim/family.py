@@ -84,7 +84,7 @@ def _flags(registration: Any) -> str:
 FAMILY: Final = Family(
     scenario=PARTITION,
     of=PartitionOptions,
-    draw=lambda stream, fixed: OPTIONS.draw(stream, PARTITION.palettes, fixed),
+    draw=lambda chooser, fixed: OPTIONS.draw(chooser, PARTITION.palettes, fixed),
     memo=PartitionMemo,
     key=PARTITION.name,
     simulation=PartitionSimulation,

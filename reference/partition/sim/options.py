@@ -170,6 +170,7 @@ OPTIONS = _PartitionOptions(
         *("folding", "loss", "duplication", "reordering", "answers_lost", "one_way"),
         *("lossy", "corrupt"),
     ),
+    by_position=40,
 )
 
 

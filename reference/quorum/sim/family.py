@@ -51,7 +51,7 @@ def _log(row: Row) -> str:
 FAMILY: Final = Family(
     scenario=QUORUM,
     of=Options,
-    draw=lambda stream, fixed: OPTIONS.draw(stream, QUORUM.palettes, fixed),
+    draw=lambda chooser, fixed: OPTIONS.draw(chooser, QUORUM.palettes, fixed),
     memo=lambda bug, enabled: QuorumMemo(QUORUM.timeouts, bug, enabled),
     key=QUORUM.timeouts,
     simulation=Simulation,

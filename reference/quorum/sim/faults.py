@@ -92,6 +92,7 @@ OPTIONS = _QuorumOptions(
     KINDS,
     positive=("voters", "fetch_max_records", "hold_ms", "latency_ms", "slow_node", "flush_ms"),
     shares=("loss", "duplication", "reordering", "one_way", "lossy", "clock_skew"),
+    by_position=21,
 )
 
 OFF = OPTIONS.off

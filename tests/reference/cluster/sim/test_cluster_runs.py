@@ -157,7 +157,7 @@ def test_a_run_is_told_line_by_line() -> None:
 def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
     empty: dict[str, Any] = {"shape": {}, "quorum": {}, "data": {}}
     with pytest.raises(ValueError, match=said):
-        draw(SeededChooser(1).stream("faults"), empty, options)
+        draw(SeededChooser(1), empty, options)
 
 
 def test_every_palette_is_of_an_option() -> None:

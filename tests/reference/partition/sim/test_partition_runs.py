@@ -155,14 +155,13 @@ def test_every_palette_is_of_an_option() -> None:
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        OPTIONS.draw(SeededChooser(1).stream("faults"), {}, options)
+        OPTIONS.draw(SeededChooser(1), {}, options)
 
 
 def test_what_is_requested_is_had() -> None:
     wanted = {"replicas": 1, "acks": "1", "crashes": 0}
     for seed in range(20):
-        stream = SeededChooser(seed).stream("faults")
-        options = OPTIONS.draw(stream, PARTITION.palettes, wanted)
+        options = OPTIONS.draw(SeededChooser(seed), PARTITION.palettes, wanted)
         assert (options.replicas, options.acks, options.crashes) == (1, "1", 0)
         assert options.min_insync_replicas == 1 and not options.idempotence
 

@@ -28,7 +28,7 @@ PALETTES = QUORUM.palettes
 
 
 def drawn(seed: int, **requested: Any) -> Options:
-    return OPTIONS.draw(SeededChooser(seed).stream("faults"), PALETTES, requested)
+    return OPTIONS.draw(SeededChooser(seed), PALETTES, requested)
 
 
 def test_every_drawn_value_is_on_its_list() -> None:
@@ -58,8 +58,8 @@ def test_every_fault_option_belongs_to_a_kind() -> None:
 
 
 def test_the_simplest_choices_are_no_fault() -> None:
-    assert OPTIONS.draw(ReplayChooser([]).stream("faults"), {}, {}) == OFF
-    simplest = OPTIONS.draw(ReplayChooser([]).stream("faults"), PALETTES, {})
+    assert OPTIONS.draw(ReplayChooser([]), {}, {}) == OFF
+    simplest = OPTIONS.draw(ReplayChooser([]), PALETTES, {})
     assert all(getattr(simplest, n) == getattr(OFF, n) for names in KINDS.values() for n in names)
 
 
