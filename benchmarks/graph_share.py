@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from time import process_time
 
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tla_utils.dump import PEAK_PER_MB
 from traces.cover.charts import Chart, chart_of, coverage_of
 from traces.cover.matching import Matcher

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from traces.checkers.columns import UNKNOWN, LogBatch
 from traces.checkers.synthetic import logs
 from traces.jobs.histories import READS, judge_histories

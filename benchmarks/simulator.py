@@ -12,8 +12,8 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from reference.runs.run import forget, simulate_part, steps_worked_out
-from reference.runs.scenarios import SCENARIOS
+from reference.runner.run import forget, simulate_part, steps_worked_out
+from reference.runner.scenarios import SCENARIOS
 from traces.schema import PartTables
 
 RUNS = 1000

@@ -20,7 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.protocols import CLUSTER, sources_of_others
-from reference.runs.scenarios import family
+from reference.runner.scenarios import family
 from reference.sim.choices import SeededChooser
 from system.files import read_bytes
 from tla_utils import find_jar, find_java

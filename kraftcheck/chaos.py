@@ -17,8 +17,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.runs.narrate import narrate
-from reference.runs.run import simulate_run
+from reference.runner.narrate import narrate
+from reference.runner.run import simulate_run
 from reference.sim.choices import Stream, StreamName
 
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from reference.runs.narrate import narrate
-from reference.runs.run import Run, simulate_run
+from reference.runner.narrate import narrate
+from reference.runner.run import Run, simulate_run
 from traces.jobs.conform import JOINED_RUNS, read_judged
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 

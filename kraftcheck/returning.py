@@ -27,7 +27,7 @@ from kraftcheck.zoo.oracles import models_of
 from reference.bugs.catalog import UnknownBug, replayable
 from reference.kit.protocol import Protocol
 from reference.protocols import PROTOCOLS, parts_of
-from reference.runs.narrate import narrate
+from reference.runner.narrate import narrate
 from reference.sim.schedules import write as write_schedule
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script, write

@@ -1,7 +1,7 @@
 """`shrink`: a failing run of a campaign made small, and kept as a schedule; `replay` of a schedule.
 
 A run that an invariant stops, or that makes no progress, is shrunk over its choices
-(reference/runs/shrink.py). The schedule is a file that says all about the run
+(reference/runner/shrink.py). The schedule is a file that says all about the run
 (reference/sim/schedules.py), whoever replays it.
 """
 
@@ -15,10 +15,10 @@ from kraftcheck.exits import BadInput
 from kraftcheck.replaying import as_json, part_of
 from kraftcheck.screen import Screen
 from reference.protocols import PROTOCOLS
-from reference.runs.narrate import narrate
-from reference.runs.run import Run, simulate_run
-from reference.runs.shrink import Shrunk, failure_of, replayed
-from reference.runs.shrink import shrink as shrink_schedule
+from reference.runner.narrate import narrate
+from reference.runner.run import Run, simulate_run
+from reference.runner.shrink import Shrunk, failure_of, replayed
+from reference.runner.shrink import shrink as shrink_schedule
 from reference.sim.choices import RecordingChooser, SeededChooser, run_seed
 from reference.sim.schedules import Schedule, read, write
 from system.files import SCHEDULE_MAX, read_text

@@ -19,8 +19,8 @@ from kraftcheck.replaying import annotated, as_json, rejected_steps
 from kraftcheck.retracing.relation import replayed as replayed_by
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import UnknownBug
-from reference.runs.narrate import narrate
-from reference.runs.scripted import ImpossibleMove, Replayed, recorded
+from reference.runner.narrate import narrate
+from reference.runner.scripted import ImpossibleMove, Replayed, recorded
 from reference.steered.scripts import KIND, Script, is_script, read
 from system.files import SCHEDULE_MAX, open_file, read_text
 from traces.jobs.allowed import Allowed

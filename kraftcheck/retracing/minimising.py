@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kraftcheck.retracing.moves import make_alike
 from kraftcheck.retracing.relation import Relation
-from reference.runs.scripted import begin, in_the_end
+from reference.runner.scripted import begin, in_the_end
 from reference.steered.failures import REJECTED, Failure
 from reference.steered.scripts import Script
 from traces.jobs.steered import broken_promise

@@ -23,8 +23,8 @@ from reference.partition.steered.world import (
     resending_words,
 )
 from reference.partition.types import UNDEFINED
-from reference.runs.narrate import render_input
-from reference.runs.scripted import AnySchedule, begin
+from reference.runner.narrate import render_input
+from reference.runner.scripted import AnySchedule, begin
 from reference.steered.failures import Failure
 from reference.steered.moves import Move, Steered
 from reference.steered.scripts import Script

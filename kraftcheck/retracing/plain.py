@@ -20,7 +20,7 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from reference.kit.protocol import Protocol
-from reference.runs.run import Run, simulate_run
+from reference.runner.run import Run, simulate_run
 from reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step

@@ -21,7 +21,7 @@ from kraftcheck.retracing.moves import make_alike
 from kraftcheck.zoo.departures import departs
 from reference.bugs.catalog import handlers_for
 from reference.kit.protocol import Handlers
-from reference.runs.scripted import Replayed, begin, replay
+from reference.runner.scripted import Replayed, begin, replay
 from reference.steered.failures import REJECTED, Failure, StepRejected
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script

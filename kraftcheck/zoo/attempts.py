@@ -37,8 +37,8 @@ from reference.kit.dispatch import action_name
 from reference.kit.log import EpochEnd
 from reference.protocols import PROTOCOLS, kind_named, kind_of
 from reference.quorum.types import UNDEFINED
-from reference.runs.run import Run
-from reference.runs.scripted import recorded as replayed
+from reference.runner.run import Run
+from reference.runner.scripted import recorded as replayed
 from reference.steered.scripts import Script
 from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
 from traces.jobs.abstraction import Abstraction

@@ -31,7 +31,7 @@ from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.side_by_side import first_refused
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.bugs.bug import Bug
-from reference.runs.run import forget
+from reference.runner.run import forget
 from tla_utils import Manifest, RunOptions, ToolError
 from traces.jobs.allowed import Allowed
 from traces.jobs.campaigns import STORE

@@ -29,7 +29,7 @@ from reference.partition.properties import (
 from reference.partition.rules import PartitionRules
 from reference.partition.sim.options import PartitionOptions, configuration_of, envelope_of
 from reference.partition.types import PartitionConstants
-from reference.runs.run import Run
+from reference.runner.run import Run
 from traces.checkers.assessment import name_of
 from traces.jobs.backends import Pool
 from traces.schema import part_path, read_manifest

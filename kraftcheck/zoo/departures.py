@@ -14,7 +14,7 @@ from typing import Any
 
 from reference.bugs.catalog import handlers_for
 from reference.kit.protocol import Handlers
-from reference.runs.run import Run, Taken
+from reference.runner.run import Run, Taken
 from reference.steered.moves import NodeStep
 from traces.jobs.canonical import Step
 

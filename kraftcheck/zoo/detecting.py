@@ -30,7 +30,7 @@ from kraftcheck.zoo.runs import UNWATCHED, WATCHED, Hunt, consult, differs, reco
 from kraftcheck.zoo.witnesses import Witness, hunt_of
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import bug as known_bug
-from reference.runs.run import forget
+from reference.runner.run import forget
 from reference.steered.scripts import Script
 from tla_utils import RunOptions
 from traces.jobs.backends import Pool

@@ -9,7 +9,7 @@ from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug, replayable
 from reference.protocols import CLUSTER, parts_of
-from reference.runs.scenarios import SCENARIOS
+from reference.runner.scenarios import SCENARIOS
 from specs import SPECS
 from tla_utils import Manifest, read_manifest
 

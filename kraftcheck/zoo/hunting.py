@@ -27,7 +27,7 @@ from kraftcheck.zoo.runs import (
     record_numbers,
 )
 from kraftcheck.zoo.witnesses import Witness
-from reference.runs.run import forget
+from reference.runner.run import forget
 from traces.jobs.backends import Pool
 
 BATCH = 100

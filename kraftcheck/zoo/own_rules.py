@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from kraftcheck.exits import BadInput
 from reference.bugs import catalog
 from reference.bugs.bug import BASES, Bug
-from reference.runs.run import forget
+from reference.runner.run import forget
 from system.files import read_text
 
 

@@ -39,8 +39,8 @@ from kraftcheck.zoo.runs import (
 from reference.bugs.catalog import handlers_for
 from reference.bugs.probing import Consulted
 from reference.protocols import parts_of
-from reference.runs.narrate import narrate, render_input
-from reference.runs.run import Run
+from reference.runner.narrate import narrate, render_input
+from reference.runner.run import Run
 from reference.steered.scripts import Script
 from tla_utils import ToolError
 from traces.jobs.backends import Pool

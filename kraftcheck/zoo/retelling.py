@@ -13,9 +13,9 @@ from kraftcheck import artifacts, replaying, steering
 from kraftcheck.judgement import Options, PageWriter
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo.detecting import Detection
-from reference.runs.narrate import narrate
-from reference.runs.run import Run, simulate_run
-from reference.runs.scripted import recorded
+from reference.runner.narrate import narrate
+from reference.runner.run import Run, simulate_run
+from reference.runner.scripted import recorded
 from traces.history import HistoryError
 from traces.schema import read_manifest
 

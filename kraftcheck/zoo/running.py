@@ -18,7 +18,7 @@ from kraftcheck.zoo.oracles import Oracle
 from kraftcheck.zoo.retelling import chosen
 from kraftcheck.zoo.retelling import told as told_again
 from kraftcheck.zoo.witnesses import stored
-from reference.runs.scenarios import family
+from reference.runner.scenarios import family
 from tla_utils import RunOptions, find_jar, find_java
 
 HEAD = ("bug", "oracle", "verdict", ">seconds", "what")

@@ -22,7 +22,7 @@ from reference.bugs.catalog import bug, handlers_for
 from reference.bugs.probing import Consulted
 from reference.kit.protocol import Handlers
 from reference.protocols import components_of, protocol_of
-from reference.runs.run import Run, simulate_part, simulate_run
+from reference.runner.run import Run, simulate_part, simulate_run
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.simulate import simulate
 from traces.schema import Campaign, begin_trace, write_part

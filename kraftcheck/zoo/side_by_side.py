@@ -15,7 +15,7 @@ from typing import Any
 
 from kraftcheck.zoo.departures import Departures
 from kraftcheck.zoo.runs import WATCHED, Hunt
-from reference.runs.run import forget
+from reference.runner.run import forget
 from traces.jobs.allowed import Allowed
 
 Decided = Callable[[Hunt, int | None], None]

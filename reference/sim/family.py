@@ -1,6 +1,6 @@
 """What there is to know of a kind of runs, for those who make, tell or judge runs of any kind.
 
-Every scenario is of one family. Families are listed in reference/runs/scenarios.py.
+Every scenario is of one family. Families are listed in reference/runner/scenarios.py.
 """
 
 from __future__ import annotations

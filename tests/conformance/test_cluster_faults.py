@@ -30,7 +30,7 @@ from reference.partition.messages import (
     encode,
 )
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
 from traces import schema
 from traces.jobs.backends import Pool

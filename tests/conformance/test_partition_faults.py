@@ -29,7 +29,7 @@ from reference.partition.messages import (
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
 from reference.quorum.types import Constants
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
 from traces import schema
 from traces.jobs.backends import Pool

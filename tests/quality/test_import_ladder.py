@@ -33,8 +33,8 @@ BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
     *("reference.sim", "reference.quorum.sim", "reference.partition.sim", "reference.cluster.sim"),
-    *("reference.runs", "reference.steered", "reference.quorum.steered"),
-    *("reference.partition.steered", "reference.cluster.steered", "reference.runs.scripted"),
+    *("reference.runner", "reference.steered", "reference.quorum.steered"),
+    *("reference.partition.steered", "reference.cluster.steered", "reference.runner.scripted"),
 )
 
 
@@ -103,12 +103,12 @@ RULES = {
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
-    "reference.runs.*": _world("reference.runs", "traces.schema"),
+    "reference.runner.*": _world("reference.runner", "traces.schema"),
     "reference.steered.*": _world("reference.steered"),
     "reference.quorum.steered.*": _world("reference.quorum.steered"),
     "reference.partition.steered.*": _world("reference.partition.steered"),
     "reference.cluster.steered.*": _world("reference.cluster.steered"),
-    "reference.runs.scripted.*": _world("reference.runs.scripted", "traces.schema"),
+    "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
     "traces.jobs.*": Rule(
         ours=(
             *("traces.schema", "traces.history", "traces.formats", "traces.checkers"),
@@ -246,10 +246,10 @@ def test_a_type_only_import_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_relative_import_is_resolved(tmp_path: Path) -> None:
-    plant(tmp_path, "reference.runs.run", "")
-    place = plant(tmp_path, "reference.quorum.planted", "from ..runs import run\n")
+    plant(tmp_path, "reference.runner.run", "")
+    place = plant(tmp_path, "reference.quorum.planted", "from ..runner import run\n")
     assert violations(tmp_path, RULES) == [
-        f"{place}:1: reference.quorum must not import reference.runs.run"
+        f"{place}:1: reference.quorum must not import reference.runner.run"
     ]
 
 

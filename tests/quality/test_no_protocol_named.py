@@ -21,7 +21,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 FOLDERS = ("reference.quorum", "reference.partition", "reference.cluster")
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
-    *("reference.runs.scenarios", "reference.runs.scripted"),
+    *("reference.runner.scenarios", "reference.runner.scripted"),
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (

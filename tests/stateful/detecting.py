@@ -30,8 +30,8 @@ from kraftcheck.retracing.relation import Refused, Relation
 from reference.bugs.catalog import bugs_of, rules_for
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants
-from reference.runs.run import Run, forget, simulate_run
-from reference.runs.shrink import failure_of
+from reference.runner.run import Run, forget, simulate_run
+from reference.runner.shrink import failure_of
 from reference.steered.failures import REJECTED
 from reference.steered.moves import NodeStep
 from reference.steered.scripts import Script

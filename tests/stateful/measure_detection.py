@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.own_rules import OwnRules, known, read_rules
-from reference.runs.run import forget
+from reference.runner.run import forget
 from tests.stateful.detecting import (
     BUGS,
     MACHINES,

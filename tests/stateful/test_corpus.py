@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from kraftcheck.retracing.relation import Relation
 from kraftcheck.retracing.relation import replayed as replayed_by
-from reference.runs.scripted import replay
-from reference.runs.shrink import failure_of, replayed
+from reference.runner.scripted import replay
+from reference.runner.shrink import failure_of, replayed
 from reference.sim.schedules import read as read_choices
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reference.partition.messages import CONTROLLER, ElectLeaders, SessionTimeout
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.steered.schedule import PartitionSchedule
-from reference.runs.scripted import Replayed, recorded
+from reference.runner.scripted import Replayed, recorded
 from traces.jobs import checks
 from traces.jobs.columns import Part
 

@@ -17,7 +17,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.partition.rules import PartitionRules
 from reference.quorum.rules import QuorumRules
-from reference.runs.scripted import replay
+from reference.runner.scripted import replay
 from reference.steered.failures import Failure, StepRejected
 from reference.steered.scripts import Script, read, write
 from tests.stateful import coverage, gifts, reached, searching

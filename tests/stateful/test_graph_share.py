@@ -16,7 +16,7 @@ from reference.quorum.steered.recorded import RecordedSchedule
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Constants
-from reference.runs.scripted import AnySchedule, Replayed, recorded
+from reference.runner.scripted import AnySchedule, Replayed, recorded
 from reference.sim.recorder import Recorder
 from tests.stateful import graph_share, reached
 from tests.stateful.graph_share import firsts, note_steps, report

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference.runs.scenarios import SCENARIOS
+from reference.runner.scenarios import SCENARIOS
 from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
 from traces.jobs.arrays import Ints

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from reference.runs.run import simulate_run
+from reference.runner.run import simulate_run
 from system.files import read_toml
 from tla_utils.errors import ToolError
 from traces.jobs.ranges import reference_digest, replace_file

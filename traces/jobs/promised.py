@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from reference.clients.promises import Configuration, Promise, promised
-from reference.runs.scenarios import family
+from reference.runner.scenarios import family
 from traces.schema import TraceError
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")

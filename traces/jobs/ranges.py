@@ -31,7 +31,7 @@ import msgspec
 import pyarrow as pa
 
 from reference.protocols import KINDS, sources_of_others
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from reference.sim.choices import run_seed
 from system.files import read_bytes
 from tla_utils.errors import ToolError

@@ -21,7 +21,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from reference.protocols import parts_of
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from traces.jobs.coverage import FEATURES
 from traces.schema import Campaign
 

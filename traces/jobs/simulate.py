@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tla_utils.errors import ToolError
 from traces.jobs.backends import Backend, Pool, Progress
 from traces.schema import Campaign, Manifest, begin_trace, damage_of, read_manifest, write_part

@@ -13,7 +13,7 @@ from reference.cluster.steered.moves import ClusterMoves
 from reference.cluster.steered.parts import SteeredPartition
 from reference.partition.steered.world import FAILED, PROMPT
 from reference.partition.types import UNDEFINED
-from reference.runs.narrate import render_input
+from reference.runner.narrate import render_input
 from reference.sim.interning import KnownInput
 from reference.steered.moves import Move
 

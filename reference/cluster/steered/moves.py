@@ -52,7 +52,7 @@ from reference.quorum.steered.schedule import RATES, WELL, Link
 from reference.quorum.steered.schedule import cut_words as voters_cut_words
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Row
-from reference.runs.narrate import render_input
+from reference.runner.narrate import render_input
 from reference.sim.events import Queue
 from reference.sim.interning import KnownInput
 from reference.sim.recorder import Recorder

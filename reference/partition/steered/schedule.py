@@ -45,7 +45,7 @@ from reference.partition.steered.world import (
 )
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED
 from reference.quorum.steered.schedule import Link
-from reference.runs.narrate import render_input
+from reference.runner.narrate import render_input
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder

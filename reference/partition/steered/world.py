@@ -44,7 +44,7 @@ from reference.partition.sim.world import PartitionWorld
 from reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
 from reference.partition.types import UNDEFINED, is_up
 from reference.quorum.steered.schedule import Link
-from reference.runs.narrate import render_input
+from reference.runner.narrate import render_input
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State
 from reference.sim.operations import Operation

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.quorum.messages import MESSAGES
-from reference.runs.run import Run
+from reference.runner.run import Run
 from traces.schema import PartTables
 
 Content = tuple[Any, ...]

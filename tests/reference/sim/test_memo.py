@@ -17,8 +17,8 @@ from reference.quorum.messages import FetchRequest, FetchResponse
 from reference.quorum.sim import machine as quorum_machine
 from reference.quorum.sim import scheduler
 from reference.quorum.types import Constants, Outcome, Row
-from reference.runs import run as run_module
-from reference.runs.run import forget, simulate_part, simulate_run
+from reference.runner import run as run_module
+from reference.runner.run import forget, simulate_part, simulate_run
 from reference.sim.recorder import Recorder
 
 RUNS = 25

@@ -10,7 +10,7 @@ import pytest
 
 from reference.quorum.messages import BeginQuorumEpochRequest, Message
 from reference.quorum.sim.faults import Options
-from reference.runs.run import simulate_run
+from reference.runner.run import simulate_run
 from reference.sim.choices import SeededChooser
 from reference.sim.events import DELIVER, Queue
 from reference.sim.interning import Interner, KnownInput

@@ -11,8 +11,8 @@ import pytest
 
 from reference.quorum.messages import decode_input
 from reference.quorum.types import Constants, Row, initial_row
-from reference.runs import run as run_module
-from reference.runs.run import simulate_part, simulate_run
+from reference.runner import run as run_module
+from reference.runner.run import simulate_part, simulate_run
 from reference.sim.recorder import Recorder
 from traces import schema
 from traces.schema import Campaign, PartTables

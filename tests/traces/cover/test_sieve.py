@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from reference.protocols import peers_of
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.renaming import rename_step
 from traces.cover.campaigns import read_seen

@@ -6,7 +6,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from traces.schema import PartTables
 
 RUNS = {"quorum": 6, "partition": 8, "cluster": 3}

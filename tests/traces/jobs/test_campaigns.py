@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference.runs import run as sim
+from reference.runner import run as sim
 from reference.sim.choices import run_seed
 from tests.quality.ladder import find_modules, imports_of
 from tests.traces.jobs.small_campaigns import (
@@ -330,7 +330,7 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
 
 def test_whatever_simulates_is_in_the_digest(repo_root: Path) -> None:
     modules = find_modules(repo_root, ("reference",))
-    waiting, needed = ["reference.runs.run"], set[str]()
+    waiting, needed = ["reference.runner.run"], set[str]()
     while waiting:
         name = waiting.pop()
         if name in modules and name not in needed:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from reference.protocols import KINDS as KINDS_OF_ROWS
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.traces.jobs.recorded import RUNS, part
 from traces.jobs.columns import Part
 from traces.jobs.coverage import FEATURES, KINDS, features, merge_features, unseen

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.conformance.altered import Altered
 from traces.jobs.canonical import CanonicalStep
 from traces.jobs.columns import Part

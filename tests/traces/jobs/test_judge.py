@@ -12,7 +12,7 @@ import pytest
 from reference.partition.messages import CONTROLLER
 from reference.protocols import KINDS, kind_named
 from reference.quorum.types import Constants
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tla_utils import CheckOptions, StepReport, StepTable, StepVerdict
 from tla_utils.errors import ToolError

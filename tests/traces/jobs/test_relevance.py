@@ -16,7 +16,7 @@ from reference.partition.messages import CONTROLLER
 from reference.partition.protocol import BROKER, PARTITION
 from reference.partition.types import BrokerRow, PartitionConstants, Status
 from reference.protocols import kind_of
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from specs import SPECS
 from tests.traces.jobs.renaming import rename_step
 from tla_utils import CheckOptions, check_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference.quorum.rules import QuorumRules
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from traces.jobs.coverage import FEATURES
 from traces.jobs.rules_met import WATCHED_RUNS, rules_met, rules_of, watched
 from traces.schema import Campaign

@@ -15,8 +15,8 @@ from reference.partition.messages import CONTROLLER
 from reference.partition.replay import replay
 from reference.partition.types import initial_controller
 from reference.protocols import KINDS
-from reference.runs.narrate import narrate
-from reference.runs.run import forget, simulate_part, simulate_run
+from reference.runner.narrate import narrate
+from reference.runner.run import forget, simulate_part, simulate_run
 from reference.sim.choices import SeededChooser
 from traces.schema import PROGRESSED, STOPPED, PartTables
 

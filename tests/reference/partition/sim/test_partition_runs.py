@@ -14,8 +14,8 @@ from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from reference.partition.sim.options import KINDS, OPTIONS, PartitionOptions, promise_of
 from reference.partition.sim.scenario import PARTITION
 from reference.partition.sim.world import UNPROMISED
-from reference.runs.narrate import narrate
-from reference.runs.run import simulate_part, simulate_run
+from reference.runner.narrate import narrate
+from reference.runner.run import simulate_part, simulate_run
 from reference.sim.choices import SeededChooser
 from traces.checkers.assessment import Assessment, assess
 from traces.checkers.recorded import from_arrow

@@ -19,7 +19,7 @@ from reference.quorum.sim.faults import (
     draw_episode,
 )
 from reference.quorum.sim.scenario import QUORUM
-from reference.runs.scenarios import SCENARIOS, scenario
+from reference.runner.scenarios import SCENARIOS, scenario
 from reference.sim.choices import ReplayChooser, SeededChooser
 from reference.sim.network import Partition
 from reference.sim.options import options_json

@@ -8,7 +8,7 @@ import pytest
 
 from reference.quorum.sim.workload import HOP_US
 from reference.quorum.types import Row
-from reference.runs.run import Run, simulate_run
+from reference.runner.run import Run, simulate_run
 from reference.sim.operations import Operation
 from traces.schema import OPERATION, OPERATIONS, OUTCOMES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference.runs.run import simulate_run
-from reference.runs.shrink import failure_of, replayed, shrink, zeroed
+from reference.runner.run import simulate_run
+from reference.runner.shrink import failure_of, replayed, shrink, zeroed
 from reference.sim.choices import Choice, RecordingChooser, SeededChooser, run_seed
 from reference.sim.schedules import Schedule, read, write
 from traces.schema import PROGRESSED

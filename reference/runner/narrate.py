@@ -11,8 +11,8 @@ from typing import Any
 
 from reference.kit.log import EpochEnd
 from reference.protocols import MESSAGES, PROTOCOLS, kind_of_row, protocol_of_kind
-from reference.runs.run import Run, Taken
-from reference.runs.scenarios import FAMILIES
+from reference.runner.run import Run, Taken
+from reference.runner.scenarios import FAMILIES
 from reference.sim.family import Manner, brief
 from reference.sim.operations import Operation
 

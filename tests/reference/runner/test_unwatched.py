@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference.runs.run import Run, simulate_run
+from reference.runner.run import Run, simulate_run
 from traces.schema import STOPPED
 
 RUNS = {"quorum": ("Z04", 40), "partition": ("Z26", 10)}

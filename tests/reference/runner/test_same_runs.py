@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from reference.runs.run import simulate_part, simulate_run
-from reference.runs.scenarios import SCENARIOS
+from reference.runner.run import simulate_part, simulate_run
+from reference.runner.scenarios import SCENARIOS
 from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
 from tests.reference.sim.contents import contents
 
@@ -36,7 +36,7 @@ EXTENTS = {
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]
 
 DIGESTS = """
-from reference.runs.run import simulate_part
+from reference.runner.run import simulate_part
 from traces.schema import parquet_bytes
 import hashlib
 part = simulate_part({name!r}, 2, 5, {runs})

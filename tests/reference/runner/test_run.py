@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from reference.bugs.catalog import OutOfScope, UnknownBug
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.sim.scenario import QUORUM
-from reference.runs.run import simulate_part, simulate_run
-from reference.runs.scenarios import FAMILIES
+from reference.runner.run import simulate_part, simulate_run
+from reference.runner.scenarios import FAMILIES
 from reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser, run_seed
 from traces.schema import PROGRESSED, STOPPED, PartTables
 

@@ -22,7 +22,7 @@ from reference.quorum.sim.machine import QuorumMemo
 from reference.quorum.steered.recorded import RecordedSchedule
 from reference.quorum.timers import Timeouts
 from reference.quorum.types import Constants
-from reference.runs.run import Run, taken
+from reference.runner.run import Run, taken
 from reference.sim.recorder import Recorder, RunResult, Violation
 from reference.steered.failures import Failure, NoProgress, PromiseBroken
 from reference.steered.failures import Violation as InvariantViolated

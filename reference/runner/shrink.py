@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from reference.runs.run import Run, simulate_run
+from reference.runner.run import Run, simulate_run
 from reference.sim.choices import Choice, RecordingChooser, ReplayChooser
 from reference.sim.recorder import RunResult
 from reference.sim.schedules import Schedule

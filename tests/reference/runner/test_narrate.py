@@ -13,8 +13,8 @@ from reference.quorum.messages import FetchMaxWait, FetchRequest, FetchResponse,
 from reference.quorum.sim.family import LEGEND
 from reference.quorum.sim.faults import Options
 from reference.quorum.types import Row
-from reference.runs.narrate import narrate, render_input, render_options
-from reference.runs.run import simulate_part, simulate_run
+from reference.runner.narrate import narrate, render_input, render_options
+from reference.runner.run import simulate_part, simulate_run
 
 
 def test_each_step_has_its_line_under_its_column() -> None:

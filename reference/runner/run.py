@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reference.runs.scenarios import family
+from reference.runner.scenarios import family
 from reference.sim.choices import Chooser, SeededChooser, run_seed
 from reference.sim.family import Family
 from reference.sim.recorder import Recorder, RunResult
