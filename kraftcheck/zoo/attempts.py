@@ -34,10 +34,11 @@ from kraftcheck.zoo import schedules
 from kraftcheck.zoo.runs import WATCHED, Hunt
 from reference.bugs.catalog import handlers_for
 from reference.kit.dispatch import action_name
+from reference.kit.fields import NOBODY
 from reference.kit.log import EpochEnd
 from reference.protocols import PROTOCOLS, kind_named, kind_of
-from reference.quorum.types import UNDEFINED
 from reference.runner.run import Run
+from reference.runner.scenarios import FAMILIES
 from reference.runner.scripted import recorded as replayed
 from reference.steered.scripts import Script
 from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
@@ -60,27 +61,6 @@ SMALL: Final = 8
 MOST: Final = 3000
 """So many recorded steps are taken at most, evenly."""
 
-CAMPAIGNS: Mapping[str, tuple[Hunt, ...]] = {
-    "QuorumRules": (
-        Hunt(scenario="quorum", bug=None, options={"voters": 3, "fetch_max_records": 2}),
-        Hunt(scenario="quorum", bug=None, options={"voters": 1, "fetch_max_records": 2}),
-    ),
-    "PartitionRules": (
-        Hunt(
-            scenario="partition",
-            bug=None,
-            options={"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False},
-        ),
-        Hunt(
-            scenario="partition",
-            bug=None,
-            options={"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
-        ),
-    ),
-}
-"""By module of rules, the runs whose rows and inputs are taken. Their constants are fixed, so that
-they are judged together."""
-
 SCHEDULES: Mapping[str, tuple[str, ...]] = {
     "PartitionRules": ("cut-to-older-epoch.moves", "last-leader-came-back.moves")
 }
@@ -93,19 +73,14 @@ Recorded: TypeAlias = dict[str, dict[tuple[int, Any, Any], Step]]
 
 
 def hunts(module: str) -> tuple[Hunt, ...]:
-    """The runs whose rows and inputs are taken, for a module of rules. Those of others' protocols
-    have the simplest constants that there are.
+    """The runs whose rows and inputs are taken, for a module of rules. Their constants are fixed:
+    they are judged together.
     """
-    if module in CAMPAIGNS:
-        return CAMPAIGNS[module]
     return tuple(
-        Hunt(
-            scenario=protocol.name,
-            bug=None,
-            options={name: values[0] for name, values in protocol.world.constants.items()},
-        )
+        Hunt(scenario=protocol.name, bug=None, options=dict(fixed))
         for protocol in PROTOCOLS
-        if protocol.world and module in {rules.__name__ for rules in protocol.rules}
+        if module in {rules.__name__ for rules in protocol.rules}
+        for fixed in FAMILIES[protocol.name].fixed
     )
 
 
@@ -387,7 +362,7 @@ def _mutated(value: Any, known: Known) -> Iterator[Any]:
         for other in others - {part}:
             changed = msgspec.structs.replace(value, **{name: other})
             # No log ends nowhere in an epoch.
-            half = isinstance(changed, EpochEnd) and UNDEFINED in (
+            half = isinstance(changed, EpochEnd) and NOBODY in (
                 changed.epoch,
                 changed.end_offset,
             )

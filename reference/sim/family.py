@@ -46,7 +46,7 @@ class Family(NamedTuple):
     """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, but
     for those that are requested. memo: under a bug or none, enabled or not; key: what
     it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
-    recorder.
+    recorder. fixed: options that leave no constant to be drawn, for runs that are judged together.
     """
 
     scenario: Any
@@ -57,6 +57,7 @@ class Family(NamedTuple):
     simulation: Callable[..., Any]
     manner: Manner
     log: ClientLog
+    fixed: tuple[Mapping[str, Any], ...]
 
 
 def who(node: int) -> str:

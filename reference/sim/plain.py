@@ -257,4 +257,5 @@ def family_of(protocol: Protocol) -> Family:
         simulation=lambda _, *given: PlainSimulation(*given),
         manner=Manner(PLAIN_LEGEND, "row", _columns),
         log=ClientLog(lambda _: Configuration()),
+        fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
     )

@@ -36,7 +36,6 @@ STILL = (
     "kraftcheck.verbs.models",
     "kraftcheck.verbs.runs",
     "kraftcheck.verify",
-    "kraftcheck.zoo.attempts",
     "kraftcheck.zoo.controls",
     "traces.cover.models",
     "traces.foreign.chain",

@@ -76,4 +76,5 @@ FAMILY: Final = Family(
         composed=True,
     ),
     log=ClientLog(lambda options: configuration_of(_decode(options).data), envelope_of),
+    fixed=(),
 )

@@ -95,4 +95,8 @@ FAMILY: Final = Family(
         always="replicas",
     ),
     log=ClientLog(lambda options: configuration_of(_decode(options)), envelope_of),
+    fixed=(
+        {"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False},
+        {"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
+    ),
 )

@@ -62,4 +62,8 @@ FAMILY: Final = Family(
         always="voters",
     ),
     log=ClientLog(lambda _: CONFIGURATION, has_control_records=True),
+    fixed=(
+        {"voters": 3, "fetch_max_records": 2},
+        {"voters": 1, "fetch_max_records": 2},
+    ),
 )

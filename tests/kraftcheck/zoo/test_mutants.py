@@ -198,7 +198,7 @@ def test_who_is_at_the_end_is_caught_up() -> None:
     at_the_end = [
         remote.caught_up
         for number in range(6)
-        for step in attempts.CAMPAIGNS["PartitionRules"][0].run("watched", number).steps
+        for step in attempts.hunts("PartitionRules")[0].run("watched", number).steps
         if getattr(step.after, "role", "") == "Leader"
         for remote in step.after.remotes
         if remote.end_offset == len(step.after.log)
