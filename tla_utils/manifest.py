@@ -151,7 +151,7 @@ class Manifest:
 # -- Reading a manifest
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path, _including: tuple[Path, ...] = ()) -> Manifest:
     """The manifest in a file. Raises ToolError with one line that names the file and the model."""
     try:
         tables = read_toml(path)
@@ -169,6 +169,8 @@ def read_manifest(path: Path) -> Manifest:
     if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in named):
         raise ToolError(f"{path}: include and libraries are lists of folders")
     include, libraries = named
+    if path.resolve() in _including:
+        raise ToolError(f"{path}: includes itself")
     every = [
         (f"{path}: model {row.get('name', f'number {number}')!r}", row)
         for number, row in enumerate(rows, start=1)
@@ -176,7 +178,7 @@ def read_manifest(path: Path) -> Manifest:
     read = [(label, _read_model(row, label)) for label, row in every]
     folders, further = [path.parent], [_folder(path, name) for name in libraries]
     for name in include:
-        inner = read_manifest(_folder(path, name) / path.name)
+        inner = read_manifest(_folder(path, name) / path.name, (*_including, path.resolve()))
         folders += inner.folders
         further += inner.further
         for model in inner.models.values():
@@ -445,12 +447,12 @@ def _unlisted(manifest: Manifest) -> Iterator[str]:
     for folder in [of / name for of in manifest.folders for name in CFG_FOLDERS]:
         for path in sorted(folder.glob("**/*.cfg")):
             if path.resolve() not in named:
-                yield f"{path.relative_to(manifest.root)} is the cfg of no model"
+                yield f"{os.path.relpath(path, manifest.root)} is the cfg of no model"
     overlays = {name for model in manifest.models.values() for name in model.overlays}
     roots = {model.module for model in manifest.models.values()}
     for path in [each for of in manifest.folders for each in sorted((of / "bugs").glob("*.tla"))]:
         if path.stem not in overlays | roots:
-            yield f"{path.relative_to(manifest.root)} is in no model"
+            yield f"{os.path.relpath(path, manifest.root)} is in no model"
 
 
 def _ambiguous(manifest: Manifest) -> Iterator[str]:

@@ -26,6 +26,62 @@ def test_a_manifest_is_read(tmp_path: Path) -> None:
     assert manifest.libraries == [tmp_path, tmp_path / "models", tmp_path / "bugs"]
 
 
+def two_folders(tmp_path: Path) -> Path:
+    """The toy's specs in a folder that is included, its rules in another, which is a library."""
+    inner = write_specs(tmp_path / "toy")
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "toy/ToyRules.tla").rename(tmp_path / "rules/ToyRules.tla")
+    inner.write_text(f'libraries = ["../rules"]\n{inner.read_text()}')
+    write(tmp_path, "models.toml", 'include = ["toy"]\n')
+    return tmp_path / "models.toml"
+
+
+def test_manifests_are_included_with_their_folders(tmp_path: Path) -> None:
+    manifest = read_manifest(two_folders(tmp_path))
+    assert list(manifest.models) == ["toy", "two", "t01", "t02"]
+    assert manifest.models["t01"].config == "toy/bugs/t01.cfg"
+    folders = [tmp_path / name for name in ("toy", "toy/models", "toy/bugs", "rules")]
+    assert manifest.libraries == [tmp_path, *folders]
+    assert manifest.module_text("ToyRules").startswith("---- MODULE ToyRules")
+    with pytest.raises(ToolError, match=r"no module Toys in the folders of .*models\.toml"):
+        manifest.module_text("Toys")
+    assert lint(manifest, REQUIRED) == []
+    assert lint(read_manifest(tmp_path / "toy/models.toml"), REQUIRED) == []
+
+
+def test_a_module_that_is_in_two_folders_is_told(tmp_path: Path) -> None:
+    path = two_folders(tmp_path)
+    write(tmp_path, "rules/MCToy.tla", "---- MODULE MCToy ----\n====\n")
+    told = f"{tmp_path}/rules/MCToy.tla has the name of {tmp_path}/toy/models/MCToy.tla"
+    assert lint(read_manifest(path), REQUIRED) == [told]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('include = ["other"]', r"models\.toml: there is no folder other$"),
+        ('include = ["rules"]', r"the manifest .*rules/models\.toml cannot be read: No such file"),
+        ('include = ["."]', r"models\.toml: includes itself$"),
+        ('include = ["toy", "toy"]', r"toy/models\.toml: model 'toy' is named twice$"),
+        ('include = "toy"', r"models\.toml: include and libraries are lists of folders$"),
+        ("libraries = [1]", r"models\.toml: include and libraries are lists of folders$"),
+        ('libraries = ["gone"]', r"models\.toml: there is no folder gone$"),
+        (
+            'includes = ["toy"]',
+            r"unknown key 'includes'; only \[\[model\]\], include and libraries",
+        ),
+    ],
+)
+def test_folders_that_cannot_be_meant_are_refused(
+    text: str, complaint: str, tmp_path: Path
+) -> None:
+    path = two_folders(tmp_path)
+    path.write_text(f"{text}\n")
+    with pytest.raises(ToolError, match=complaint) as caught:
+        read_manifest(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_models_are_selected(tmp_path: Path) -> None:
     manifest = read_manifest(write_specs(tmp_path))
     assert [m.name for m in manifest.select(["t02", "toy"])] == ["toy", "t02"]
