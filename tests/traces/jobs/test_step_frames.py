@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from reference.quorum.protocol import VOTER
 from specs import SPECS
@@ -22,3 +24,12 @@ def test_a_frame_has_each_action_and_each_case() -> None:
 def test_who_always_runs_is_delivered_everything() -> None:
     assert "~IsUp(step.before) THEN {}" in frame_text(BROKER, refusals=True)
     assert "THEN {} ELSE StepOf" not in frame_text(CONTROLLER_KIND, refusals=True)
+
+
+def test_folders_that_a_protocol_does_not_have_are_left_out(tmp_path: Path) -> None:
+    """TLC's driver refuses a folder that is not there; not so the protocol's own, without which
+    there is nothing to judge by."""
+    own = tmp_path / "quorum"
+    assert libraries(VOTER, tmp_path) == [own]
+    (own / "steps").mkdir(parents=True)
+    assert libraries(VOTER, tmp_path) == [own, own / "steps"]
