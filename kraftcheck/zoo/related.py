@@ -69,6 +69,7 @@ def _bounds(model: Model, manifest: Manifest, place: Path) -> Model:
     put = tuple(new for _, _, new in read_config(text).substituted if new in own)
     kept = [line for line in text.splitlines() if not line.rstrip().endswith(put)]
     path = place / f"{name_of(model)}.cfg"
+    place.mkdir(exist_ok=True)
     artifacts.write_whole(path, "\n".join(kept) + "\n")
     return replace(
         model,
