@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.runner.narrate import narrate
@@ -43,6 +43,7 @@ def chaos(
     options: those that are fixed. Raises ValueError: no such scenario, bug or option.
     """
 
+    @settings(deadline=None)  # How long a run takes says nothing of the protocol.
     @given(st.data())
     def test(data: st.DataObject) -> None:
         run = simulate_run(scenario, 0, 0, bug, options, chooser=_Drawn(data))
