@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs
+from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, witness
 
 
 class Verbs(click.Group):
@@ -75,6 +75,7 @@ for _verb in (
     models.prove,
     clusters.cluster,
     clusters.record,
+    witness.witness,
     bugs.bugs,
     bugs.try_own,
 ):

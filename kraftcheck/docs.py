@@ -31,6 +31,7 @@ from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from traces.cover import drawings
 from traces.foreign.describe import tables
+from traces.foreign.profiles import read_profile
 from traces.schema import TABLES, describe
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -192,12 +193,21 @@ def mutants() -> str:
     return zoo_mutants.markdown(manifest, zoo_mutants.stored())
 
 
+def profile() -> str:
+    """The entries of the profile of Kafka 4.3, from specs/quorum/profiles."""
+    lines = ["| entry | class | Kafka | where |", "|---|---|---|---|"]
+    for entry in read_profile("kafka-4.3").entries:
+        lines.append(f"| `{entry.name}` | {entry.of} | {entry.says} | {entry.source} |")
+    return "\n".join(lines) + "\n"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "foreign": foreign,
     "models": models,
     "mutants": mutants,
     "bug_matrix": bug_matrix,
+    "profile": profile,
     "promises": promises,
     "promised_levels": promised_levels,
     "trace": trace,
@@ -207,6 +217,7 @@ PARTS: dict[str, Callable[[], str]] = {
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
     *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
+    "docs/witness.md",
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

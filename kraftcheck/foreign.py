@@ -18,6 +18,7 @@ from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.foreign.batch import judge_batch
 from traces.foreign.chain import judge_chains
+from traces.foreign.profiles import read_profile
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict
 
@@ -30,9 +31,12 @@ def conform(
     jar: str | None = None,
     backend: str = "auto",
     master: str | None = None,
+    profile: str | None = None,
     screen: Screen,
 ) -> int:
     """Judge every step of the file: in batch mode if its rows are full, else in chain mode.
+
+    profile: the name of one (traces/foreign/profiles.py), for full rows.
 
     Raises TraceError for a line that the format does not allow, ToolError for a TLC that cannot be
     used or believed, BadInput for options that are about campaigns.
@@ -41,9 +45,12 @@ def conform(
         raise BadInput("--backend and --master are for campaigns; a step trace is judged here")
     if jar:
         os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
+    allowed = read_profile(profile) if profile else None
     trace = read_foreign(path)
+    if allowed and not trace.full:
+        raise BadInput("--as is for full rows; this trace has partial ones")
     with screen.progress("judging steps", len(trace.steps)) as meter:
-        found = judge_batch(trace) if trace.full else judge_chains(trace)
+        found = judge_batch(trace, profile=allowed) if trace.full else judge_chains(trace)
         meter.update(len(trace.steps))
     _show(found, screen)
     screen.document(_document(found))
@@ -62,6 +69,7 @@ def _show(found: ForeignVerdict, screen: Screen) -> None:
     facts = [
         ("verdict", found.verdict),
         ("mode", f"{found.mode}: {_meaning(found)}"),
+        *([("judged as", found.profile)] if found.profile else []),
         ("steps", f"{found.steps:,}, {found.distinct:,} distinct, of {found.nodes} nodes"),
         *[("", reason) for reason in found.reasons[:LISTED]],
         *[("not asked", what) for what in found.not_asked],

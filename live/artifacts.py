@@ -11,44 +11,76 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
-
-POM = Path(__file__).resolve().parent / "kafka" / "pom.xml"
-CHECKSUMS = Path(__file__).resolve().parent / "kafka" / "checksums.txt"
-"""Lines of sha256 and file name, as `sha256sum` writes them."""
 
 
 class ArtifactError(Exception):
     """Kafka cannot be fetched, or is not what it should be. The text is one line."""
 
 
-def version() -> str:
-    """The version of Kafka that the project file asks for."""
+class Artifacts(NamedTuple):
+    """What a project file asks for. name: of its folder in the cache; checksums: lines of sha256
+    and file name, as `sha256sum` writes them; version: of Kafka.
+    """
+
+    name: str
+    pom: Path
+    checksums: Path
+    version: str
+
+    @property
+    def place(self) -> Path:
+        """Where this version's jars lie, or will."""
+        return cache() / self.name / self.version
+
+    def libraries(self) -> Path:
+        """The folder with the jars, filled the first time.
+
+        Raises ArtifactError: no Maven, it failed, or a jar is not the one that is known.
+        """
+        if not self.place.is_dir():
+            partial = self.place.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            _download(self, partial)
+            check(partial, self.checksums)
+            partial.rename(self.place)
+        return self.place
+
+
+def cache() -> Path:
+    """Our folder in `$XDG_CACHE_HOME`, else in `~/.cache`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kraftcheck"
+
+
+def version_of(pom: Path) -> str:
+    """The version of Kafka that a project file asks for."""
     space = {"m": "http://maven.apache.org/POM/4.0.0"}
-    found = ElementTree.parse(POM).find("m:properties/m:kafka.version", space)
-    assert found is not None and found.text, f"{POM} names no kafka.version"
+    found = ElementTree.parse(pom).find("m:properties/m:kafka.version", space)
+    assert found is not None and found.text, f"{pom} names no kafka.version"
     return found.text
 
 
+_HERE = Path(__file__).resolve().parent / "kafka"
+POM = _HERE / "pom.xml"
+CHECKSUMS = _HERE / "checksums.txt"
+KAFKA = Artifacts("kafka", POM, CHECKSUMS, version_of(POM))
+"""The broker, with its command-line tools."""
+
+
+def version() -> str:
+    """The version of Kafka that clusters of ours run."""
+    return KAFKA.version
+
+
 def place() -> Path:
-    """Where this version's jars lie, or will: in `$XDG_CACHE_HOME`, else `~/.cache`."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "kraftcheck" / "kafka" / version()
+    """Where the broker's jars lie, or will."""
+    return KAFKA.place
 
 
 def libraries() -> Path:
-    """The folder with Kafka's jars, filled the first time.
-
-    Raises ArtifactError: no Maven, it failed, or a jar is not the one that is known.
-    """
-    folder = place()
-    if not folder.is_dir():
-        partial = folder.with_suffix(".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        _download(partial)
-        check(partial)
-        partial.rename(folder)
-    return folder
+    """The folder with the broker's jars. Raises ArtifactError as `Artifacts.libraries` does."""
+    return KAFKA.libraries()
 
 
 def check(folder: Path, known: Path = CHECKSUMS) -> None:
@@ -68,13 +100,12 @@ def check(folder: Path, known: Path = CHECKSUMS) -> None:
             raise ArtifactError(f"{folder / name}: sha256 is {digest}, not {expected[name]}")
 
 
-def _download(into: Path) -> None:
+def _download(what: Artifacts, into: Path) -> None:
     if shutil.which("mvn") is None:
         raise ArtifactError("no `mvn` command: install Maven to fetch Apache Kafka")
-    words = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
-    done = subprocess.run(
-        [*words, f"-DoutputDirectory={into}"], capture_output=True, text=True, check=False
-    )
+    words = ["mvn", "-q", "-B", "-f", str(what.pom), f"-Dkafka.version={what.version}"]
+    words += ["dependency:copy-dependencies", f"-DoutputDirectory={into}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise ArtifactError(f"mvn: {said[0] if said else f'exit code {done.returncode}'}")

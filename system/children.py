@@ -55,7 +55,7 @@ for group in $groups; do kill -9 "-$group"; done
 """
 # The child says itself that it has begun, before it becomes what was asked for: until it has, its
 # end of the guard's pipe is open, so there is no moment in which nobody would end it.
-_CHILD: Final = 'echo "begun $$" >&0; exec "$0" "$@" </dev/null'
+_CHILD: Final = 'echo "begun $$" >&0; exec "$0" "$@" <{source}'
 
 _guard: subprocess.Popen[bytes] | None = None
 _groups: set[int] = set()
@@ -63,20 +63,33 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def started(command: Sequence[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A child without input, in a session of its own, which is killed if we end in this block.
+def started(
+    command: Sequence[str], *, fed: bool = False, **how: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A child in a session of its own, which is killed if we end in this block.
 
     Its whole process group is. At the end of the block it must have ended.
 
     command: with a program that exists: none would be said by a shell, as exit code 127.
+    fed: it reads what is written to its `stdin`; without, it has no input.
     how: for subprocess.Popen.
     """
+    source, feed = os.pipe() if fed else (None, None)
+    kept = () if source is None else (source,)
+    script = _CHILD.format(source="/dev/null" if source is None else f"/dev/fd/{source}")
     with _lock:
         guard = _running_guard()
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _CHILD, *command], stdin=guard.stdin, start_new_session=True, **how
+            ["/bin/sh", "-c", script, *command],
+            stdin=guard.stdin,
+            start_new_session=True,
+            pass_fds=kept,
+            **how,
         )
         _groups.add(process.pid)
+    if source is not None and feed is not None:
+        os.close(source)
+        process.stdin = os.fdopen(feed, "wb")
     try:
         yield process
     finally:

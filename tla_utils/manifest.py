@@ -35,8 +35,8 @@ from tla_utils.errors import ToolError
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
 
 # Folders beside the manifest in which modules and cfgs lie; "" is the manifest's own.
-FOLDERS = ("", "models", "bugs", "steps", "stories")
-CFG_FOLDERS = ("models", "bugs")
+FOLDERS = ("", "models", "bugs", "steps", "stories", "profiles")
+CFG_FOLDERS = ("models", "bugs", "profiles")
 DEADLOCK = "deadlock"
 DEFAULT_TIMEOUT_S = 600.0
 

@@ -59,10 +59,16 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
     callback=_show_schema,
     help="Only print the JSON Schema of a line of another implementation's steps.",
 )
+@click.option(
+    "--as",
+    "profile",
+    metavar="NAME",
+    help="Of a .jsonl: allow what this version does otherwise, such as kafka-4.3.",
+)
 @JAR
 @placed
 @shown
-def conform(path: Path, **options: Any) -> int:
+def conform(path: Path, profile: str | None, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
@@ -75,12 +81,14 @@ def conform(path: Path, **options: Any) -> int:
     """
     from kraftcheck import observing
 
+    if profile is not None and path.suffix != ".jsonl":
+        raise click.UsageError("--as is for steps of another implementation, a .jsonl file")
     if observing.is_recording(path):
         return observing.conform(path, **options)
     if path.suffix == ".jsonl":
         from kraftcheck import foreign
 
-        return foreign.conform(path, **options)
+        return foreign.conform(path, profile=profile, **options)
     from kraftcheck import campaign, steering
 
     if steering.is_schedule(path):

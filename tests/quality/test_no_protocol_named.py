@@ -28,6 +28,7 @@ PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
     *("traces.foreign.domains", "kraftcheck.retracing", "kraftcheck.prove"),
+    "kraftcheck.witness",
 )
 STILL = (
     "kraftcheck.observing",
@@ -35,6 +36,7 @@ STILL = (
     "kraftcheck.steering",
     "kraftcheck.verbs.models",
     "kraftcheck.verbs.runs",
+    "kraftcheck.verbs.witness",
     "kraftcheck.verify",
     "kraftcheck.zoo.controls",
     "traces.cover.models",

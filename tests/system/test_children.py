@@ -270,3 +270,14 @@ def test_a_child_is_known_only_as_long_as_the_block_lasts() -> None:
         child.wait()
         raise ZeroDivisionError
     assert not children._groups
+
+
+def test_a_child_that_is_fed_reads_what_is_written() -> None:
+    with children.started(["cat"], fed=True, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(b"one\ntwo\n")
+        child.stdin.close()
+        assert child.stdout.read() == b"one\ntwo\n"
+        child.stdout.close()
+        assert child.wait() == 0

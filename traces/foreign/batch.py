@@ -16,11 +16,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from reference.protocols import kind_named
 from specs import SPECS
 from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
 from tla_utils.steptable import Batch
+from traces.foreign.profiles import Profile, under
 from traces.foreign.provenance import (
     Senders,
     chained,
@@ -42,44 +44,29 @@ MOST_EXPLAINED = 50
 
 
 def judge_batch(
-    trace: ForeignTrace, options: CheckOptions = CHECK, specs: Path = SPECS
+    trace: ForeignTrace,
+    options: CheckOptions = CHECK,
+    specs: Path = SPECS,
+    profile: Profile | None = None,
 ) -> ForeignVerdict:
-    """Judges a trace of full rows.
+    """Judges a trace of full rows. profile: what is allowed besides.
 
     Raises ToolError as report_among does: a TLC that cannot be used, whose report does not add up,
     or that accepts a canary.
     """
     assert trace.full, "partial rows are for chain.py"
-    by_kind: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
-    seen: set[tuple[int, int]] = set()
-    for step in trace.steps:
-        kind = trace.kind(step).name
-        if (step.run, step.node) not in seen and trace.from_initial:
-            by_kind[kind].append((step, _first_row(step)))
-        seen.add((step.run, step.node))
-        by_kind[kind].append((step, as_columns(step)))
     senders = Senders(trace)
-    rejections: list[Rejection] = []
-    doubts: list[Doubt] = []
-    distinct = runs = 0
-    seconds = 0.0
-    for name, judged in sorted(by_kind.items()):
-        bench = step_frame(kind_named(name), trace.constants, specs)
-        report = _report(bench, [columns for _, columns in judged], options)
-        rejected = [judged[n] for n in report.numbers("rejected")]
-        rejections += _explained(rejected, bench, options)
-        doubts += [
-            Doubt(judged[n][0].line, report.verdicts[n].reason) for n in report.numbers("unknown")
-        ]
-        distinct += report.distinct
-        runs += report.runs
-        seconds += report.cpu_seconds
+    judged = judge_steps(trace, trace.steps, options, specs, profile)
+    rejections = [
+        each for bench, refused in judged.refused for each in _explained(refused, bench, options)
+    ]
     return ForeignVerdict(
         mode="batch",
         producer=trace.producer,
+        profile=profile.name if profile else "",
         steps=len(trace.steps),
-        nodes=len(seen),
-        distinct=distinct,
+        nodes=len({(step.run, step.node) for step in trace.steps}),
+        distinct=judged.distinct,
         rejections=sorted(rejections),
         findings=sorted(
             [
@@ -90,12 +77,68 @@ def judge_batch(
                 *metadata_read(trace, senders),
             ]
         ),
-        doubts=sorted(doubts),
+        doubts=sorted(judged.doubts),
         chains=[],
         not_asked=not_asked(trace, senders),
-        runs_of_tlc=runs,
-        cpu_seconds=round(seconds, 3),
+        runs_of_tlc=judged.runs,
+        cpu_seconds=round(judged.cpu_seconds, 3),
     )
+
+
+class JudgedSteps(NamedTuple):
+    """What TLC says of some steps, each on its own. refused: by the frame that judged them."""
+
+    refused: list[tuple[StepFrame, list[tuple[ForeignStep, dict[str, Value]]]]]
+    doubts: list[Doubt]
+    distinct: int
+    runs: int
+    cpu_seconds: float
+
+    def lines(self) -> set[int]:
+        """The lines of steps that are refused."""
+        return {step.line for _, refused in self.refused for step, _ in refused}
+
+
+def judge_steps(
+    trace: ForeignTrace,
+    steps: Sequence[ForeignStep],
+    options: CheckOptions = CHECK,
+    specs: Path = SPECS,
+    profile: Profile | None = None,
+) -> JudgedSteps:
+    """Judges some steps of a trace; a node's first step with the row that it begins in. Raises as
+    judge_batch.
+    """
+    begun = _first_lines(trace)
+    by_kind: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
+    for step in steps:
+        kind = trace.kind(step).name
+        if step.line in begun:
+            by_kind[kind].append((step, _first_row(step)))
+        by_kind[kind].append((step, as_columns(step)))
+    found = JudgedSteps([], [], 0, 0, 0.0)
+    for name, judged in sorted(by_kind.items()):
+        bench = under(profile, step_frame(kind_named(name), trace.constants, specs), specs)
+        report = _report(bench, [columns for _, columns in judged], options)
+        doubts = [
+            Doubt(judged[n][0].line, report.verdicts[n].reason) for n in report.numbers("unknown")
+        ]
+        found = JudgedSteps(
+            [*found.refused, (bench, [judged[n] for n in report.numbers("rejected")])],
+            [*found.doubts, *doubts],
+            found.distinct + report.distinct,
+            found.runs + report.runs,
+            found.cpu_seconds + report.cpu_seconds,
+        )
+    return found
+
+
+def _first_lines(trace: ForeignTrace) -> set[int]:
+    """The first line of each node, where that is to be its initial row."""
+    first: dict[tuple[int, int], int] = {}
+    for step in trace.steps if trace.from_initial else ():
+        first.setdefault((step.run, step.node), step.line)
+    return {*first.values()}
 
 
 def _report(

@@ -52,7 +52,8 @@ class Chain(msgspec.Struct, frozen=True, order=True):
 class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of a trace.
 
-    mode: batch (full rows) or chain (partial rows). distinct: steps that were judged; first rows
+    mode: batch (full rows) or chain (partial rows). profile: what was allowed besides the specs, by
+    name (profiles.py); empty for nothing. distinct: steps that were judged; first rows
     that were held to be initial are among them. not_asked: what the trace leaves open, so that an
     accepted trace claims nothing about it. runs_of_tlc, cpu_seconds: what TLC took.
     """
@@ -69,6 +70,7 @@ class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
     not_asked: list[str]
     runs_of_tlc: int
     cpu_seconds: float
+    profile: str = ""
 
     @property
     def verdict(self) -> str:

@@ -1,0 +1,125 @@
+"""A quorum of real Kafka under a schedule: moves as the reference has them, steps of Kafka.
+
+Law of this file: what a voter does is asked of the witness. The reference says only which moves
+there are, and its named invariants are checked after each step as they are in its own runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kraftcheck.witness.speech import Speech, Taken
+from live.witness.host import REFUSED, THROWN, UNSENT, Host
+from reference.quorum.messages import REQUESTS, FetchMaxWait, Flush, Input, Message, Timer
+from reference.quorum.steered.schedule import Schedule
+from reference.quorum.types import Constants, Outcome, Row
+from reference.steered.moves import NodeStep
+
+WHOLE = -1
+"""In place of a number: no log is torn."""
+TEAR = "tear"
+"""In front of a move whose node crashes inside the flush: with how much of the tail is kept."""
+
+
+class Impossible(Exception):
+    """Kafka cannot be given this input. The text is one line."""
+
+
+class KafkaSchedule(Schedule):
+    """As Schedule, with a witness in place of the reference's handlers.
+
+    A leader of Kafka flushes in the step in which it appends; the specification has two. So a
+    `Flush` follows at once, and nobody can come between.
+    """
+
+    def __init__(self, constants: Constants, host: Host, speech: Speech, watched: bool) -> None:
+        super().__init__(constants, watched=watched)
+        self.lines: list[tuple[str, int]] = []
+        """The steps, as lines of a trace, each with how many moves had been made by then."""
+        self.thrown: list[str] = []
+        """What ended the process of a voter, in Kafka's words."""
+        self._host = host
+        self._speech = speech
+        self._follows: list[Taken] = []
+        self._lost: list[Any] = []
+        self._tear = WHOLE
+        [said] = host.ask(["new"])
+        assert said == "", said
+
+    def tear(self, node: int, input: Input, kept: int) -> None:
+        """A step; if a leader appends in it, it crashes before the flush is over. kept: how many
+        records of what was appended are on the disk then.
+        """
+        with self.torn(kept):
+            self.do(node, input)
+
+    @contextmanager
+    def torn(self, kept: int) -> Iterator[None]:
+        """Moves in this block are torn so; WHOLE: they are not."""
+        self._tear = kept
+        try:
+            yield
+        finally:
+            self._tear = WHOLE
+
+    def _note(self, move: str) -> None:
+        super()._note(move if self._tear == WHOLE else f"{TEAR} {self._tear}: {move}")
+
+    def forget(self, message: Message) -> None:
+        """What waited does not come, unless it comes again."""
+        del self.waiting[message]
+        self._alive.clear()
+
+    def timers(self) -> list[tuple[int, Timer]]:
+        """As in the reference's; and a parked fetch of Kafka may wait at who leads no longer."""
+        armed = super().timers()
+        parked = [(n, FetchMaxWait(m)) for n in self.nodes() for m in self.rows[n].parked]
+        return [*armed, *(each for each in parked if each not in self.due)]
+
+    def lives(self, m: Message) -> bool:
+        """As in the reference's, but an answer may come when its request has timed out."""
+        if isinstance(m, REQUESTS):
+            return super().lives(m)
+        row = self.rows[m.destination]
+        return m.request == self.handlers.request_in_flight(m.destination, row, m.source)
+
+    def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
+        if not self._follows:
+            self._follows = self._asked(node, input)
+            if not self._follows:
+                return None
+        step = self._follows.pop(0)
+        self.lines.append((step.text, len(self.moves)))
+        made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
+        action = f"Handle{type(step.input).__name__}"
+        self.taken.append(NodeStep(self.constants, node, action, *made))
+        return step.outcome
+
+    def _asked(self, node: int, input: Input) -> list[Taken]:
+        if isinstance(input, Flush):
+            return []
+        torn = "" if self._tear == WHOLE else f"tear {self._tear} "
+        [said] = self._host.ask([f"{node} {torn}{self._speech.text(input)}"])
+        if said.startswith(REFUSED):
+            raise Impossible(said.removeprefix(REFUSED))
+        steps: list[Taken] = []
+        for part in said.split("\t") if said else []:
+            if part.startswith(UNSENT):
+                self._lost.append(self._speech.input(part.removeprefix(UNSENT)))
+            elif part.startswith(THROWN):
+                self.thrown.append(f"voter {node}: {part.removeprefix(THROWN)}")
+            else:
+                steps.append(self._speech.taken(part))
+        return steps
+
+    def _step(self, node: int, before: Row, input: Input) -> None:
+        self._lost = []
+        super()._step(node, before, input)
+        while self._follows:
+            follows = self._follows[0]
+            super()._step(node, self.rows[node], follows.input)
+        for message in self._lost:
+            self.sent.pop(message, None)
+            self.waiting.pop(message, None)

@@ -1,0 +1,144 @@
+package kraftcheck.witness;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+
+/**
+ * All reflection. What is private in Kafka is read here by its name, a few timers and timestamps are
+ * set, and what is called otherwise in other versions is called by name. A name that is not there
+ * ends the host, and is told.
+ */
+@SuppressWarnings("unchecked")
+public final class Mirror {
+    private static final Map<String, Field> FIELDS = new HashMap<>();
+    private static final Map<String, Method> METHODS = new HashMap<>();
+
+    private Mirror() {}
+
+    /** A Kafka that this host was not written for: no fault of Kafka, so no RuntimeException. */
+    public static final class Unknown extends Error {
+        Unknown(String what) {
+            super(what);
+        }
+    }
+
+    public static <T> T get(Object owner, String name) {
+        return (T) tried(() -> field(owner.getClass(), name).get(owner));
+    }
+
+    public static <T> T constant(Class<?> type, String name) {
+        return (T) tried(() -> field(type, name).get(null));
+    }
+
+    public static void set(Object owner, String name, Object value) {
+        tried(() -> {
+            field(owner.getClass(), name).set(owner, value);
+            return null;
+        });
+    }
+
+    public static boolean has(Object owner, String name) {
+        return find(owner.getClass(), name) != null;
+    }
+
+    /** What a public method returns, which is the only one of its name with so many arguments. */
+    public static <T> T call(Object owner, String name, Object... arguments) {
+        return called(owner.getClass(), owner, name, arguments);
+    }
+
+    /** The same of a static method. */
+    public static <T> T called(Class<?> type, String name, Object... arguments) {
+        return called(type, null, name, arguments);
+    }
+
+    private static <T> T called(Class<?> type, Object owner, String name, Object[] arguments) {
+        String key = type.getName() + '.' + name + '/' + arguments.length;
+        Method known = METHODS.computeIfAbsent(key, each -> {
+            Method found = Arrays.stream(type.getMethods())
+                    .filter(m -> m.getName().equals(name) && m.getParameterCount() == arguments.length && !m.isBridge())
+                    .findFirst().orElseThrow(() -> new Unknown(type.getName() + " has no method " + name));
+            found.setAccessible(true);
+            return found;
+        });
+        return (T) tried(() -> known.invoke(owner, arguments));
+    }
+
+    /** The first of these classes that there is. */
+    public static Class<?> type(String... names) {
+        for (String name : names) {
+            try {
+                return Class.forName(name);
+            } catch (ClassNotFoundException e) {
+                continue;
+            }
+        }
+        throw new Unknown("there is no class " + String.join(" or ", names));
+    }
+
+    /** A new object by the longest constructor, each parameter being the next of these that fits it. */
+    public static <T> T made(Class<T> type, Object... arguments) {
+        Constructor<?> longest = Arrays.stream(type.getDeclaredConstructors())
+                .max((a, b) -> a.getParameterCount() - b.getParameterCount()).orElseThrow();
+        List<Object> left = new ArrayList<>(Arrays.asList(arguments));
+        Object[] taken = new Object[longest.getParameterCount()];
+        for (int i = 0; i < taken.length; i++) {
+            Class<?> wanted = boxed(longest.getParameterTypes()[i]);
+            taken[i] = left.stream().filter(wanted::isInstance).findFirst().orElseThrow(() ->
+                    new Unknown(type.getName() + " is made with a " + wanted.getName()));
+            left.remove(taken[i]);
+        }
+        longest.setAccessible(true);
+        return (T) tried(() -> longest.newInstance(taken));
+    }
+
+    private static Class<?> boxed(Class<?> type) {
+        return type == int.class ? Integer.class : type == boolean.class ? Boolean.class
+                : type == long.class ? Long.class : type;
+    }
+
+    private static Field field(Class<?> type, String name) {
+        Field found = find(type, name);
+        if (found == null) {
+            throw new Unknown(type.getName() + " has no field " + name);
+        }
+        return found;
+    }
+
+    private static Field find(Class<?> type, String name) {
+        String key = type.getName() + '.' + name;
+        Field found = FIELDS.get(key);
+        if (found == null) {
+            for (Class<?> at = type; at != null && found == null; at = at.getSuperclass()) {
+                found = Arrays.stream(at.getDeclaredFields()).filter(f -> f.getName().equals(name))
+                        .findFirst().orElse(null);
+            }
+            if (found != null) {
+                found.setAccessible(true);
+                FIELDS.put(key, found);
+            }
+        }
+        return found;
+    }
+
+    private static Object tried(Callable<?> what) {
+        try {
+            return what.call();
+        } catch (InvocationTargetException e) {
+            // What Kafka throws is Kafka's.
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw new Unknown(String.valueOf(e.getCause()));
+        } catch (Exception e) {
+            throw new Unknown(e.toString());
+        }
+    }
+}

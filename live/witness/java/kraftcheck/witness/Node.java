@@ -1,0 +1,124 @@
+package kraftcheck.witness;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * A node of any component: a table of inputs, each with the call that it makes, and a table of a
+ * row's fields, each with where it is read. What is alike for all: a step is taken, its row is read,
+ * what was sent is put in order, and a line is written.
+ */
+public abstract class Node {
+    /** In place of a number: the log of the node is not torn. */
+    public static final int WHOLE = -1;
+
+    public final int id;
+    /** By the type of an input, what makes a call of it; null if Kafka has no use for it now. */
+    protected final Map<String, Function<JsonNode, Runnable>> inputs = new HashMap<>();
+    /** By field, in the specification's order, where it is read. */
+    protected final Map<String, Supplier<Object>> fields = new LinkedHashMap<>();
+    /** What was sent in this step. */
+    protected final List<Message> sent = new ArrayList<>();
+    /** What was not sent after all, as the node crashed before. */
+    protected final List<Message> lost = new ArrayList<>();
+    /** How many records of a tail stay on disk if it is torn. */
+    protected int tear = WHOLE;
+    /** Why the input was ignored, in the specification's words. */
+    protected String ignored;
+
+    /** What Kafka threw in this step: its process would have ended. */
+    protected Throwable thrown;
+
+    private String row;
+    private List<Message> told = List.of();
+
+    protected Node(int id) {
+        this.id = id;
+    }
+
+    /** To be called once, when the node has been made. */
+    protected final void begin() {
+        row = Json.text(read());
+    }
+
+    /** What delivers a message, or null. */
+    protected abstract Runnable delivery(Message message);
+
+    /** Of several messages with the same text, whether this one is of more use than the others. */
+    protected abstract boolean awaits(Message message);
+
+    /** Makes the call, and all that follows from it before the next input. */
+    protected abstract void settle(Runnable call);
+
+    /** The lines of a step that is over; one, unless the specification has it in several. */
+    protected abstract List<String> lines(String input);
+
+    /** The run is over. */
+    public abstract void end();
+
+    final List<String> take(String text, Message message, int tear) {
+        Runnable call;
+        sent.clear();
+        lost.clear();
+        told = List.of();
+        ignored = "";
+        this.tear = tear;
+        if (message != null) {
+            if (message.destination() != id) {
+                throw new Refusal("not for node " + id + ": " + text);
+            }
+            call = delivery(message);
+        } else {
+            JsonNode input = Json.read(text);
+            Function<JsonNode, Runnable> known = inputs.get(input.path("type").asText());
+            if (known == null) {
+                throw new Refusal("nobody sent " + text);
+            }
+            call = known.apply(input);
+        }
+        if (call == null) {
+            return List.of();
+        }
+        settle(call);
+        List<String> answer = new ArrayList<>(lines(text));
+        told = List.copyOf(sent);
+        lost.forEach(each -> answer.add("-" + each.text()));
+        if (thrown != null) {
+            answer.add("*" + Host.oneLine(thrown));
+            thrown = null;
+        }
+        return answer;
+    }
+
+    final List<Message> told() {
+        return told;
+    }
+
+    protected final Map<String, Object> read() {
+        Map<String, Object> found = new LinkedHashMap<>();
+        fields.forEach((name, value) -> found.put(name, value.get()));
+        return found;
+    }
+
+    /** A line of the trace; the row after it is the one before the next. */
+    protected final String line(String input, Map<String, Object> after, Collection<Message> messages) {
+        // Kafka iterates over sets whose order differs from one JVM to the next, and may send the
+        // same twice in a step, which is one message for the specification.
+        List<Object> told = new ArrayList<>();
+        messages.stream().map(Message::text).distinct().sorted(Comparator.naturalOrder())
+                .forEach(each -> told.add(Json.raw(each)));
+        String before = row;
+        row = Json.text(after);
+        return Json.text(Json.fields("node", id, "before", Json.raw(before), "input", Json.raw(input),
+                "after", Json.raw(row), "sent", told, "ignored", ignored));
+    }
+}

@@ -1,0 +1,66 @@
+"""The verbs of a witness, as far as they go without Kafka."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "traces" / "foreign" / "data"
+QUORUM = ("quorum", "--runs", "1", "--out", "out")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*QUORUM, "--kafka", "9.9.9"), "no hashes are known of Apache Kafka 9.9.9; known are"),
+        ((*QUORUM, "--kafka", "4.0.2"), "no profile for Kafka 4.0.2: say --as with one of"),
+        ((*QUORUM, "--as", "kafka-9"), "there is no profile 'kafka-9'; there are kafka-4.3"),
+        ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
+        (("replay", f"{ROOT}/kraftcheck/zoo/schedules/Z67.moves"), "has the quorum only"),
+        (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
+        (("cover", "partition-isr"), "partition-isr is no graph of the quorum"),
+        (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
+        (("cover",), "no graph: name one, or a --tier"),
+    ],
+)
+def test_what_cannot_be_driven_is_said_in_one_line(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("witness", *words)
+    assert result.exit_code == BAD_INPUT
+    assert said in result.output
+    assert result.output.count("\n") == 1
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_profile_is_for_steps_of_another_implementation(tmp_path: Path) -> None:
+    result = run("conform", str(tmp_path), "--as", "kafka-4.3")
+    assert result.exit_code == BAD_INPUT
+    assert "a .jsonl file" in result.output
+    partial = ROOT / "examples" / "foreign" / "voter-partial.jsonl"
+    result = run("conform", str(partial), "--as", "kafka-4.3")
+    assert result.exit_code == BAD_INPUT
+    assert "--as is for full rows" in result.output
+
+
+@pytest.mark.tlc
+def test_conform_allows_what_kafka_does_when_it_is_told_to() -> None:
+    path = str(DATA / "kafka-departures.jsonl")
+    strict = run("conform", path, "--json", "--quiet")
+    assert strict.exit_code == VIOLATED
+    allowed = run("conform", path, "--as", "kafka-4.3", "--json", "--quiet")
+    assert allowed.exit_code == HOLDS, allowed.output
+    document = json.loads(allowed.output)
+    assert (document["profile"], document["rejections"]) == ("kafka-4.3", [])

@@ -1,0 +1,228 @@
+"""Faults planted in Kafka's classes: each is found at the step that is wrong, and named.
+
+Beside them the fix of Z68, which must be accepted, and its control.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.witness import following
+from kraftcheck.witness.departures import left_open
+from kraftcheck.witness.speech import header
+from kraftcheck.witness.work import Kafka, drive, host_of, of_run
+from kraftcheck.zoo.schedules import FOLDER
+from reference.quorum.types import Constants
+from reference.steered.scripts import read
+from tests.live.patched import VERSION, Plant, compiled, missing, sources
+from traces.foreign.batch import judge_batch, judge_steps
+from traces.foreign.profiles import read_profile
+from traces.foreign.reading import read_foreign
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tlc,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+]
+
+RAFT = "org/apache/kafka/raft"
+CLIENT = f"{RAFT}/KafkaRaftClient.java"
+QUORUM = f"{RAFT}/QuorumState.java"
+LEADER = f"{RAFT}/LeaderState.java"
+PROFILE = read_profile("kafka-4.3")
+
+PLANTS = [
+    Plant(
+        "a granted vote is not counted",
+        f"{RAFT}/CandidateState.java",
+        "recordVote(remoteNodeId, true)",
+        "recordVote(remoteNodeId, false)",
+        "HandleVoteResponse",
+        "after.rejected",
+    ),
+    Plant(
+        "a vote is not written",
+        QUORUM,
+        "        durableTransitionTo(\n            new UnattachedState(\n                time,\n"
+        "                epoch,\n                state.election().optionalLeaderId(),",
+        "        memoryTransitionTo(\n            new UnattachedState(\n                time,\n"
+        "                epoch,\n                state.election().optionalLeaderId(),",
+        "HandleVoteRequest",
+        "after.quorumState.voted",
+    ),
+    Plant(
+        "the high watermark moves at the epoch's start",
+        LEADER,
+        "if (highWatermarkUpdateOffset > epochStartOffset) {",
+        "if (highWatermarkUpdateOffset >= epochStartOffset) {",
+        "HandleFetchRequest",
+        "after.highWatermark",
+    ),
+    Plant(
+        "a vote without a look at the log",
+        QUORUM,
+        "        if (isPreVote) {\n            if (!isLogUpToDate) {",
+        "        if (isPreVote) {\n            isLogUpToDate = true;\n"
+        "            if (!isLogUpToDate) {",
+        "HandleVoteRequest",
+        "granted",
+    ),
+    Plant(
+        "a follower does not flush",
+        CLIENT,
+        "            // set of voters.\n            log.flush(false);",
+        "            // set of voters.",
+        "HandleFetchResponse",
+        "after.flushed",
+    ),
+    Plant(
+        "connections are kept by who begins to lead",
+        CLIENT,
+        "        state.appendStartOfEpochControlRecords(currentTimeMs);\n\n"
+        "        resetConnections();",
+        "        state.appendStartOfEpochControlRecords(currentTimeMs);\n",
+        "HandleVoteResponse",
+        "BeginQuorumEpochRequest",
+    ),
+    Plant(
+        "who has resigned skips an epoch",
+        CLIENT,
+        "transitionToUnattached(quorum.epoch() + 1, OptionalInt.empty());",
+        "transitionToUnattached(quorum.epoch() + 2, OptionalInt.empty());",
+        "HandleElectionTimeout",
+        "after.epoch",
+    ),
+    Plant(
+        "voters are not sorted for the high watermark",
+        LEADER,
+        "            .stream()\n            .sorted();",
+        "            .stream();",
+        "HandleFetchRequest",
+        "after.highWatermark",
+    ),
+    Plant(
+        "a vote survives into the next epoch",
+        QUORUM,
+        "Optional<ReplicaKey> votedKey = epoch == currentEpoch ? votedKey() : Optional.empty();\n"
+        "        durableTransitionTo(new UnattachedState(",
+        "Optional<ReplicaKey> votedKey = votedKey();\n"
+        "        durableTransitionTo(new UnattachedState(",
+        "HandleVoteRequest",
+        "after.voted",
+    ),
+    # What entries of the profile, and projections of the host, must not hide.
+    Plant(
+        "a candidate's vote for itself is not written",
+        QUORUM,
+        "        durableTransitionTo(new CandidateState(",
+        "        memoryTransitionTo(new CandidateState(",
+        "HandleVoteResponse",
+        "after.quorumState",
+    ),
+    Plant(
+        "who resigns leaves fetches parked",
+        CLIENT,
+        "        fetchPurgatory.completeAllExceptionally(\n"
+        "            Errors.NOT_LEADER_OR_FOLLOWER.exception(\n"
+        '                "Not handling request since this node is resigning"\n'
+        "            )\n        );\n",
+        "",
+        "HandleResign HandleCheckQuorumTimeout",
+        "after.parked",
+    ),
+    Plant(
+        "an answer is used whatever its number",
+        CLIENT,
+        "if (requestManager.isResponseExpected(response.source(), response.correlationId())) {",
+        "if (true) {",
+        "HandleVoteResponse HandleFetchResponse HandleBeginQuorumEpochResponse "
+        "HandleEndQuorumEpochResponse",
+        "after.",
+    ),
+    Plant(
+        "an append wakes nobody",
+        CLIENT,
+        "        fetchPurgatory.maybeComplete(endOffsetMetadata.offset(), currentTimeMs);\n",
+        "",
+        "HandleAppend",
+        "parked",
+    ),
+    Plant(
+        "a fetch never waits",
+        CLIENT,
+        "            || request.maxWaitMs() == 0\n            || isPartitionDiverged",
+        "            || true\n            || isPartitionDiverged",
+        "HandleFetchRequest",
+        "AnsweredInVain",
+    ),
+    Plant(
+        "who is told that an epoch ends stands at once",
+        CLIENT,
+        "                state.overrideFetchTimeout(currentTimeMs, electionBackoffMs);",
+        "                transitionToProspective(currentTimeMs);",
+        "HandleEndQuorumEpochRequest",
+        "after.role",
+    ),
+]
+FIXED = Plant(
+    "z68-fixed",
+    QUORUM,
+    "            election.isVotedCandidate(ReplicaKey.of(localId.getAsInt(), localDirectoryId))\n"
+    "        ) {\n            initialState",
+    "            election.isVotedCandidate(ReplicaKey.of(localId.getAsInt(), localDirectoryId))\n"
+    "            && !election.hasLeader()\n        ) {\n            initialState",
+    "",
+    "",
+)
+
+
+@pytest.fixture(scope="session")
+def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sources(tmp_path_factory.mktemp("kafka"))
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=[plant.name.replace(" ", "-") for plant in PLANTS])
+def test_a_fault_in_kafka_is_refused_at_its_step(
+    plant: Plant, kafka_sources: Path, tmp_path: Path
+) -> None:
+    kafka = Kafka(VERSION, compiled(plant, kafka_sources, tmp_path), "", files=True)
+    trace = tmp_path / "trace.jsonl"
+    driven = drive(trace, kafka, Constants((1, 2, 3), 2), runs=12, seed=5, moves=200)
+    read = read_foreign(trace)
+    found = judge_batch(read, profile=PROFILE)
+    said = {f"{each.check}: {each.explanation}" for each in left_open(read)}
+    for each in found.rejections:
+        said |= {line for line in each.differences if each.action in plant.action.split()}
+    assert any(plant.field in line for line in said), (said, driven.thrown)
+
+
+def followed(kafka: Kafka, trace: Path) -> following.Followed:
+    script, _ = read((FOLDER / "Z68.moves").read_text(encoding="utf-8"))
+    constants = Constants((1, 2, 3), 1)
+    with host_of(kafka, constants) as host:
+        found = following.follow(script, constants, host)
+    lines = [of_run(text, 0) for text, _ in found.schedule.lines]
+    trace.write_text(header(constants, "Kafka") + "\n" + "".join(lines), encoding="utf-8")
+    return found
+
+
+def test_z68_stops_a_voter_and_its_fix_is_accepted(kafka_sources: Path, tmp_path: Path) -> None:
+    """By the specs without any profile."""
+    kafka = Kafka(VERSION, None, "", files=True)
+    broken = followed(kafka, tmp_path / "broken.jsonl")
+    assert broken.failure is not None
+    assert broken.failure.name == "NoIllegalState"
+    trace = read_foreign(tmp_path / "broken.jsonl")
+    refused = judge_steps(trace, trace.steps).lines()
+    assert [step.action for step in trace.steps if step.line in refused] == ["HandleRestart"]
+
+    fixed = kafka._replace(jars=compiled(FIXED, kafka_sources, tmp_path))
+    mended = followed(fixed, tmp_path / "fixed.jsonl")
+    assert mended.failure is None
+    trace = read_foreign(tmp_path / "fixed.jsonl")
+    assert judge_steps(trace, trace.steps).lines() == set()
+    assert [step.after["role"] for step in trace.steps if step.action == "HandleRestart"] == [
+        "Follower"
+    ]

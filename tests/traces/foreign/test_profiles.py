@@ -1,0 +1,142 @@
+"""Profiles, on what Kafka 4.3.1 has done: no Kafka is needed here (tests/live/witness_samples.py).
+
+An entry that no recorded step needs fails; what no entry allows is refused under the profile, too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.witness.departures import left_open, witnessed
+from tla_utils import ToolError
+from traces.foreign.batch import judge_batch, judge_steps
+from traces.foreign.profiles import names, profile_of, read_profile
+from traces.foreign.reading import read_foreign
+
+DATA = Path(__file__).with_name("data")
+RUN, DEPARTURES = DATA / "kafka-run.jsonl", DATA / "kafka-departures.jsonl"
+PROFILE = read_profile("kafka-4.3")
+
+
+@pytest.mark.tlc
+def test_every_entry_is_needed_and_together_they_are_enough() -> None:
+    found = witnessed(read_foreign(DEPARTURES), PROFILE)
+    assert found.found.rejections == []
+    assert {met.name for met in found.met} == {entry.name for entry in PROFILE.entries}
+    assert found.forbidden == len(DEPARTURES.read_text("utf-8").splitlines()) - 1
+
+
+@pytest.mark.tlc
+def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile() -> None:
+    trace = read_foreign(RUN)
+    assert judge_batch(trace, profile=PROFILE).verdict == "holds"
+    assert left_open(trace) == []
+
+
+@pytest.mark.tlc
+def test_without_entries_the_profile_says_what_the_specs_say() -> None:
+    """On steps that they accept, and on steps that they refuse."""
+    bare = PROFILE
+    for entry in PROFILE.entries:
+        bare = bare.without(entry.name)
+    for path in (RUN, DEPARTURES):
+        trace = read_foreign(path)
+        by_specs = judge_steps(trace, trace.steps).lines()
+        assert judge_steps(trace, trace.steps, profile=bare).lines() == by_specs
+
+
+def lines_of(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def written(folder: Path, lines: list[Any]) -> Path:
+    path = folder / "changed.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def fault(line: Any, name: str) -> None:
+    """What no entry may allow, put into a step."""
+    after = line["after"]
+    if name == "vote":
+        after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
+    elif name == "epoch":
+        after["epoch"] += 1
+    elif name == "high watermark":
+        after["highWatermark"] += 1
+    elif name == "log":
+        after["log"] = [*after["log"], {"epoch": after["epoch"], "value": 9}]
+    else:
+        after["flushed"] += 1
+
+
+@pytest.mark.tlc
+def test_faults_are_refused_under_each_entry(tmp_path: Path) -> None:
+    """Every departure with a fault besides, all faults in turn."""
+    faults = ("vote", "epoch", "high watermark", "log", "flushed")
+    head, *steps = lines_of(DEPARTURES)
+    damaged: list[Any] = []
+    for name in faults:
+        for line in steps:
+            copy = json.loads(json.dumps(line))
+            fault(copy, name)
+            damaged.append(copy | {"run": len(damaged)})
+    trace = read_foreign(written(tmp_path, [head, *damaged]))
+    refused = judge_steps(trace, trace.steps, profile=PROFILE).lines()
+    missed = {step.line for step in trace.steps} - refused
+    assert missed == set(), [faults[(line - 2) // len(steps)] for line in missed]
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (lambda steps, at: steps.pop(at), "Chained"),
+        (lambda steps, at: steps.insert(at, steps[at]), "Chained"),
+    ],
+)
+def test_a_fault_of_the_host_is_told_from_one_of_kafka(
+    change: Any, check: str, tmp_path: Path
+) -> None:
+    """A line that is forgotten, or told twice: each step is right, the run is none."""
+    head, *steps = lines_of(RUN)
+    change(steps, next(n for n in range(20, 50) if steps[n]["before"] != steps[n]["after"]))
+    found = judge_batch(read_foreign(written(tmp_path, [head, *steps])), profile=PROFILE)
+    assert found.rejections == []
+    assert check in {each.check for each in found.findings}
+
+
+def test_a_fetch_that_is_answered_in_vain_is_found(tmp_path: Path) -> None:
+    """What the entry high-watermark-answers leaves open, and a fetch parked in spite of news."""
+    head, *steps = lines_of(DEPARTURES)
+    answered = next(
+        step
+        for step in steps
+        if step["input"]["type"] == "FetchRequest"
+        and any(m["type"] == "FetchResponse" and m["records"] == [] for m in step["sent"])
+    )
+    asked = dict(answered, node=answered["input"]["source"], sent=[answered["input"]])
+    for knows, expected in ((answered["after"]["highWatermark"], ["AnsweredInVain"]), (-1, [])):
+        asked["after"] = answered["after"] | {"highWatermark": knows}
+        trace = read_foreign(written(tmp_path, [head, asked, answered]))
+        assert [each.check for each in left_open(trace)] == expected
+    parked = dict(answered, sent=[], after=dict(answered["after"], parked=[answered["input"]]))
+    asked["after"] = answered["after"] | {"highWatermark": -1}
+    trace = read_foreign(written(tmp_path, [head, asked, parked]))
+    assert [each.check for each in left_open(trace)] == ["ParkedInVain"]
+
+
+def test_a_profile_that_is_not_there_is_named() -> None:
+    with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.3"):
+        read_profile("kafka-9")
+
+
+def test_a_profile_is_found_by_version() -> None:
+    assert names() == ["kafka-4.3"]
+    assert profile_of("4.2.1") == PROFILE
+    assert profile_of("4.0.2") is None
+    assert profile_of("3.9.2") is None
