@@ -96,6 +96,14 @@ def test_a_record_may_go_between_the_end_and_the_records_of_a_fetch() -> None:
         assert verdict(*calls, compaction=compaction) == expected
 
 
+def test_an_append_without_an_offset_may_have_gone_between_the_end_and_the_records() -> None:
+    """It can stand at 0 alone, and what replaced it there stands at the end that was told."""
+    calls = (call("append", 0, 5, A1), call("append", 6, 9, B1, 1), call("append", 15, 70, A2, 2))
+    for end, expected in ((2, UNKNOWN), (3, HOLDS)):
+        shown = ((1, B1), (2, A2))[: end - 1]
+        assert verdict(*calls, call("fetch", 20, 25, 0, shown, end=end)) == expected
+
+
 def test_what_is_there_below_an_end_has_no_key_of_another_history() -> None:
     """A place below an end took the key of the batch's first value, and so replaced records: the
     verdict was another beside other histories.
