@@ -1,0 +1,32 @@
+------------------------------ MODULE TailLog -------------------------------
+(***************************************************************************)
+(* A replicated, compacted log of one key, as the state machine on its      *)
+(* leader sees it: a record that is committed, and what may follow it.      *)
+(* No replicas, fetches or messages: the tails are what a replica that may  *)
+(* be elected can hold beyond the committed record.  So the next leader may *)
+(* lack what the last one appended, and may hold what an earlier leader     *)
+(* appended and the last one never saw: an in-sync replica that has not     *)
+(* truncated yet.  That clean elections of PartitionReplication refine this *)
+(* module is argued (docs/reductions.md) and not checked.                   *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+(* committed: the last committed record.  leader: what the leader's log has *)
+(* after it.  tails: what the log of any replica that may lead has.         *)
+InitialTailLog(record) == [committed |-> record, leader |-> <<>>, tails |-> {<<>>}]
+
+LastOf(log) == IF log.leader = <<>> THEN log.committed ELSE log.leader[Len(log.leader)]
+
+WithAppended(log, records) ==
+  [log EXCEPT !.leader = @ \o records, !.tails = @ \cup {log.leader \o records}]
+
+(* The high watermark reaches the end of the leader's log: nobody who lacks *)
+(* any of it can be elected any more.                                       *)
+WithCommitted(log) ==
+  LET n == Len(log.leader)
+      extending == {t \in log.tails : Len(t) >= n /\ SubSeq(t, 1, n) = log.leader}
+  IN [committed |-> LastOf(log), leader |-> <<>>,
+      tails |-> {SubSeq(t, n + 1, Len(t)) : t \in extending}]
+
+WithLeader(log, tail) == [log EXCEPT !.leader = tail]
+=============================================================================

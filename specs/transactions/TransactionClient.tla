@@ -1,0 +1,76 @@
+-------------------------- MODULE TransactionClient --------------------------
+(***************************************************************************)
+(* A producer with the transactional id (X32, X33, X37): one instance of    *)
+(* it.  A transaction writes at most one batch to a partition.              *)
+(*                                                                          *)
+(*   status      "Off", "Initializing", "Ready", "Open", "Ending"           *)
+(*   epoch       the producer epoch that it was given                       *)
+(*   txn         the number of its transaction, known to properties only    *)
+(*   sent        the partitions of its batches; with version 1 those that   *)
+(*               it asked the coordinator to add                            *)
+(*   added       the partitions that it was told are added (version 1)      *)
+(*   acked       the partitions whose batch was acknowledged                *)
+(*   sequences   the next sequence number for each partition                *)
+(*   decision    what it asked for when it ended its transaction            *)
+(*                                                                          *)
+(* A producer that is told an error does nothing more: it differs from one  *)
+(* that waits in that it cannot be answered by a later copy.  So errors     *)
+(* change nothing here.                                                     *)
+(***************************************************************************)
+EXTENDS TransactionRules
+
+NoSequences == [p \in Partitions |-> 0]
+
+InitialClient(status) ==
+  [status |-> status, epoch |-> 0, txn |-> 0, sent |-> {}, added |-> {},
+   acked |-> {}, sequences |-> NoSequences, decision |-> "None"]
+
+Doing(row, sent) == {[row |-> row, sent |-> sent]}
+
+Produce(c, row, p) ==
+  [type |-> "Produce", client |-> c, partition |-> p, epoch |-> row.epoch, txn |-> row.txn,
+   sequence |-> row.sequences[p]]
+
+(* With version 1 the coordinator is asked before the batch is sent.        *)
+Step_Send(c, row, p, txn) ==
+  LET open == [row EXCEPT !.status = "Open", !.txn = txn, !.sent = @ \cup {p}]
+      batched == [open EXCEPT !.sequences[p] = @ + 1]
+      add == [type |-> "AddPartitions", client |-> c, partition |-> p, epoch |-> row.epoch]
+  IN CASE row.status \notin {"Ready", "Open"} \/ p \in row.sent -> {}
+       [] EpochPerTransaction -> Doing(batched, {Produce(c, open, p)})
+       [] OTHER -> Doing(open, {add})
+
+Step_HandlePartitionAdded(c, row, p) ==
+  IF row.status = "Open" /\ p \in row.sent \ row.added
+  THEN Doing([row EXCEPT !.added = @ \cup {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
+  ELSE {}
+
+Step_HandleProduced(row, m) ==
+  IF row.status = "Open" /\ m.txn = row.txn
+  THEN Doing([row EXCEPT !.acked = @ \cup {m.partition}], {}) ELSE {}
+
+(* Nothing is ended that the coordinator knows nothing of.                  *)
+HasBegun(row) == row.status = "Open" /\ (EpochPerTransaction \/ row.added # {})
+
+(* Commit waits for every batch; abort may come at any time.                *)
+Step_End(c, row, decision) ==
+  IF HasBegun(row) /\ (decision = "Commit" => row.acked = row.sent)
+  THEN Doing([row EXCEPT !.status = "Ending", !.decision = decision],
+             {[type |-> "EndTxn", client |-> c, epoch |-> row.epoch, decision |-> decision,
+               txn |-> row.txn]})
+  ELSE {}
+
+Step_HandleEnded(row, m, epoch) ==
+  IF row.status = "Ending" /\ m.txn = row.txn
+  THEN Doing([InitialClient("Ready") EXCEPT
+                !.epoch = epoch,
+                !.sequences = IF EpochPerTransaction THEN NoSequences ELSE row.sequences], {})
+  ELSE {}
+
+Step_Initialize(row) ==
+  IF row.status = "Off" THEN Doing(InitialClient("Initializing"), {}) ELSE {}
+
+Step_HandleInitialized(row, epoch) ==
+  IF row.status = "Initializing"
+  THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}
+=============================================================================

@@ -1,0 +1,90 @@
+------------------------ MODULE TransactionPartition ------------------------
+(***************************************************************************)
+(* What the leader of a data partition does with batches and markers (X11,  *)
+(* X13, X14).  What is appended is committed: leader changes of a data      *)
+(* partition are the matter of PartitionReplication.                        *)
+(*                                                                          *)
+(*   log         batches and markers                                        *)
+(*   producer    what the log says of the producer: epoch, coordinatorEpoch,*)
+(*               sequence (the next one, Unknown: no batch is remembered),  *)
+(*               open (a transaction is)                                    *)
+(*   guard       the epoch of the guard that stands here, or Unknown        *)
+(*   verifying   batches that wait for the coordinator or have its answer:  *)
+(*               request; guarded: no other guard has replaced the one that *)
+(*               it came with; answered                                     *)
+(*                                                                          *)
+(* Guards are unique, so all that matters of an old one is that it is old.  *)
+(***************************************************************************)
+EXTENDS TransactionRules
+
+InitialPartition ==
+  [log |-> <<>>,
+   producer |-> [epoch |-> Unknown, coordinatorEpoch |-> 0, sequence |-> Unknown,
+                 open |-> FALSE],
+   guard |-> Unknown, verifying |-> {}]
+
+BatchRecord(m) ==
+  [kind |-> "Batch", txn |-> m.txn, client |-> m.client, epoch |-> m.epoch, decision |-> "None"]
+MarkerRecord(m) ==
+  [kind |-> "Marker", txn |-> 0, client |-> 0, epoch |-> m.epoch, decision |-> m.decision]
+
+Taken(row, error) == {[row |-> row, error |-> error]}
+
+Outdated(verifying) == {[v EXCEPT !.guarded = FALSE] : v \in verifying}
+
+WithBatch(row, m) ==
+  [row EXCEPT
+     !.log = Append(@, BatchRecord(m)),
+     !.producer.epoch = m.epoch,
+     !.producer.sequence = m.sequence + 1,
+     !.producer.open = TRUE,
+     !.guard = Unknown,
+     !.verifying = Outdated({v \in @ : v.request # m})]
+
+(* X11a: a batch arrives; it is appended, refused or has to be verified.    *)
+Step_HandleProduce(row, m) ==
+  LET known == {v \in row.verifying : v.request = m /\ v.guarded}
+      error == BatchError(row.producer, m, FALSE)
+  IN CASE IsDuplicateBatch(row.producer, m) -> Taken(row, "NONE")
+       [] m.epoch < row.producer.epoch -> Taken(row, "INVALID_PRODUCER_EPOCH")
+       [] ~NeedsVerification(row.producer, m.epoch) ->
+            Taken(IF error = "NONE" THEN WithBatch(row, m) ELSE row, error)
+       [] known # {} -> {}
+       [] OTHER ->
+            Taken([row EXCEPT
+                     !.guard = IF m.epoch > @ THEN m.epoch ELSE @,
+                     !.verifying = {v \in @ : v.request # m}
+                        \cup {[request |-> m, guarded |-> TRUE, answered |-> FALSE]}],
+                  "WAIT")
+
+(* X11b: the coordinator lets the batches of this epoch in.                 *)
+Step_HandleAllowed(row, epoch) ==
+  Taken([row EXCEPT !.verifying =
+           {[v EXCEPT !.answered = @ \/ v.request.epoch = epoch] : v \in @}], "WAIT")
+
+(* X11c, X13: a verified batch is appended, or refused after all.           *)
+Step_HandleVerified(row, v) ==
+  LET error == BatchError(row.producer, v.request, v.guarded)
+      without == [row EXCEPT !.verifying = @ \ {v}]
+  IN CASE ~v.answered -> {}
+       [] IsDuplicateBatch(row.producer, v.request) -> Taken(without, "NONE")
+       [] error = "NONE" -> Taken(WithBatch(row, v.request), "NONE")
+       [] OTHER -> Taken(without, error)
+
+(* X14.  A marker that says again what stands at the end is not appended    *)
+(* again here (in Kafka it is); its guard and coordinator epoch count.      *)
+Step_HandleMarker(row, m) ==
+  LET record == MarkerRecord(m)
+      again == row.log # <<>> /\ row.log[Len(row.log)] = record
+      clears == MarkerClearsGuard(row.guard, m)
+  IN IF MarkerError(row.producer, m) # "NONE" THEN Taken(row, MarkerError(row.producer, m))
+     ELSE Taken(
+       [row EXCEPT
+          !.log = IF again THEN @ ELSE Append(@, record),
+          !.producer = [epoch |-> m.epoch, coordinatorEpoch |-> m.coordinatorEpoch,
+                        sequence |-> IF @.epoch = m.epoch THEN @.sequence ELSE Unknown,
+                        open |-> FALSE],
+          !.guard = IF clears THEN Unknown ELSE @,
+          !.verifying = IF clears THEN Outdated(@) ELSE @],
+       "NONE")
+=============================================================================

@@ -1,0 +1,203 @@
+------------------------ MODULE TransactionProperties ------------------------
+(***************************************************************************)
+(* What transactions promise, as named properties, and the history that     *)
+(* they need.  Law of this file: no decision of TransactionRules is used.   *)
+(*                                                                          *)
+(* The fate of a batch is the type of the first marker after it in its      *)
+(* partition, "None" while there is none.                                   *)
+(***************************************************************************)
+EXTENDS Transactions
+
+VARIABLES
+  decided,     \* Prepare and Complete records that are committed
+  told,        \* ends of transactions that were answered without an error
+  handedOut,   \* the largest epoch that InitProducerId was answered with
+  late         \* <<partition, txn>> of batches appended below that epoch
+
+vars == <<coordinators, leaderEpoch, log, partitions, leaderless, clients, network,
+          decided, told, handedOut, late>>
+
+HistoryInit == decided = {} /\ told = {} /\ handedOut = 0 /\ late = {}
+
+RecordsIn(records) == {records[i] : i \in 1..Len(records)}
+
+DecisionIn(record) ==
+  [state |-> record.state, epoch |-> record.epoch, partitions |-> record.partitions]
+
+NewlyCommitted == IF log'.committed = log.committed THEN {} ELSE RecordsIn(log.leader)
+
+ToldNow ==
+  {[txn |-> clients[c].txn, decision |-> clients[c].decision, epoch |-> clients'[c].epoch] :
+     c \in {c \in Clients : clients[c].status = "Ending" /\ clients'[c].status = "Ready"}}
+
+HandedOutNow ==
+  {clients'[c].epoch :
+     c \in {c \in Clients : clients[c].status = "Initializing" /\ clients'[c].status = "Ready"}}
+
+AppendedTo(p) == Len(partitions'[p].log) > Len(partitions[p].log)
+LastIn(p) == partitions'[p].log[Len(partitions'[p].log)]
+
+HistoryNext ==
+  /\ decided' = decided \cup {DecisionIn(r) : r \in {r \in NewlyCommitted :
+       r.state \in {"PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"}}}
+  /\ told' = told \cup ToldNow
+  /\ handedOut' = IF HandedOutNow = {} THEN handedOut ELSE CHOOSE e \in HandedOutNow : TRUE
+  /\ late' = late \cup {<<p, LastIn(p).txn>> : p \in {p \in Partitions :
+       AppendedTo(p) /\ LastIn(p).kind = "Batch" /\ LastIn(p).epoch < handedOut}}
+
+-----------------------------------------------------------------------------
+(* Words.                                                                   *)
+
+Batches(p) == {i \in 1..Len(partitions[p].log) : partitions[p].log[i].kind = "Batch"}
+Markers(p) == {i \in 1..Len(partitions[p].log) : partitions[p].log[i].kind = "Marker"}
+
+Fate(p, i) ==
+  LET after == {j \in Markers(p) : j > i}
+  IN IF after = {} THEN "None"
+     ELSE partitions[p].log[CHOOSE j \in after : \A k \in after : j <= k].decision
+
+(* <<txn, fate, partition>> of every batch.                                 *)
+Fates == UNION {{<<partitions[p].log[i].txn, Fate(p, i), p>> : i \in Batches(p)} :
+                  p \in Partitions}
+
+PrepareOf(decision) == IF decision = "Commit" THEN "PrepareCommit" ELSE "PrepareAbort"
+DecisionIs(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Commit" ELSE "Abort"
+
+-----------------------------------------------------------------------------
+(* Types.                                                                   *)
+
+Epochs == -1..20
+TxnStates == {"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit",
+              "CompleteAbort"}
+
+TransactionTypeInv ==
+  /\ \A n \in 1..MaxCoordinators :
+       LET row == coordinators[n] IN
+       /\ row.txn.state \in TxnStates /\ row.txn.epoch \in Epochs
+       /\ row.pending.state \in TxnStates \cup {"None", "PrepareEpochFence"}
+       /\ row.toMark \subseteq row.txn.partitions
+       /\ row.active => n <= leaderEpoch
+  /\ \A p \in Partitions :
+       /\ partitions[p].producer.epoch \in Epochs
+       /\ partitions[p].guard \in Epochs
+       /\ \A v \in partitions[p].verifying : v.request.partition = p
+  /\ \A c \in Clients :
+       clients[c].status \in {"Off", "Initializing", "Ready", "Open", "Ending"}
+
+(* T: what a partition knows of its producer is what its log says.          *)
+ProducerStateIsOfLog ==
+  \A p \in Partitions :
+    LET records == partitions[p].log
+        known == partitions[p].producer
+        last == records[Len(records)]
+    IN IF records = <<>> THEN known.epoch = -1 /\ ~known.open
+       ELSE known.epoch = last.epoch /\ known.open = (last.kind = "Batch")
+
+-----------------------------------------------------------------------------
+(* Safety.                                                                  *)
+
+(* No transaction is committed in one place and aborted in another.         *)
+TxnAtomic ==
+  \A one \in Fates, other \in Fates :
+    one[1] = other[1] => ~(one[2] = "Commit" /\ other[2] = "Abort")
+
+(* What a producer was told is committed is aborted nowhere.                *)
+AckedCommit ==
+  \A t \in told : t.decision = "Commit" =>
+    \A f \in Fates : f[1] = t.txn => f[2] # "Abort"
+
+(* A reader of committed data never sees a batch of a transaction whose     *)
+(* producer was told that it is aborted.                                    *)
+AbortedInvisible ==
+  \A t \in told : t.decision = "Abort" =>
+    \A f \in Fates : f[1] = t.txn => f[2] # "Commit"
+
+(* Nor one of a transaction that nobody asked to commit.                    *)
+CommitWasAsked ==
+  \A f \in Fates : f[2] = "Commit" =>
+    \E m \in network : m.type = "EndTxn" /\ m.txn = f[1] /\ m.decision = "Commit"
+
+(* A marker is in a log only if its decision is committed before.           *)
+DecidedBeforeMarked ==
+  \A p \in Partitions : \A i \in Markers(p) :
+    LET marker == partitions[p].log[i] IN
+    \E d \in decided : d.state = PrepareOf(marker.decision) /\ d.epoch = marker.epoch
+
+(* With an epoch for each transaction there is one decision for an epoch in *)
+(* all that anybody can see: markers, Complete records, answers.            *)
+OneDecision ==
+  Version = 2 =>
+    LET completed == {<<d.epoch, DecisionIs(d.state)>> :
+                        d \in {d \in decided : d.state \in {"CompleteCommit", "CompleteAbort"}}}
+        markers == UNION {{<<partitions[p].log[i].epoch, partitions[p].log[i].decision>> :
+                             i \in Markers(p)} : p \in Partitions}
+        answered == {<<t.epoch, t.decision>> : t \in told}
+        all == completed \cup markers \cup answered
+    IN \A one \in all, other \in all : one[1] = other[1] => one[2] = other[2]
+
+(* ... and one among the Prepare records that are committed.  This holds    *)
+(* only where no append is given up (X3): else a second one overrules it.   *)
+OnePreparedDecision ==
+  Version = 2 =>
+    \A one \in decided, other \in decided :
+      one.epoch = other.epoch => DecisionIs(one.state) = DecisionIs(other.state)
+
+(* A transaction is complete only when each of its partitions has a marker. *)
+LogMatchesMarkers ==
+  \A d \in decided : d.state \in {"CompleteCommit", "CompleteAbort"} =>
+    \E prepared \in decided :
+      /\ prepared.state = PrepareOf(DecisionIs(d.state)) /\ prepared.epoch = d.epoch
+      /\ \A p \in prepared.partitions : \E i \in Markers(p) :
+           /\ partitions[p].log[i].epoch = d.epoch
+           /\ partitions[p].log[i].decision = DecisionIs(d.state)
+
+(* An instance that a newer one has replaced  commits nothing any more.  *)
+ZombieCommitsNothing == \A f \in Fates : <<f[3], f[1]>> \in late => f[2] # "Commit"
+
+(* A producer's batch is once in its partition's log, and committed batches *)
+(* of one producer stand there in the order of its transactions.            *)
+ExactlyOnceAppend ==
+  \A p \in Partitions : \A i, j \in Batches(p) :
+    LET one == partitions[p].log[i]
+        other == partitions[p].log[j]
+    IN /\ one.txn = other.txn => i = j
+       /\ (/\ i < j /\ one.client = other.client
+           /\ \A b \in {one, other} :
+                \E t \in told : t.txn = b.txn /\ t.decision = "Commit")
+          => one.txn < other.txn
+
+(* What is open in a partition, its coordinator knows of, and will end.     *)
+NoHanging ==
+  LET row == coordinators[leaderEpoch] IN
+  row.active =>
+    \A p \in Partitions : partitions[p].producer.open =>
+      /\ row.txn.state \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
+      /\ p \in row.txn.partitions
+
+(* No two instances hold one epoch.                                         *)
+EpochHeldOnce ==
+  \A c, d \in Clients :
+    (/\ c # d
+     /\ {clients[c].status, clients[d].status} \subseteq {"Ready", "Open", "Ending"})
+      => clients[c].epoch # clients[d].epoch
+
+-----------------------------------------------------------------------------
+(* Properties of steps.                                                     *)
+
+(* Epochs never go back: not in the transaction log, not in a partition.    *)
+EpochMonotonicStep ==
+  /\ log'.committed.epoch >= log.committed.epoch
+  /\ \A p \in Partitions :
+       /\ partitions'[p].producer.epoch >= partitions[p].producer.epoch
+       /\ partitions'[p].producer.coordinatorEpoch >= partitions[p].producer.coordinatorEpoch
+EpochMonotonic == [][EpochMonotonicStep]_vars
+
+(* Once InitProducerId was answered, no older instance has a partition      *)
+(* added or a transaction ended.                                            *)
+ZombieFencedStep ==
+  LET before == coordinators[leaderEpoch].pending
+      after == coordinators'[leaderEpoch].pending
+  IN after # before /\ after.request.type \in {"AddPartitions", "EndTxn"} =>
+       after.request.epoch >= handedOut
+ZombieFenced == [][ZombieFencedStep]_vars
+=============================================================================

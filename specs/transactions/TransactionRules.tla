@@ -1,0 +1,167 @@
+-------------------------- MODULE TransactionRules --------------------------
+(***************************************************************************)
+(* Every decision of transactions that has a name: of the coordinator, of   *)
+(* the partitions that data and markers are written to, and no messages     *)
+(* sent, no variables.  A bug is one or more of these operators replaced    *)
+(* (bugs, `Op <- [TransactionRules] BugOp`).                                *)
+(*                                                                          *)
+(* Rule ids (X1 ..., T1 ...) are those of docs/protocol-rules.md.  Where    *)
+(* Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and   *)
+(* Kafka's is an overlay (Z70, Z71, Z72).                                   *)
+(*                                                                          *)
+(* There is one transactional id with one producer id, so a producer is     *)
+(* known by its epoch.  Law of this file: no property calls an operator of  *)
+(* it, or else replacing the operator would change the property with it.    *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Partitions,   \* the partitions that transactions write to
+  Version       \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
+
+Unknown == -1   \* no epoch, no sequence: Kafka's own sentinel
+
+EpochPerTransaction == Version = 2
+
+Preparing == {"PrepareCommit", "PrepareAbort"}
+Completed == {"CompleteCommit", "CompleteAbort"}
+Prepared(decision) == IF decision = "Commit" THEN "PrepareCommit" ELSE "PrepareAbort"
+CompletedAs(decision) == IF decision = "Commit" THEN "CompleteCommit" ELSE "CompleteAbort"
+DecisionOf(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Commit" ELSE "Abort"
+
+-----------------------------------------------------------------------------
+(* Coordinator.  What is answered is an error, or "Append": a transition    *)
+(* begins, and the answer waits until its record is committed.              *)
+
+(* X4.  What a new leader of the log makes its state of.  Here: nothing     *)
+(* that is not committed, so it waits for the high watermark.  Kafka takes  *)
+(* all that it has read (Z71).                                              *)
+ActsOnCommittedOnly == TRUE
+
+(* X7.  The epoch that a new instance of the producer is given.             *)
+InitialisedEpoch(epoch) == epoch + 1
+
+(* X8.  The epoch with which the coordinator aborts: nobody's.              *)
+FencedEpoch(epoch) == epoch + 1
+
+(* X19, X20.  The epoch after a producer ended its transaction.             *)
+EndedEpoch(epoch) == IF EpochPerTransaction THEN epoch + 1 ELSE epoch
+
+(* X6.                                                                      *)
+InitProducerIdAnswer(row) ==
+  CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
+    [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
+    [] row.txn.state = "Ongoing" -> "Fence"
+    [] OTHER -> "Append"
+
+(* X9.  Pending comes before everything else (KAFKA-18660).                 *)
+AddPartitionsAnswer(row, m) ==
+  CASE row.pending.state # "None" -> "CONCURRENT_TRANSACTIONS"
+    [] m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
+    [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
+    [] row.txn.state = "Ongoing" /\ m.partition \in row.txn.partitions -> "NONE"
+    [] OTHER -> "Append"
+
+(* X10.  Pending is not looked at (KAFKA-14904): the guard makes up for it. *)
+VerifyAnswer(row, m) ==
+  CASE m.epoch # row.txn.epoch -> "INVALID_PRODUCER_EPOCH"
+    [] row.txn.state \in Preparing -> "CONCURRENT_TRANSACTIONS"
+    [] m.partition \in row.txn.partitions -> "NONE"
+    [] OTHER -> "TRANSACTION_ABORTABLE"
+
+(* A coordinator that another has replaced does not answer.  Kafka's does   *)
+(* what needs no append until it unloads (X2, X5; Z72).                     *)
+AnswersWhenDeposed == FALSE
+
+IsEndPending(row) == row.pending.state \notin {"None", "PrepareEpochFence"}
+
+(* X19.  A repeat, and the end of the next transaction, look the same.      *)
+EndTxnAnswerV1(row, m) ==
+  CASE m.epoch # row.txn.epoch -> "PRODUCER_FENCED"
+    [] IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
+    [] row.txn.state = "Ongoing" -> "Append"
+    [] row.txn.state = CompletedAs(m.decision) -> "NONE"
+    [] row.txn.state = Prepared(m.decision) -> "CONCURRENT_TRANSACTIONS"
+    [] OTHER -> "INVALID_TXN_STATE"
+
+(* X20.  What a retry and the transaction at hand are told; commit after an *)
+(* abort by the coordinator is PRODUCER_FENCED (KAFKA-20785).               *)
+EndTxnAnswerV2(row, m) ==
+  LET isRetry == row.txn.epoch = m.epoch + 1
+      isCurrent == row.txn.epoch = m.epoch
+      state == row.txn.state
+  IN CASE IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
+       [] ~isRetry /\ ~isCurrent -> "PRODUCER_FENCED"
+       [] state = "Ongoing" -> IF isCurrent THEN "Append" ELSE "PRODUCER_FENCED"
+       [] state = "Empty" -> IF isRetry THEN "PRODUCER_FENCED"
+                             ELSE IF m.decision = "Abort" THEN "Append" ELSE "INVALID_TXN_STATE"
+       [] state \in Completed /\ isCurrent ->
+            IF m.decision = "Abort" THEN "Append" ELSE "INVALID_TXN_STATE"
+       [] state \in Completed /\ isRetry ->
+            IF state = CompletedAs(m.decision) THEN "NONE"
+            ELSE IF m.decision = "Commit" THEN "PRODUCER_FENCED" ELSE "INVALID_TXN_STATE"
+       [] state \in Preparing ->
+            IF ~isRetry THEN "PRODUCER_FENCED"
+            ELSE IF state = Prepared(m.decision) THEN "CONCURRENT_TRANSACTIONS"
+                 ELSE "INVALID_TXN_STATE"
+
+EndTxnAnswer(row, m) ==
+  IF EpochPerTransaction THEN EndTxnAnswerV2(row, m) ELSE EndTxnAnswerV1(row, m)
+
+(* X22.  Where the marker of a partition goes that has a leader, or none.   *)
+(* Kafka 4.3.1 takes a partition without a leader for deleted (Z70).        *)
+MarkerDestination(hasLeader) == IF hasLeader THEN "Leader" ELSE "Later"
+
+(* X24.  Whether this answer to a marker is about the row's transaction.    *)
+IsMarkerReplyCurrent(row, m) ==
+  /\ m.coordinatorEpoch = row.coordinatorEpoch
+  /\ row.txn.state = Prepared(m.decision) /\ m.epoch = row.txn.epoch
+
+-----------------------------------------------------------------------------
+(* Partition: data, X11, X13, T1 to T3.                                     *)
+
+(* T1, by counting: there is one batch of each transaction.                 *)
+IsDuplicateBatch(producer, m) ==
+  m.epoch = producer.epoch /\ m.sequence < producer.sequence
+
+IsOngoing(producer, epoch) == producer.open /\ producer.epoch = epoch
+
+(* X11.  A transaction's first batch here is verified first.                *)
+NeedsVerification(producer, epoch) == ~IsOngoing(producer, epoch)
+
+(* X13.  What a batch is refused for; guarded: the guard under which it was *)
+(* verified is still the one that stands here.                              *)
+BatchError(producer, m, guarded) ==
+  CASE m.epoch < producer.epoch -> "INVALID_PRODUCER_EPOCH"
+    [] NeedsVerification(producer, m.epoch) /\ ~guarded -> "INVALID_TXN_STATE"
+    [] m.epoch > producer.epoch /\ producer.epoch # Unknown /\ m.sequence # 0 ->
+         "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    [] m.epoch = producer.epoch /\ producer.sequence # Unknown
+         /\ m.sequence # producer.sequence -> "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    [] EpochPerTransaction /\ m.epoch # producer.epoch /\ m.sequence # 0 ->
+         "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    [] OTHER -> "NONE"
+
+-----------------------------------------------------------------------------
+(* Partition: markers, X14.                                                 *)
+
+(* A marker of this epoch ends what is open.  With an epoch for each        *)
+(* transaction it is above the transaction's own (KIP-1228).                *)
+MarkerEpochOk(producer, m) ==
+  IF EpochPerTransaction THEN m.epoch > producer.epoch ELSE m.epoch >= producer.epoch
+
+(* A marker that comes again, after which nothing was begun (KAFKA-19999).  *)
+MarkerRepeatOk(producer, m) == m.epoch = producer.epoch /\ ~producer.open
+
+(* T4.  Of a coordinator that was replaced.                                 *)
+IsCoordinatorFenced(producer, m) == m.coordinatorEpoch < producer.coordinatorEpoch
+
+MarkerError(producer, m) ==
+  CASE ~MarkerEpochOk(producer, m) /\ ~MarkerRepeatOk(producer, m) -> "INVALID_PRODUCER_EPOCH"
+    [] IsCoordinatorFenced(producer, m) -> "TRANSACTION_COORDINATOR_FENCED"
+    [] OTHER -> "NONE"
+
+(* A guard of the marker's own epoch belongs to the next transaction        *)
+(* (KAFKA-18575, KAFKA-18654).                                              *)
+MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard = m.epoch)
+=============================================================================

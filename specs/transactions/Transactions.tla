@@ -1,0 +1,220 @@
+---------------------------- MODULE Transactions ----------------------------
+(***************************************************************************)
+(* Producers of one transactional id, its coordinators, the partitions that *)
+(* it writes to, and a network.  Lifting turns the handlers into actions;   *)
+(* bounds and budgets belong to models/.                                    *)
+(*                                                                          *)
+(* Coordinator n is the leader of the transaction log in epoch n; those     *)
+(* below the last are deposed.                                              *)
+(*                                                                          *)
+(* What is left out of the network, and changes no property                 *)
+(* (docs/reductions.md):                                                    *)
+(*  1. An answer is heard when it is given.  To hear it later, or never,    *)
+(*     is to have heard it and to wait.                                     *)
+(*  2. A record is committed in the step in which somebody notices.         *)
+(*  3. A message that its receiver refuses now and for ever, since epochs   *)
+(*     only grow, is forgotten.                                             *)
+(***************************************************************************)
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog
+
+CONSTANTS
+  Clients,           \* numbers of the producer's instances, from 1
+  MaxCoordinators    \* how many epochs the transaction log may have
+
+VARIABLES
+  coordinators,   \* coordinators[n]: the row of the leader in epoch n
+  leaderEpoch,    \* the epoch of the transaction log
+  log,            \* the transaction log (TailLog)
+  partitions,     \* partitions[p]: the row of p's leader
+  leaderless,     \* the partitions that have no leader just now
+  clients,        \* clients[c]: the row of instance c
+  network         \* requests that were sent and may arrive, again and again
+
+Init ==
+  /\ coordinators = [n \in 1..MaxCoordinators |->
+                       [NoCoordinator(n) EXCEPT !.active = (n = 1)]]
+  /\ leaderEpoch = 1
+  /\ log = InitialTailLog(InitialRecord)
+  /\ partitions = [p \in Partitions |-> InitialPartition]
+  /\ leaderless = {}
+  /\ clients = [c \in Clients |-> InitialClient(IF c = 1 THEN "Ready" ELSE "Off")]
+  /\ network = {}
+
+-----------------------------------------------------------------------------
+(* Lifting.                                                                 *)
+
+MayArrive(m, newPartitions) ==
+  m.type \in {"Produce", "WriteTxnMarkers"} =>
+    m.epoch >= newPartitions[m.partition].producer.epoch
+
+Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitions)}
+
+WithoutRefused(row) ==
+  [row EXCEPT !.verifying = {v \in @ : v.request.epoch >= row.producer.epoch}]
+
+(* Who is told an answer, and what it does.                                 *)
+ClientStep(a) ==
+  LET m == a.request IN
+  CASE a.error # "NONE" -> {}
+    [] m.type = "InitProducerId" -> Step_HandleInitialized(clients[m.client], a.epoch)
+    [] m.type = "EndTxn" -> Step_HandleEnded(clients[m.client], m, a.epoch)
+    [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
+         Step_HandlePartitionAdded(m.client, clients[m.client], m.partition)
+    [] OTHER -> {}
+
+IsForPartition(m) ==
+  m.type = "Verify" \/ (m.type = "AddPartitions" /\ EpochPerTransaction)
+
+PartitionStep(a) ==
+  IF a.error = "NONE" /\ IsForPartition(a.request)
+  THEN Step_HandleAllowed(partitions[a.request.partition], a.request.epoch) ELSE {}
+
+Hear(answers, sent) ==
+  LET hearing == UNION {{<<a.request.client, o>> : o \in ClientStep(a)} :
+                       a \in {a \in answers : ~IsForPartition(a.request)}}
+      allowed == UNION {{<<a.request.partition, o>> : o \in PartitionStep(a)} : a \in answers}
+  IN /\ clients' = [c \in Clients |->
+                      IF \E t \in hearing : t[1] = c
+                      THEN (CHOOSE t \in hearing : t[1] = c)[2].row ELSE clients[c]]
+     /\ partitions' = [p \in Partitions |->
+                         IF \E t \in allowed : t[1] = p
+                         THEN (CHOOSE t \in allowed : t[1] = p)[2].row ELSE partitions[p]]
+     /\ network' = Remaining(network \cup sent \cup UNION {t[2].sent : t \in hearing}, partitions)
+
+Lift(n, outcomes) ==
+  \E outcome \in outcomes :
+    /\ coordinators' = [coordinators EXCEPT ![n] = outcome.row]
+    /\ log' = IF outcome.records = <<>> THEN log ELSE WithAppended(log, outcome.records)
+    /\ Hear(outcome.answers, outcome.sent)
+    /\ UNCHANGED <<leaderEpoch, leaderless>>
+
+(* Only the leader appends.  Of a deposed coordinator an answer may come    *)
+(* that needs no append.                                                    *)
+LiftAnswering(n, outcomes) ==
+  /\ \/ n = leaderEpoch
+     \/ /\ AnswersWhenDeposed /\ n < leaderEpoch
+        /\ \A outcome \in outcomes :
+             outcome.records = <<>> /\ outcome.row = coordinators[n]
+  /\ Lift(n, outcomes)
+
+LiftClient(c, outcomes) ==
+  \E outcome \in outcomes :
+    /\ clients' = [clients EXCEPT ![c] = outcome.row]
+    /\ network' = Remaining(network \cup outcome.sent, partitions)
+    /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, leaderless>>
+
+(* A batch was taken or refused; its producer hears that it is in the log.  *)
+LiftBatch(p, m, outcomes) ==
+  \E outcome \in outcomes :
+    LET after == [partitions EXCEPT ![p] = WithoutRefused(outcome.row)]
+        hearing == IF outcome.error = "NONE" THEN Step_HandleProduced(clients[m.client], m) ELSE {}
+    IN /\ partitions' = after
+       /\ clients' = IF hearing = {} THEN clients
+                     ELSE [clients EXCEPT ![m.client] = (CHOOSE t \in hearing : TRUE).row]
+       /\ network' = Remaining(network, after)
+       /\ UNCHANGED <<coordinators, leaderEpoch, log, leaderless>>
+
+-----------------------------------------------------------------------------
+(* Requests to the coordinator.                                             *)
+
+InitProducerId(c) ==
+  /\ clients[c].status = "Initializing"
+  /\ Lift(leaderEpoch, Step_HandleInitProducerId(coordinators[leaderEpoch],
+                                [type |-> "InitProducerId", client |-> c]))
+
+(* Version 1: from the producer.                                            *)
+AddPartitions(m) ==
+  /\ m.type = "AddPartitions"
+  /\ LiftAnswering(leaderEpoch, Step_HandleAddPartitions(coordinators[leaderEpoch], m))
+
+(* X11b: the partition's leader asks for a batch; version 2 adds, version 1 *)
+(* asks whether the partition has been added.                               *)
+AskCoordinator(n, p, v) ==
+  /\ ~v.answered
+  /\ LET m == [type |-> IF EpochPerTransaction THEN "AddPartitions" ELSE "Verify",
+               partition |-> p, epoch |-> v.request.epoch]
+     IN LiftAnswering(n, IF EpochPerTransaction
+                         THEN Step_HandleAddPartitions(coordinators[n], m)
+                         ELSE Step_HandleVerify(coordinators[n], m))
+
+EndTxn(m) ==
+  /\ m.type = "EndTxn"
+  /\ Lift(leaderEpoch, Step_HandleEndTxn(coordinators[leaderEpoch], m))
+
+-----------------------------------------------------------------------------
+(* The coordinator by itself.                                               *)
+
+Current == coordinators[leaderEpoch]
+
+(* The high watermark reaches the record; then the transition is made.      *)
+Acknowledged ==
+  \E outcome \in Step_HandleAcknowledged(Current, leaderless) :
+    /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
+    /\ log' = WithCommitted(log)
+    /\ Hear(outcome.answers, outcome.sent)
+    /\ UNCHANGED <<leaderEpoch, leaderless>>
+
+AppendTimeout == Lift(leaderEpoch, Step_HandleAppendTimeout(Current))
+TransactionTimeout == Lift(leaderEpoch, Step_HandleTransactionTimeout(Current))
+Fence == Lift(leaderEpoch, Step_HandleFence(Current))
+MarkersAgain == Lift(leaderEpoch, Step_HandleMarkersAgain(Current, leaderless))
+MarkersDone == Lift(leaderEpoch, Step_HandleMarkersDone(Current))
+
+(* Another replica is elected, whose log is one that can be; it loads it    *)
+(* later.  X5: the old leader forgets its rows, unless they may answer yet. *)
+Elect(tail) ==
+  /\ leaderEpoch < MaxCoordinators
+  /\ tail \in log.tails
+  /\ leaderEpoch' = leaderEpoch + 1
+  /\ log' = WithLeader(log, tail)
+  /\ coordinators' = IF AnswersWhenDeposed THEN coordinators
+                     ELSE [coordinators EXCEPT ![leaderEpoch] = NoCoordinator(leaderEpoch)]
+  /\ UNCHANGED <<partitions, leaderless, clients, network>>
+
+Loaded ==
+  /\ ~Current.active
+  /\ log' = IF ActsOnCommittedOnly THEN WithCommitted(log) ELSE log
+  /\ \E outcome \in Step_HandleLoaded(Current, LastOf(log), leaderless) :
+       /\ coordinators' = [coordinators EXCEPT ![leaderEpoch] = outcome.row]
+       /\ Hear({}, outcome.sent)
+  /\ UNCHANGED <<leaderEpoch, leaderless>>
+
+-----------------------------------------------------------------------------
+(* Partitions.                                                              *)
+
+HandleProduce(m) ==
+  /\ m.type = "Produce" /\ m.partition \notin leaderless
+  /\ LiftBatch(m.partition, m, Step_HandleProduce(partitions[m.partition], m))
+
+HandleVerified(p, v) ==
+  /\ p \notin leaderless
+  /\ LiftBatch(p, v.request, Step_HandleVerified(partitions[p], v))
+
+(* A marker, and the coordinator's hearing that it was written.             *)
+HandleMarker(m) ==
+  /\ m.type = "WriteTxnMarkers" /\ m.partition \notin leaderless
+  /\ \E outcome \in Step_HandleMarker(partitions[m.partition], m) :
+       LET after == [partitions EXCEPT ![m.partition] = WithoutRefused(outcome.row)]
+           heard == IF outcome.error = "NONE" /\ m.coordinatorEpoch = leaderEpoch
+                    THEN Step_HandleMarkerReply(Current, m) ELSE {}
+       IN /\ partitions' = after
+          /\ coordinators' = IF heard = {} THEN coordinators
+                             ELSE [coordinators EXCEPT ![leaderEpoch] =
+                                     (CHOOSE h \in heard : TRUE).row]
+          /\ network' = Remaining(network, after)
+          /\ UNCHANGED <<leaderEpoch, log, leaderless, clients>>
+
+LoseLeader(p) ==
+  /\ p \notin leaderless /\ leaderless' = leaderless \cup {p}
+  /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, clients, network>>
+FindLeader(p) ==
+  /\ p \in leaderless /\ leaderless' = leaderless \ {p}
+  /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, clients, network>>
+
+-----------------------------------------------------------------------------
+(* Producers.                                                               *)
+
+Send(c, p, txn) == LiftClient(c, Step_Send(c, clients[c], p, txn))
+End(c, decision) == LiftClient(c, Step_End(c, clients[c], decision))
+Initialize(c) == LiftClient(c, Step_Initialize(clients[c]))
+=============================================================================

@@ -1,0 +1,54 @@
+------------------------ MODULE MCTransactionProbes -------------------------
+(***************************************************************************)
+(* What the models of transactions must reach: each of these must be        *)
+(* violated, or else the bounds were bought with a constraint.              *)
+(***************************************************************************)
+EXTENDS MCTransactions
+
+CommitsTold == {t \in told : t.decision = "Commit"}
+NoCommitProbe == CommitsTold = {}
+NoSecondCommitProbe == Cardinality(CommitsTold) < 2
+NoAbortProbe == \A t \in told : t.decision # "Abort"
+
+(* The coordinator aborts, and nobody had asked for it.                     *)
+NoTimeoutAbortProbe ==
+  \A d \in decided : d.state = "PrepareAbort" =>
+    \E m \in network : m.type = "EndTxn" /\ m.decision = "Abort"
+
+(* A producer takes the epoch that the coordinator's abort made.            *)
+NoAdoptedEpochProbe ==
+  \A t \in told : t.decision = "Abort" =>
+    \E m \in network : m.type = "EndTxn" /\ m.txn = t.txn /\ t.epoch = m.epoch + 1
+                      /\ spent.timeouts = 0
+
+(* A coordinator finds a decision in the log, and sends its markers.        *)
+NoLoadedDecisionProbe ==
+  \A n \in 2..MaxCoordinators : coordinators[n].toMark = {}
+
+(* An election drops what the last leader had appended.                     *)
+NoLostTailProbe ==
+  [][leaderEpoch' > leaderEpoch => Len(log'.leader) >= Len(log.leader)]_mcVars
+
+(* An election brings back what an earlier leader had appended, and the     *)
+(* last one never saw.                                                      *)
+NoOldTailProbe ==
+  \A i \in 1..Len(log.leader) : log.leader[i].leaderEpoch >= leaderEpoch - 1
+
+(* A marker of a coordinator that was replaced may still arrive.            *)
+NoMarkerOfDeposedProbe ==
+  \A m \in network : m.type = "WriteTxnMarkers" =>
+    m.coordinatorEpoch >= partitions[m.partition].producer.coordinatorEpoch
+
+(* A verified batch comes after a marker has taken its guard away.          *)
+NoOutdatedGuardProbe ==
+  \A p \in Partitions : \A v \in partitions[p].verifying : v.answered => v.guarded
+
+(* A newer instance commits.                                                *)
+NoNewInstanceProbe ==
+  \A t \in CommitsTold : \E m \in network :
+    m.type = "EndTxn" /\ m.txn = t.txn /\ m.client = 1
+
+(* A marker waits for a leader.                                             *)
+NoWaitingMarkerProbe ==
+  \A n \in 1..MaxCoordinators : coordinators[n].toMark \cap leaderless = {}
+=============================================================================
