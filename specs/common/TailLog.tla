@@ -6,8 +6,12 @@
 (* be elected can hold beyond the committed record.  So the next leader may *)
 (* lack what the last one appended, and may hold what an earlier leader     *)
 (* appended and the last one never saw: an in-sync replica that has not     *)
-(* truncated yet.  That clean elections of PartitionReplication refine this *)
-(* module is argued (docs/reductions.md) and not checked.                   *)
+(* truncated yet.                                                           *)
+(*                                                                          *)
+(* That clean elections of PartitionReplication refine this module is       *)
+(* argued: who may be elected holds what is committed                       *)
+(* (LeaderCandidateCompleteness), and each log is a prefix of one that some *)
+(* leader had; the tails have all prefixes.                                 *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
