@@ -1,4 +1,4 @@
------------------------- MODULE MarkerLogsAnotherEpoch ------------------------
+----------------------- MODULE MarkerLogsAnotherEpoch ------------------------
 (* A fault for properties to find: a marker that stands in the log with     *)
 (* another epoch than the one that the partition remembers (X14).           *)
 EXTENDS TransactionPartition
