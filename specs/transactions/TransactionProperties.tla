@@ -151,7 +151,7 @@ LogMatchesMarkers ==
            /\ partitions[p].log[i].epoch = d.epoch
            /\ partitions[p].log[i].decision = DecisionIs(d.state)
 
-(* An instance that a newer one has replaced commits nothing any more.       *)
+(* An instance that a newer one has replaced commits nothing any more.      *)
 ZombieCommitsNothing == \A f \in Fates : <<f[3], f[1]>> \in late => f[2] # "Commit"
 
 (* A producer's batch is once in its partition's log, and committed batches *)
