@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from threading import Lock
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
@@ -25,6 +26,8 @@ from tla_utils.definitions import definition, definitions, renamed
 from tla_utils.overrides import ModuleSource, check_overrides, find_module, read_modules
 
 _PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9]*)_(\w+)")
+_JOINING = Lock()
+"""Batches of steps are judged side by side, and each asks for its module."""
 _COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 
@@ -131,7 +134,9 @@ def under(own: OwnOverlay, place: Path, frame: StepFrame) -> StepFrame:
         return frame
     joined = f"With{frame.module}"
     text = f"---- MODULE {joined} ----\nEXTENDS {frame.module}, {own.module}\n====\n"
-    artifacts.write_whole(place / f"{joined}.tla", text)
+    with _JOINING:
+        if not (place / f"{joined}.tla").exists():
+            artifacts.write_whole(place / f"{joined}.tla", text)
     return replace(
         frame,
         module=joined,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -16,6 +17,7 @@ from reference.partition.broker import BrokerHandlers
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.rules import PartitionRules
 from reference.partition.sim.machine import broker_handlers_for
+from reference.protocols import PROTOCOLS
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.rules import QuorumRules
@@ -176,10 +178,13 @@ def overlay(path: Path) -> set[str]:
 
 
 def disagreements(specs: Path) -> list[str]:
-    """Overlays that no entry matches, or that replace other rules than it."""
+    """Overlays that no entry matches, or that replace other rules than it, of the protocols that
+    have a reference.
+    """
     found = []
     classes = {e.replacement.__name__: {*e.replaces} for e in REPLACED if e.replacement}
-    for path in sorted(specs.glob("*/bugs/Z*.tla")):
+    paths = (specs.glob(f"{protocol.name}/bugs/Z*.tla") for protocol in PROTOCOLS)
+    for path in sorted(chain.from_iterable(paths)):
         replaced = classes.get(path.stem)
         if replaced is None:
             found.append(f"{path.stem}: not in the catalogue")
