@@ -18,13 +18,15 @@ Anomaly = tuple[str, Any, tuple[Any, ...]]
 
 
 def slow_anomalies(
-    history: History, subscribed: bool = False, keyed: bool = False
+    history: History, subscribed: bool = False, keyed: bool = False, copies: bool = False
 ) -> Counter[Anomaly]:
-    """keyed: values are pairs (key, value), and a record may be gone when another has its key."""
+    """keyed: values are pairs (key, value), and a record may be gone when another has its key.
+    copies: an append may have left copies behind it, which have its key.
+    """
     keys = dict.fromkeys(each.key for each in history.operations if each.key is not None)
     found: Counter[Anomaly] = Counter()
     for key in keys:
-        log = Log(history, key, keyed)
+        log = Log(history, key, keyed, copies)
         for name, details in (
             *log.values_at_fault(),
             *log.polls_at_fault(history, subscribed),
@@ -37,8 +39,8 @@ def slow_anomalies(
 class Log:
     """One partition: who appended and read what, and the version order."""
 
-    def __init__(self, history: History, key: str, keyed: bool = False) -> None:
-        self.key, self.keyed = key, keyed
+    def __init__(self, history: History, key: str, keyed: bool, copies: bool) -> None:
+        self.key, self.keyed, self.copies = key, keyed, copies
         ours = [each for each in history.operations if each.key == key]
         self.appends = [each for each in ours if each.f == "append"]
         self.fetches = [each for each in ours if each.f == "fetch" and each.result]
@@ -74,8 +76,9 @@ class Log:
         (key, value), *_ = self.at[offset]
         later = any(o > offset and v[0] == key for o, values in self.at.items() for v in values)
         unplaced = any(
-            each.argument[0] == key and each.outcome != FAIL and self.place(each) is None
+            each.argument[0] == key and each.outcome != FAIL
             for each in self.appends
+            if self.copies or self.place(each) is None
         )
         return value is None or later or unplaced
 

@@ -65,7 +65,8 @@ def explained(
     if promise.nothing:
         return True
     subscribed = "group" in promise.rows
-    for name, _, _ in slow_anomalies(history, subscribed, compaction == "keyed"):
+    copies = not promise.exactly_once
+    for name, _, _ in slow_anomalies(history, subscribed, compaction == "keyed", copies):
         if name != "unseen" and not promise.allows(name):
             return False
     operations = [each for each in history.operations if each.key is not None]

@@ -109,7 +109,7 @@ def anomalies_of(judgement: Judgement, *, subscribed: bool = False) -> Anomalies
     Every segment that `judgement` rejects has an anomaly.
     """
     batch = judgement.batch
-    order = version_order(batch)
+    order = version_order(batch, at_least_once=judgement.records.at_least_once)
     parts: dict[str, list[_Part]] = {}
     found: Finding
     for found in (

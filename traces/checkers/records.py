@@ -338,6 +338,7 @@ class _Work:
                 self._clash(
                     "inconsistent-offsets", 0, "append", owner[at], "read", self.e_read[at], at=at
                 )
+                self._unsent(at)
 
     def _acked_twice(self, twice: Ints) -> None:
         other = self.owner[self.a_slot[twice]]
@@ -381,6 +382,7 @@ class _Work:
                 self.e_read[at[wrong]],
                 at=at[wrong],
             )
+            self._unsent(at[wrong])
         self._adopt_by_value(at[first])
 
     def _adopt_by_value(self, at: Ints) -> None:
@@ -449,24 +451,31 @@ class _Work:
         if unsure.any():
             self.ambiguous[segment[unsure]] = True
 
-    def _disown(self, at: Ints) -> None:
-        """Values that no append of unknown fate explains: copies, aborted reads, phantoms."""
+    def _unsent(self, at: Ints) -> tuple[Ints, Ints]:
+        """Aborted reads and phantoms among records that were read. Of each, an append of its value
+        that did not fail, and one that did; -1 where there is none.
+        """
         segment, value = self.e_segment[at], self.e_value[at]
         mine, theirs, groups = _join(segment, value, self.a.segment, self.a.value)
         live, dead = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
         live[theirs[self.live]] = indices(self.live)
         # Of several, the one that was invoked first.
         dead[theirs[~self.live][::-1]] = indices(~self.live)[::-1]
-        copy, aborted = live[mine], dead[mine]
-        for kind, level, some, first in (
-            ("duplicate", 6, copy >= 0, copy),
-            ("G1a", 0, (copy < 0) & (aborted >= 0), aborted),
-            ("phantom", 0, (copy < 0) & (aborted < 0), copy),
+        sent, aborted = live[mine], dead[mine]
+        for kind, some in (
+            ("G1a", (sent < 0) & (aborted >= 0)),
+            ("phantom", (sent < 0) & (aborted < 0)),
         ):
             rows = at[some]
-            self._clash(kind, level, "append", first[some], "read", self.e_read[rows], at=rows)
+            self._clash(kind, 0, "append", aborted[some], "read", self.e_read[rows], at=rows)
+        return sent, aborted
+
+    def _disown(self, at: Ints) -> None:
+        """Values that no append of unknown fate explains: copies, aborted reads, phantoms."""
+        copy, aborted = self._unsent(at)
         copied = indices(copy >= 0)
-        slots = self.e_slot[at[copied]]
+        rows, slots = at[copied], self.e_slot[at[copied]]
+        self._clash("duplicate", 6, "append", copy[copied], "read", self.e_read[rows], at=rows)
         self.owner[slots] = copy[copied]
         self.begin[slots] = self.a_begin[copy[copied]]
         # Nobody appended these; they are records all the same, at no time in particular, but for

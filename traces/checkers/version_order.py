@@ -37,7 +37,7 @@ class VersionOrder(NamedTuple):
     if its offset is not known and its value tells none. values: how many numbers there are.
     writers: of each value, how many appends may have written it; tried: how many wrote it at all.
     polled: whether an answered read returned it. replaced: of each place, whether its record may be
-    gone, since another has its key (compaction.py).
+    gone, since another has its key (compaction.py), be it a copy that nobody saw.
     """
 
     segment: Ints
@@ -54,7 +54,8 @@ class VersionOrder(NamedTuple):
     replaced: Flags
 
 
-def version_order(batch: LogBatch) -> VersionOrder:
+def version_order(batch: LogBatch, *, at_least_once: bool = False) -> VersionOrder:
+    """at_least_once: a retry may have left copies of a record."""
     appends, reads = batch.appends, batch.reads
     read = np.repeat(np.arange(len(reads.segment)), np.diff(reads.splits))
     segment = reads.segment.take(read)
@@ -86,12 +87,14 @@ def version_order(batch: LogBatch) -> VersionOrder:
     )
     _place_by_value(order, batch)
     if batch.keys is not None:
-        _note_replaced(order, batch, batch.keys)
+        _note_replaced(order, batch, batch.keys, at_least_once)
     return order
 
 
-def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys) -> None:
-    """An append whose place is not known may have replaced any record with its key."""
+def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys, copies: bool) -> None:
+    """An append whose place is not known may have replaced any record with its key, and so may a
+    copy of any append.
+    """
     appends = batch.appends
     value = np.zeros(len(order.segment), np.int64)
     placed, read = (indices(each != NOWHERE) for each in (order.append_place, order.place))
@@ -100,7 +103,7 @@ def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys) -> None:
     key, least = keys.key[value], int(keys.key.max(initial=0)) + 1
     order.replaced[successors(order.segment, key) >= 0] = True
     order.replaced[keys.tombstone[value]] = True
-    lost = indices((order.append_place == NOWHERE) & (appends.outcome != FAILED))
+    lost = indices(((order.append_place == NOWHERE) | copies) & (appends.outcome != FAILED))
     anywhere = appends.segment[lost] * least + keys.key[appends.value[lost]]
     order.replaced[np.isin(order.segment * least + key, anywhere)] = True
 

@@ -316,6 +316,20 @@ def test_a_promise_for_each_segment_is_needed() -> None:
         assess(parts_of(STALE, LOST).batch(), [promised(Configuration())])
 
 
+def test_offsets_that_are_used_again_hold_what_was_sent() -> None:
+    """Two values at an offset are allowed with acks=1; that nobody sent the second is not."""
+    acks_one = Configuration(acks="1", retries=False, idempotence=False)
+    sent = (*APPENDS, call("append", 12, None, "c"), call("append", 12, 14, "d", outcome="fail"))
+    for strange, expected in (("c", None), ("d", "G1a"), ("x", "phantom")):
+        own = call("fetch", 30, 35, 1, ((1, strange),))
+        other = (call("fetch", 30, 35, 2, ((2, "c"),)), call("fetch", 40, 45, 2, ((2, strange),)))
+        for reads in ((own,), other):
+            found = check_history(
+                history(*sent, *reads, model=LOG), configuration=acks_one, envelope=ANYTHING_CLEAN
+            )
+            assert {a.name for a in found.anomalies if not a.allowed} == {expected} - {None}
+
+
 def test_copies_are_told_where_another_segment_may_have_them() -> None:
     """One call judges all as at-least-once; who promised one record each is still held to that."""
     twice = history(*APPENDS, call("fetch", 20, 25, 1, ((1, "b"), (2, "a"))))

@@ -30,8 +30,12 @@ def wrote(*values: Any, first: int = 0) -> tuple[Operation, ...]:
     )
 
 
-def verdict(*calls: Operation, compaction: Compaction = "keyed", **more: Any) -> str:
-    configuration = Configuration(compaction=compaction, one_client=False)
+def verdict(
+    *calls: Operation, compaction: Compaction = "keyed", idempotence: bool = True, **more: Any
+) -> str:
+    configuration = Configuration(
+        compaction=compaction, idempotence=idempotence, one_client=False
+    )
     found = check_history(
         history(*calls, model="partition-log"), configuration=configuration, **more
     )
@@ -133,6 +137,15 @@ def test_an_append_without_a_known_place_may_have_replaced_a_record() -> None:
     assert verdict(*wrote(A1, B1), call("append", 35, None, C1), missed) == VIOLATED
     # What is known to have replaced it came in time: it does not matter.
     assert verdict(*wrote(A1, B1, A3), maybe, missed) == HOLDS
+
+
+def test_a_copy_that_nobody_saw_may_have_replaced_a_record() -> None:
+    """Jepsen's rules know of no copies: what they call lost or skipped may be replaced by one."""
+    polled = call("fetch", 100, 105, None, ((0, A1), (2, B1)))
+    for calls in (LOST, (*wrote(A1, A2, B1), polled)):
+        assert verdict(*calls) == VIOLATED
+        assert verdict(*calls, idempotence=False) == UNKNOWN
+    assert verdict(*REPLACED, idempotence=False) == HOLDS
 
 
 def test_an_append_without_an_offset_may_be_gone_from_where_fetches_went() -> None:
