@@ -128,6 +128,9 @@ class _Search:
         mentioned += [each.end for each in operations]
         mentioned += [each.result for each in operations if each.f in ("latest", "earliest")]
         self.last = max((each for each in mentioned if each is not None), default=0)
+        copies = [each for each in self.items if each.copy]
+        self.filler = min(copies, key=lambda each: each.begin, default=None)
+        """Fills offsets that nobody saw: who can do so, if anything can."""
         self.failed: set[tuple[frozenset[int], _State]] = set()
         self.steps = 0
 
@@ -196,6 +199,12 @@ class _Search:
             if i in placed or not self._may_come(i, placed):
                 continue
             for after in self._after(state, item):
+                if after is state:
+                    # A read that fits and changes nothing may as well come now.
+                    found = self._from(placed | {i}, state)
+                    if not found:
+                        self.failed.add((placed, state))
+                    return found
                 if self._from(placed if item.copy else placed | {i}, after):
                     return True
         self.failed.add((placed, state))
@@ -231,7 +240,9 @@ class _Search:
             yield from ((state,) if told is None else self._ends(state, told))
 
     def _ends(self, state: _State, told: int) -> Iterator[_State]:
-        if told == state.end or (self.gaps and told > state.end):
+        if told == state.end:
+            yield state
+        elif self.gaps and told > state.end:
             yield state._replace(end=told)
 
     def _offsets(self, state: _State, item: _Item) -> Iterator[int]:
@@ -247,8 +258,17 @@ class _Search:
         for offset in offsets:
             fits = offset >= state.end if self.gaps else offset == state.end
             beyond = offset > self.last and item.copy
+            beyond |= not self._matters(offset, item)
             if fits and not beyond and self.taken.get(offset, {each.argument}) == {each.argument}:
                 yield offset
+
+    def _matters(self, offset: int, item: _Item) -> bool:
+        """Whether a record that may be there or not makes a difference at an offset. Where nobody
+        saw it, it fills a place and no more; of a compacted topic it replaces others.
+        """
+        if item.must or self.compaction != "none" or offset in self.taken:
+            return True
+        return not self.gaps and self.filler in (item, None)
 
     def _shows(self, state: _State, fetch: Operation) -> bool:
         records, asked = fetch.result or (), fetch.argument

@@ -160,6 +160,7 @@ def _add_found(judgement: Judgement, found: Found, parts: dict[str, list[_Part]]
 _CALLED: Final = {
     "late-missed": "stale-read",
     "future-missed": "stale-read",
+    "start-missed": "stale-read",
     "hole-order": "append-order",
     "unplaced-own": "session-regress",
     "unplaced-missed": "stale-read",

@@ -227,14 +227,34 @@ def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> in
 
 def _start(judgement: Judgement, segment: int, read: int) -> Certificate:
     reads = judgement.batch.reads
-    before, told = judgement.pairs
-    other = int(before[np.flatnonzero(told == read)[0]])
+    other = _below(judgement, "start-regress", read)
     sentence = (
         f"the log began at offset {int(reads.end[read])} when that was told, and the "
         f"{_verb(judgement.batch, other)} that began later read below it"
     )
     operations = (int(reads.operation[read]), int(reads.operation[other]))
     return _certificate(judgement.batch, segment, "start-regress", operations, sentence)
+
+
+def _start_missed(judgement: Judgement, segment: int, read: int) -> Certificate:
+    """Who read below a start did so before that was told; a later read missed what it saw."""
+    records, reads = judgement.records, judgement.batch.reads
+    other = _below(judgement, "start-missed", read)
+    bound = int(judgement.scan.low_bound[other])
+    missed, _ = source(records, segment, int(records.low[other]) - 1, bound)
+    sentence = (
+        f"the {_verb(judgement.batch, missed)} began after the log's start had been told as "
+        f"{int(reads.end[read])}, and missed what operation {int(reads.operation[other])} had "
+        "seen, which read below that start"
+    )
+    operations = (int(reads.operation[read]), int(reads.operation[missed]))
+    return _certificate(judgement.batch, segment, "stale-read", operations, sentence)
+
+
+def _below(judgement: Judgement, kind: str, read: int) -> int:
+    """The read below the start that `read` told."""
+    before, told = judgement.starts[kind]
+    return int(before[np.flatnonzero(told == read)[0]])
 
 
 def _unplaced(judgement: Judgement, segment: int, append: int) -> Certificate:
@@ -274,6 +294,7 @@ _FINDERS: Final[dict[str, Callable[[Judgement, int, int], Certificate]]] = {
     "hole": partial(_hole, "hole"),
     "hole-order": partial(_hole, "append-order"),
     "start-regress": _start,
+    "start-missed": _start_missed,
     "unplaced-append": _unplaced,
     "unplaced-own": partial(_unplaced_and_missed, "session-regress", True),
     "unplaced-missed": partial(_unplaced_and_missed, "stale-read", False),

@@ -132,8 +132,13 @@ class Judgement:
             early = self.alone.low_bound[reads] >= records.r_end[reads]
             for kind, some in (("future-read", reads[early]), ("future-missed", reads[~early])):
                 yield Found(kind, some, batch.reads.segment[some])
-        self.pairs = scans.shrunk_starts(records, scan)
-        yield Found("start-regress", self.pairs[1], batch.reads.segment[self.pairs[1]])
+        before, told = scans.shrunk_starts(records, scan)
+        if len(told):
+            surely = scans.shrunk_starts(records, self.alone)
+            some = ~np.isin(told, surely[1])
+            self.starts = {"start-regress": surely, "start-missed": (before[some], told[some])}
+            for kind, (_, rows) in self.starts.items():
+                yield Found(kind, rows, batch.reads.segment[rows])
         yield from self._holes()
         yield from self._unplaced()
 
@@ -160,8 +165,8 @@ class Judgement:
 
     def _replaced_perhaps(self) -> Flags:
         """A read passed over a record; what is known to have replaced it came too late for that
-        read, but an append without a known place may have replaced it as well. Or an append without
-        a known place would stand where fetches went through, unless it was replaced.
+        read, but an append without a known place may have replaced it as well. So with a read that
+        found nothing where a record was there. Or an append without a known place would stand where fetches went through, unless it was replaced.
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)
@@ -170,6 +175,10 @@ class Judgement:
         reads, slots = records.replaced
         late = slots >= records.high[reads]
         late |= self.scan.earliest[slots] >= records.r_end[reads]
+        found[batch.reads.segment[reads[late]]] = True
+        reads, first, after = records.ended_perhaps
+        late = (after == records.slots) | (self.scan.earliest[after] >= records.r_end[reads])
+        late &= self.scan.latest[first] <= records.r_begin[reads]
         found[batch.reads.segment[reads[late]]] = True
         for laws in UNPLACED.values():
             (_, tight), (_, loose) = (unplaced(records, laws, surely=s) for s in (True, False))

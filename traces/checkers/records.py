@@ -82,7 +82,8 @@ class Records(NamedTuple):
     passed over a record of a compacted topic that this slot's has replaced, or else an append whose
     place is not known (`slots`: only that can have); segments in which that matters are open.
     ended: (reads, slots, slots): a read found nothing; its log ended at the first of these slots,
-    or the second's record has replaced that one's.
+    or the second's record has replaced that one's. ended_perhaps: the same, but for an append whose
+    place is not known, which may have replaced it instead (second: `slots` if no other can have).
     """
 
     batch: LogBatch
@@ -109,6 +110,7 @@ class Records(NamedTuple):
     overfull: Flags
     replaced: tuple[Ints, Ints]
     ended: tuple[Ints, Ints, Ints]
+    ended_perhaps: tuple[Ints, Ints, Ints]
     clashes: tuple[Clash, ...]
 
     @property
@@ -206,6 +208,7 @@ class _Work:
         self.replaced: list[tuple[Ints, Ints]] = []
         self.passed: list[tuple[Ints, Ints]] = []
         self.ended = (_NONE, _NONE, _NONE)
+        self.ended_perhaps = (_NONE, _NONE, _NONE)
         self.any_taken = False
         self.clashes: list[Clash] = []
 
@@ -670,7 +673,10 @@ class _Work:
         if not self.batch.compacted:
             return
         replaced, sent = self.replacing
-        after = np.where(sent[first] < self.r_end[rows], -1, replaced[first])
+        unsure = sent[first] < self.r_end[rows]
+        some = indices(unsure & (replaced[first] >= 0))
+        self.ended_perhaps = (rows[some], first[some], replaced[first[some]])
+        after = np.where(unsure, -1, replaced[first])
         gone = indices((first < self.base[segment + 1]) & (after < self.base[-1]))
         rows, first, after = rows[gone], first[gone], after[gone]
         self.high[rows] = self.base[-1]
@@ -786,6 +792,7 @@ class _Work:
             overfull=self.overfull,
             replaced=(np.concatenate((_NONE, *reads)), np.concatenate((_NONE, *slots))),
             ended=self.ended,
+            ended_perhaps=self.ended_perhaps,
             clashes=tuple(self.clashes),
         )
 

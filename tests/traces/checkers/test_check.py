@@ -316,6 +316,27 @@ def test_a_promise_for_each_segment_is_needed() -> None:
         assess(parts_of(STALE, LOST).batch(), [promised(Configuration())])
 
 
+def test_a_stale_read_moves_no_start() -> None:
+    """Who read below a start saw what a later read missed: stale, and no start went back."""
+    below = call("fetch", 6, 8, 0, ((0, "a"), (1, "b")))
+    told = call("earliest", 10, 20, None, 1)
+    missed = call("fetch", 30, 35, 0, ())
+    sent = (call("append", 0, 5, "a", 0), call("append", 0, 5, "b", 1))
+    acks_one = Configuration(acks="1", retries=False, idempotence=False)
+    assert check_history(history(*sent, below, told, model=LOG)).holds
+    stale = history(*sent, below, told, missed, model=LOG)
+    assert check_history(stale, configuration=acks_one).holds
+    found = check_history(stale)
+    assert [a.name for a in found.anomalies if not a.allowed] == ["stale-read"]
+    sentences = {c.sentence: c.operations for c in found.anomalies[0].certificates}
+    (said,) = (each for each in sentences if "log's start" in each)
+    assert "told as 1, and missed what operation 2 had seen" in said
+    assert sentences[said] == (3, 4)
+    late = history(*sent, told, call("fetch", 30, 35, 0, ((0, "a"),)), model=LOG)
+    regress = check_history(late, configuration=acks_one)
+    assert [a.name for a in regress.anomalies if not a.allowed] == ["start-regress"]
+
+
 def test_offsets_that_are_used_again_hold_what_was_sent() -> None:
     """Two values at an offset are allowed with acks=1; that nobody sent the second is not."""
     acks_one = Configuration(acks="1", retries=False, idempotence=False)

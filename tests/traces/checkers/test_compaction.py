@@ -33,9 +33,7 @@ def wrote(*values: Any, first: int = 0) -> tuple[Operation, ...]:
 def verdict(
     *calls: Operation, compaction: Compaction = "keyed", idempotence: bool = True, **more: Any
 ) -> str:
-    configuration = Configuration(
-        compaction=compaction, idempotence=idempotence, one_client=False
-    )
+    configuration = Configuration(compaction=compaction, idempotence=idempotence, one_client=False)
     found = check_history(
         history(*calls, model="partition-log"), configuration=configuration, **more
     )
@@ -92,6 +90,26 @@ def test_a_fetch_finds_nothing_where_records_were_replaced(
     nothing = call("fetch", 100, 105, asked, (), end=end)
     for compaction, each in zip(COMPACTIONS, expected, strict=True):
         assert verdict(*wrote(*values), nothing, compaction=compaction) == each, compaction
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        # Nothing else stands behind it; or what does was sent when the fetch was over.
+        ((), UNKNOWN),
+        ((call("append", 200, 205, A3, 2),), UNKNOWN),
+        ((call("append", 10, 15, A3, 2),), HOLDS),
+    ],
+)
+def test_a_fetch_finds_nothing_where_only_an_append_without_a_place_can_have_replaced(
+    behind: tuple[Operation, ...], expected: str
+) -> None:
+    calls = (*wrote(A1), call("append", 15, 30, A2), call("fetch", 20, 25, 0, ()))
+    for compaction in COMPACTIONS[1:]:
+        assert verdict(*calls, *behind, compaction=compaction) == expected
+    # It may have begun before the record was there.
+    early = (call("append", 0, 22, A1, 0), *calls[1:])
+    assert verdict(*early, *behind) == HOLDS
 
 
 def test_a_record_may_go_between_the_end_and_the_records_of_a_fetch() -> None:
