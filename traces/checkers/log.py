@@ -135,8 +135,11 @@ class Judgement:
         before, told = scans.shrunk_starts(records, scan)
         if len(told):
             surely = scans.shrunk_starts(records, self.alone)
-            some = ~np.isin(told, surely[1])
-            self.starts = {"start-regress": surely, "start-missed": (before[some], told[some])}
+            missed = ~np.isin(told, surely[1])
+            self.starts = {
+                "start-regress": surely,
+                "start-missed": (before[missed], told[missed]),
+            }
             for kind, (_, rows) in self.starts.items():
                 yield Found(kind, rows, batch.reads.segment[rows])
         yield from self._holes()
@@ -164,9 +167,10 @@ class Judgement:
             broken = np.setdiff1d(broken, where)
 
     def _replaced_perhaps(self) -> Flags:
-        """A read passed over a record; what is known to have replaced it came too late for that
-        read, but an append without a known place may have replaced it as well. So with a read that
-        found nothing where a record was there. Or an append without a known place would stand where fetches went through, unless it was replaced.
+        """A read passed over a record, or found nothing where one was there; what is known to have
+        replaced it came too late for that read, but an append without a known place may have
+        replaced it as well. Or an append without a known place would stand where fetches went
+        through, unless it was replaced.
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)
