@@ -17,6 +17,7 @@ Anomalies of movement and of single values are Jepsen's, by their own slow twin.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -71,7 +72,8 @@ def explained(
             return False
     operations = [each for each in history.operations if each.key is not None]
     if promise.allows("inconsistent-offsets"):
-        return all(map(_sound, operations)) and _sent(operations)
+        once = _once(operations) or promise.allows("duplicate")
+        return once and all(map(_sound, operations)) and _sent(operations)
     search = _Search(operations, promise, gaps, compaction)
     if search.found():
         return True
@@ -92,6 +94,16 @@ def _sent(operations: list[Operation]) -> bool:
     """Whether somebody sent all that was read, and did not fail."""
     sent = {each.argument for each in operations if each.f == "append" and each.outcome != FAIL}
     return all(value in sent for each in operations for _, value in _records(each))
+
+
+def _once(operations: list[Operation]) -> bool:
+    """Whether no value stands at more offsets than it was sent, those that are deleted included."""
+    sent = Counter(each.argument for each in operations if each.f == "append")
+    where = {(value, offset) for each in operations for offset, value in _records(each)}
+    for each in operations:
+        if each.f == "append" and each.outcome == OK and each.result is not None:
+            where.add((each.argument, each.result))
+    return Counter(value for value, _ in where) <= sent
 
 
 def _records(operation: Operation) -> tuple[tuple[int, Any], ...]:

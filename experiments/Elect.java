@@ -9,10 +9,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ElectionNotNeededException;
 
 public class Elect {
     public static void main(String[] args) throws Exception {
@@ -25,7 +27,10 @@ public class Elect {
             admin.alterPartitionReassignments(Map.of(partition, order)).all().get();
             Thread.sleep(2000); // the order is used when it is committed
             var elected = admin.electLeaders(ElectionType.PREFERRED, Set.of(partition));
-            elected.all().get();
+            var error = elected.partitions().get().get(partition);
+            if (error.isPresent() && !(error.get() instanceof ElectionNotNeededException)) {
+                throw new ExecutionException(error.get());
+            }
         }
     }
 }

@@ -54,8 +54,11 @@ def repeated(
     layout: str,
     settings: Mapping[str, str],
     reasons: Sequence[str],
+    guests: Sequence[str] = (),
 ) -> int:
     """Runs on so many new clusters, one after the other. Returns how often the find showed.
+
+    guests: hosts for clients; where there are some, each node has a host of its own.
 
     Raises ClusterError: there are recordings in that folder already.
     """
@@ -67,7 +70,8 @@ def repeated(
         if folder.exists():
             raise ClusterError(f"{folder} is there already")
         folder.mkdir(parents=True)
-        cluster = Cluster.up(out / f"cluster-{turn}", layout, settings=settings, patience=120)
+        where = out / f"cluster-{turn}"
+        cluster = Cluster.up(where, layout, bool(guests), settings, guests, patience=120)
         try:
             found = run(cluster, folder)
         finally:

@@ -42,17 +42,16 @@ import msgspec
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, click_errors
+from experiments.transact import ID, KEY, Writer, numbers
 from live.clients import Setting, read_all
-from live.cluster import Cluster, ClusterError
+from live.cluster import Cluster
 from live.crew import Crew
 from live.journal import Journal
 from live.recording import HISTORY
 from live.workloads import transact
 from reference.clients.promises import Configuration
 
-TRANSACT = Path(__file__).resolve().parent / "Transact.java"
 ASKED, HOST = "b1", "b2"
-ID, KEY = "p1", "t-0"
 PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0
 DROPPED = "Couldn't find leader endpoint"
 """In the log of a coordinator, when it drops a marker."""
@@ -67,54 +66,6 @@ CONFIGURATION = Configuration(
 )
 
 
-class Writer:
-    """Kafka's transactional producer, and what it was told."""
-
-    def __init__(self, cluster: Cluster, setting: Setting) -> None:
-        words = (cluster.bootstrap, TOPIC, ID)
-        self._producer = cluster.tool(ASKED, str(TRANSACT), *words)
-        self._journal = setting.journal
-        self._values = setting.values
-        self._process = setting.processes.next()
-        self._sent: list[tuple[int, int]] = []
-        self._answer()
-
-    def begin(self, records: int) -> None:
-        values = [self._values.next() for _ in range(records)]
-        asked = [["send", KEY, value] for value in values]
-        self._journal.event(self._process, "invoke", "txn", asked)
-        self._do("begin")
-        self._sent = [(self._do(f"send {value}"), value) for value in values]
-
-    def end(self, how: str) -> list[int]:
-        """how: commit or abort. Returns the values that are committed by it."""
-        self._do(how)
-        committed = how == "commit"
-        told = [["send", KEY, [*at] if committed else at[1]] for at in self._sent]
-        self._journal.event(self._process, "ok" if committed else "fail", "txn", told)
-        return [value for _, value in self._sent] if committed else []
-
-    def close(self) -> None:
-        self._producer.communicate()
-
-    def _do(self, step: str) -> int:
-        assert self._producer.stdin is not None
-        self._producer.stdin.write(f"{step}\n")
-        self._producer.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> int:
-        """Waits for it; the offset, of a record that was sent."""
-        assert self._producer.stdout is not None
-        said = ""
-        for line in self._producer.stdout:
-            if line.startswith("{"):
-                offset: int = msgspec.json.decode(line)["offset"]
-                return offset
-            said += line
-        raise ClusterError(f"the producer ended: {' '.join(said.split())[:300]}")
-
-
 def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     """Whether consumers are given other records than those that were committed."""
     second = "abort" if first == "commit" else "commit"
@@ -122,7 +73,7 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     partition.create(asking=ASKED, min_insync=1)
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        writer = Writer(cluster, setting)
+        writer = Writer(cluster, setting, ASKED)
         writer.begin(2)
         journal.moment("start-stop", HOST)
         cluster.stop(HOST)
@@ -140,7 +91,7 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
             ["describe", "--transactional-id", ID],
         ):
             click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
-        click.echo(f"Kafka's consumer is given {numbers(partition)}")
+        click.echo(f"Kafka's consumer is given {numbers(partition, ASKED)}")
         writer.begin(1)
         committed += writer.end(second)
         writer.begin(1)
@@ -151,7 +102,7 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(HOST, "*.log") + partition.dump(HOST, "*.txnindex"):
         click.echo(f"         {line}")
-    given = numbers(partition)
+    given = numbers(partition, ASKED)
     click.echo(f"committed: {committed}; Kafka's consumer is given {given}")
     return given != committed
 
@@ -201,11 +152,6 @@ def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
         elif event["f"] == "poll" and event["type"] == "ok":
             read |= {value: offset for offset, value in event["value"][0][1].get(KEY, ())}
     return committed, aborted, read
-
-
-def numbers(partition: Partition) -> list[int]:
-    """What Kafka's own consumer reads of what is committed."""
-    return [int(value) for value in partition.read(ASKED, "read_committed")]
 
 
 @click.command()

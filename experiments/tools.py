@@ -78,12 +78,22 @@ class Partition:
         self.ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
 
-    def elect(self, order: Sequence[str], *, asking: Sequence[str]) -> None:
-        """Makes the first of the order the preferred leader, and elects it."""
+    def elect(
+        self,
+        order: Sequence[str],
+        *,
+        asking: Sequence[str],
+        topic: str = TOPIC,
+        settle: float = 4,
+    ) -> None:
+        """Makes the first of the order the preferred leader, and elects it.
+
+        topic: of whose partition 0. settle: seconds to wait until it may have heard of it.
+        """
         known = ",".join(self._cluster.node(host).listener for host in asking)
         numbers = ",".join(self._numbers(order))
-        self._cluster.run_tool(self._admin, str(ELECT), known, TOPIC, numbers)
-        time.sleep(4)
+        self._cluster.run_tool(self._admin, str(ELECT), known, topic, numbers)
+        time.sleep(settle)
 
     def produce(self, leader: str, *, acks: int) -> subprocess.Popen[str]:
         """Begins to produce one record."""

@@ -210,6 +210,7 @@ class _Work:
         self.ended = (_NONE, _NONE, _NONE)
         self.ended_perhaps = (_NONE, _NONE, _NONE)
         self.any_taken = False
+        self.misplaced: list[Ints] = []
         self.clashes: list[Clash] = []
 
     def _told_records(self) -> None:
@@ -342,6 +343,7 @@ class _Work:
                     "inconsistent-offsets", 0, "append", owner[at], "read", self.e_read[at], at=at
                 )
                 self._unsent(at)
+                self.misplaced.append(at)
 
     def _acked_twice(self, twice: Ints) -> None:
         other = self.owner[self.a_slot[twice]]
@@ -367,6 +369,8 @@ class _Work:
         """Records that were read where nobody was acknowledged: find the append by the value."""
         at = indices(self.orphan)
         self.matched = np.zeros(len(self.a.value), bool)
+        self.misplaced.append(at)
+        self._doubled(np.concatenate(self.misplaced))
         if not len(at):
             return
         at = at[np.argsort(self.e_slot[at], kind="stable")]
@@ -403,10 +407,35 @@ class _Work:
         lost = indices(candidates == 0)
         if len(lost):
             self._disown(at[lost])
-        if not self.at_least_once:
-            more = indices((wanted > candidates) & (candidates > 0))
-            owner = self.owner[slot[more]]
-            self._clash("duplicate", 6, "append", owner, "read", self.e_read[at[more]], at=at[more])
+
+    def _doubled(self, at: Ints) -> None:
+        """Values that stand at more offsets than they were sent. `at`: all records that were read
+        where no append of their value was acknowledged.
+        """
+        if self.at_least_once or not len(at):
+            return
+        asked = np.zeros(max(self.a.value.max(initial=0), self.e_value.max(initial=0)) + 1, bool)
+        asked[self.e_value[at]] = True
+        live = indices(self.live & asked[self.a.value])
+        mine, theirs, groups = _join(
+            self.e_segment[at], self.e_value[at], self.a.segment[live], self.a.value[live]
+        )
+        acked = indices(self.a.offset[live] >= 0)
+        told = self.slot(self.a.segment[live[acked]], self.a.offset[live[acked]])
+        slots = np.concatenate((self.e_slot[at], told))
+        _, first = np.unique(
+            np.stack((np.concatenate((mine, theirs[acked])), slots)), axis=1, return_index=True
+        )
+        places = np.bincount(np.concatenate((mine, theirs[acked]))[first], minlength=groups)
+        writer = np.full(groups, -1, np.int64)
+        writer[theirs[::-1]] = live[::-1]
+        writers = np.bincount(theirs, minlength=groups)
+        news = np.sort(first[first < len(at)])
+        more = news[(places > writers)[mine[news]] & (writer[mine[news]] >= 0)]
+        rows = at[more]
+        self._clash(
+            *("duplicate", 6, "append", writer[mine[more]], "read", self.e_read[rows]), at=rows
+        )
 
     def _take(
         self,
@@ -477,8 +506,7 @@ class _Work:
         """Values that no append of unknown fate explains: copies, aborted reads, phantoms."""
         copy, aborted = self._unsent(at)
         copied = indices(copy >= 0)
-        rows, slots = at[copied], self.e_slot[at[copied]]
-        self._clash("duplicate", 6, "append", copy[copied], "read", self.e_read[rows], at=rows)
+        slots = self.e_slot[at[copied]]
         self.owner[slots] = copy[copied]
         self.begin[slots] = self.a_begin[copy[copied]]
         # Nobody appended these; they are records all the same, at no time in particular, but for

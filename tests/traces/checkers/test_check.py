@@ -351,6 +351,22 @@ def test_offsets_that_are_used_again_hold_what_was_sent() -> None:
             assert {a.name for a in found.anomalies if not a.allowed} == {expected} - {None}
 
 
+def test_a_record_stands_once_wherever_it_was_read() -> None:
+    """Below a start that was told, too, and where another was acknowledged: it was sent once."""
+    acks_one = Configuration(acks="1", retries=False, idempotence=False)
+    start = call("earliest", 50, 55, None, 1)
+    for read in (((0, "b"),), ((0, "a"), (2, "b")), ((0, "b"), (1, "a"))):
+        calls = (*APPENDS, call("fetch", 30, 35, 0, read), start)
+        found = check_history(
+            history(*calls, model=LOG), configuration=acks_one, envelope=ANYTHING_CLEAN
+        )
+        assert [a.name for a in found.anomalies if not a.allowed] == ["duplicate"], read
+    told = found.anomalies[0].certificates[0]
+    assert told.sentence.startswith(
+        "the record b was acknowledged at offset 1 and read at offset 0"
+    )
+
+
 def test_copies_are_told_where_another_segment_may_have_them() -> None:
     """One call judges all as at-least-once; who promised one record each is still held to that."""
     twice = history(*APPENDS, call("fetch", 20, 25, 1, ((1, "b"), (2, "a"))))
