@@ -164,13 +164,15 @@ class Partition:
                 raise ClusterError(f"batches {found} after {seconds:.0f} seconds, not {wanted}")
             time.sleep(0.2)
 
-    def dump(self, host: str, pattern: str) -> list[str]:
+    def dump(self, host: str, pattern: str, *words: str, topic: str = TOPIC) -> list[str]:
         """What Kafka's DumpLogSegments says of the partition's files of that name."""
-        folder = self._cluster.partition_file(host, f"{TOPIC}-0", "")
+        folder = self._cluster.partition_file(host, f"{topic}-0", "")
         files = ",".join(str(file) for file in sorted(folder.glob(pattern)) if file.stat().st_size)
         if not files:
             return []
-        said = self._cluster.run_tool(self._admin, f"{TOOLS}.DumpLogSegments", "--files", files)
+        said = self._cluster.run_tool(
+            self._admin, f"{TOOLS}.DumpLogSegments", "--files", files, *words
+        )
         return [line for line in said.splitlines() if not line.startswith(("Dumping", "Log start"))]
 
     def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:

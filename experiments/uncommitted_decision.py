@@ -94,7 +94,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         writer.close()
         read_all(setting, {})
     evidence.write(cluster, folder, CONFIGURATION)
-    for line in partition.dump(LEADER, "*.log"):
+    states_of = partition.dump(BEHIND, "*.log", "--transaction-log-decoder", topic=STATES)
+    for line in [*partition.dump(LEADER, "*.log"), *states_of]:
         click.echo(f"         {line}")
     given = numbers(partition, NEXT)
     click.echo(f"committed: {committed}; Kafka's consumer is given {given}")

@@ -21,6 +21,7 @@ from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
+COMMIT_ABORTED = ("z71", "lost-write")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -31,14 +32,16 @@ def judged(name: str, folder: Path) -> Judged:
     return judge_file(folder / HISTORY, Options())
 
 
-@pytest.mark.parametrize(("name", "kind"), [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE])
+@pytest.mark.parametrize(
+    ("name", "kind"), [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED]
+)
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
     verdict = judged(name, tmp_path)
     assert verdict.verdict == "violated"
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize("name", ["z140-control", "z141-control", "z70-control"])
+@pytest.mark.parametrize("name", ["z140-control", "z141-control", "z70-control", "z71-control"])
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(name, tmp_path).verdict == "holds"
 
@@ -49,6 +52,7 @@ def test_its_control_holds(name: str, tmp_path: Path) -> None:
         (*ABORTED_READ, {"isolation": "read_uncommitted"}),
         (*DOUBLED, {"idempotence": False}),
         (*COMMIT_LOST, {"acks": "1"}),
+        (*COMMIT_ABORTED, {"acks": "1"}),
         (*ABORT_UNDONE, {"isolation": "read_uncommitted"}),
     ],
 )
