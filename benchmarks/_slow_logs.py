@@ -319,7 +319,8 @@ class _Search:
 
     def _starts_ascend(self) -> bool:
         """A replica's start does not go back, whatever else it hides: what saw less than a start
-        that was told did not begin after that, nor see what was sent after that.
+        that was told did not begin after that, nor see what was sent after that, nor an end beyond
+        that.
         """
         sent: dict[Any, int] = {}
         for each in self.operations:
@@ -331,7 +332,9 @@ class _Search:
                 least = each.result if each.f == "earliest" else None
                 if each.f == "fetch" and each.result:
                     least = each.result[0][0]
-                began = max([each.invoked, *(sent.get(v, each.invoked) for _, v in _records(each))])
+                reach = max((least or 0, each.end or 0, *(at + 1 for at, _ in _records(each))))
+                there = (v for at, values in self.taken.items() if at < reach for v in values)
+                began = max([each.invoked, *(sent.get(v, each.invoked) for v in there)])
                 assert told.completed is not None
                 if least is not None and least < told.result and began > told.completed:
                     return False

@@ -62,7 +62,7 @@ class Levels(NamedTuple):
 
 def levels_of(judgement: Judgement) -> Levels:
     """The level of each segment."""
-    records = judgement.records
+    records = judgement.weaker
     segments = records.batch.segments
     held = np.full(segments, int(Level.LINEARIZABLE), np.int64)
     rejected = judgement.verdicts == BROKEN

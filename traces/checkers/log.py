@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from reference.clients.promises import Configuration
 from traces.checkers import scans
-from traces.checkers.columns import Flags, Ints, LogBatch
+from traces.checkers.columns import Flags, Ints, LogBatch, indices
 from traces.checkers.records import Records, records_of
 from traces.checkers.scans import Scan
 from traces.checkers.sessions import Sessions, sessions
@@ -71,27 +71,35 @@ class Judgement:
     verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). disordered: segments that are broken
     by more than values that should not have been read. guessed: segments in which it is open who
     wrote what, or what replaced what, and it matters. records, scan: what they rest on, which
-    levels and anomalies read as well. closely: the same, had nothing been replaced by copies that
-    nobody saw; what is broken in that alone is open.
+    anomalies read as well; weaker: what weaker levels do, where real time has bounded no read.
+    closely: the same, had nothing been replaced by copies that nobody saw; what is broken in that
+    alone is open.
     """
 
     def __init__(self, records: Records, closely: Judgement | None = None) -> None:
         self.records = records
         self.batch = records.batch
+        self.weaker = records._replace(high=records.high.copy())
         self.scan: Scan = scans.scan(records, reads_begin=True, reads_end=True)
         while self._ended():
             self.scan = scans.scan(records, reads_begin=True, reads_end=True)
-        self.found = tuple(each for each in self._conditions() if len(each.victims))
-        broken = records.overfull.copy()
-        for each in self.found:
-            broken[each.segments] = True
-        self.disordered: Flags = broken.copy()
+        found = [each for each in self._conditions() if len(each.victims)]
+        self.disordered = records.overfull.copy()
+        for segment in (
+            *(each.segments for each in found),
+            *(each.segment for each in records.clashes if each.kind not in OF_VALUES),
+        ):
+            self.disordered[segment] = True
+        found += [each for each in self._unplaced() if len(each.victims)]
+        self.found = tuple(found)
+        for each in found:
+            self.disordered[each.segments] = True
+        broken = self.disordered.copy()
         for clash in records.clashes:
             if not (clash.kind == "duplicate" and records.at_least_once):
                 broken[clash.segment] = True
-            if clash.kind not in OF_VALUES:
-                self.disordered[clash.segment] = True
         self.guessed: Flags = records.ambiguous | self._replaced_perhaps()
+        self.guessed |= broken & self._tightened()
         if closely is not None:
             self.guessed |= closely.guessed | (closely.verdicts == BROKEN)
         unsure = self.guessed | (self.batch.operations == 0)
@@ -108,10 +116,17 @@ class Judgement:
         self.records.high[reads[late]] = first[late]
         return bool(late.any())
 
+    def _tightened(self) -> Flags:
+        """Segments in which `_ended` had something to say, which is about real time."""
+        found = np.zeros(self.batch.segments, bool)
+        changed = self.records.high != self.weaker.high
+        found[self.batch.reads.segment[changed]] = True
+        return found
+
     @cached_property
     def sessions(self) -> Sessions:
         """What each process knew, for who asks why a segment was rejected."""
-        return sessions(self.records)
+        return sessions(self.weaker)
 
     @cached_property
     def alone(self) -> Scan:
@@ -143,7 +158,6 @@ class Judgement:
             for kind, (_, rows) in self.starts.items():
                 yield Found(kind, rows, batch.reads.segment[rows])
         yield from self._holes()
-        yield from self._unplaced()
 
     def _holes(self) -> Iterator[Found]:
         """Offsets that no append can have filled; or could have, had others come later."""
@@ -157,8 +171,14 @@ class Judgement:
         yield Found("hole-order", holes.slots[some], holes.segments[some])
 
     def _unplaced(self) -> Iterator[Found]:
-        """Appends without a place, and what leaves none to them: the fewest laws that do."""
+        """Appends without a place, and what leaves none to them: the fewest laws that do.
+
+        Whoever keeps to real time has seen enough, however the clocks of its processes touch; of
+        others it is asked what their processes knew.
+        """
         _, broken = unplaced(self.records, LINEARIZABLE)
+        own = unplaced(self.records, UNPLACED["unplaced-own"], indices(self.disordered))
+        broken = np.union1d(broken, own[1])
         for kind, laws in UNPLACED.items():
             if not len(broken):
                 return

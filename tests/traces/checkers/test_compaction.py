@@ -223,6 +223,40 @@ def test_a_leader_that_moved_hides_records_and_brings_none_back_to_life() -> Non
     assert verdict(*LOST, envelope=moved) == VIOLATED
 
 
+def test_what_an_empty_fetch_proves_in_real_time_does_not_bind_stale_reads() -> None:
+    """The last of them missed both records, so that in real time the others were too early to find
+    the first one replaced. Stale reads are allowed here; nothing else is wrong.
+    """
+    calls = (
+        *(call("append", 7, 13, A1, 0), call("append", 13, 19, A2, 1)),
+        *(call("fetch", 13, 19, 0, (), end=1), call("fetch", 46, 60, 0, (), end=0)),
+    )
+    assert verdict(*calls) == VIOLATED
+    assert verdict(*calls, envelope=Envelope(leader_moves=1)) == UNKNOWN
+
+
+def test_what_a_process_did_before_binds_it_where_its_clock_touches() -> None:
+    """B1 stands before A1, which its process appended next; but offset 0 was seen to be taken."""
+    told = call("fetch", 1, 3, None, (), end=1)
+    stale = call("latest", 6, 12, None, 0)
+    moved = Envelope(leader_moves=1)
+    for process, expected in ((7, VIOLATED), (8, HOLDS)):
+        made = history(
+            *(told, call("append", 6, 36, B1), stale, call("append", 36, 66, A1, 1)),
+            model="partition-log",
+        )
+        operations = tuple(
+            replace(each, process=p)
+            for each, p in zip(made.operations, (1, 7, 2, process), strict=True)
+        )
+        found = check_history(
+            replace(made, operations=operations),
+            configuration=Configuration(compaction="keyed", one_client=False),
+            envelope=moved,
+        )
+        assert found.verdict == expected
+
+
 def test_keys_are_those_of_pairs() -> None:
     keys = keys_of(typed(((1, "x"), (True, "x"), ("1", None), (1, "y"))))
     assert keys.key.tolist() == [0, 1, 2, 0]
