@@ -143,6 +143,14 @@ def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
+def part_of(protocol: Protocol, name: str) -> Any:
+    """A module of a protocol's folder, by its name below that; None: there is none."""
+    package = protocol.constants.__module__.rpartition(".")[0]
+    path = Path(*name.split(".")).with_suffix(".py")
+    there = any((Path(each) / path).is_file() for each in importlib.import_module(package).__path__)
+    return importlib.import_module(f"{package}.{name}") if there else None
+
+
 def sources_of_others() -> list[Path]:
     """The files that protocols of others are made of, sorted."""
     folders = {Path(protocol.modules) for protocol in PROTOCOLS if protocol.modules}
