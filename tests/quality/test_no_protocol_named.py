@@ -27,12 +27,11 @@ OWN = (
 PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
-    *("traces.foreign.domains", "kraftcheck.retracing", "kraftcheck.witness"),
+    *("traces.foreign.domains", "kraftcheck.retracing.quorum"),
+    *("kraftcheck.retracing.partition", "kraftcheck.witness"),
 )
 STILL = (
     "kraftcheck.observing",
-    "kraftcheck.returning",
-    "kraftcheck.steering",
     "kraftcheck.verbs.witness",
     "traces.foreign.chain",
     "traces.foreign.provenance",

@@ -164,6 +164,13 @@ class Schedule:
             return self._names.of(input)
         return move_words(self.constants, node, input)
 
+    def wordings(self, node: int, input: Input) -> Iterator[str]:
+        """The moves that give a node this input, each asked for when those before it were made."""
+        yield self.words(node, input)
+
+    def named_rows(self) -> dict[str, Any]:
+        return {f"voter {node}": row for node, row in self.rows.items()}
+
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         """What the reference makes of an input."""
         outcome = self.handlers.step(node, before, input)
