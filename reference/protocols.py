@@ -215,6 +215,26 @@ def needs_no_sender(message: Any) -> bool:
     return message.source in _CLIENTS
 
 
+_LOGS: Final = tuple([protocol.shared for protocol in PROTOCOLS if protocol.shared is not None])
+LOGS_BY_READING: Final = {log.read: log for log in _LOGS}
+"""The logs that nodes share, by the input with which they are read."""
+LOGS_BY_WRITING: Final = {log.written: log for log in _LOGS}
+
+
+def is_written(message: Any) -> bool:
+    """Whether a message is records for a log that nodes share."""
+    log = LOGS_BY_WRITING.get(type(message))
+    return log is not None and message.destination == log.address
+
+
+def may_have(action: str, constants: RunConstants, other: RunConstants) -> bool:
+    """Whether a step of this action may have such constants in a run that has the others."""
+    if type(constants) is not type(other) or is_composed(other):
+        return False
+    relisted = protocol_of(other).relisted.get(action)
+    return relisted is not None and relisted(constants, other)
+
+
 def actions() -> tuple[str, ...]:
     """Of all protocols, each once."""
     return tuple(dict.fromkeys(action_name(of) for kind in KINDS for of in kind.inputs))

@@ -27,16 +27,12 @@ OWN = (
 PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
-    *("traces.foreign.domains", "kraftcheck.retracing.quorum"),
-    *("kraftcheck.retracing.partition", "kraftcheck.witness"),
+    *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition", "kraftcheck.witness"),
 )
 STILL = (
     "kraftcheck.observing",
     "kraftcheck.verbs.witness",
-    "traces.foreign.chain",
-    "traces.foreign.provenance",
     "traces.formats.trace",
-    "traces.jobs.checks",
 )
 
 
