@@ -20,7 +20,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.protocols import CLUSTER, sources_of_others
-from reference.runner.scenarios import family
+from reference.runner.scenarios import FAMILIES, family
 from reference.sim.choices import SeededChooser
 from system.files import read_bytes
 from tla_utils import find_jar, find_java
@@ -51,7 +51,7 @@ LISTED = 5
 def simulate(
     out: Path,
     *,
-    scenario: str,
+    scenario: str | None = None,
     runs: int,
     seed: int,
     bug_id: str | None = None,
@@ -62,8 +62,10 @@ def simulate(
 ) -> int:
     """Record runs of the reference, or those of them that are still missing in the folder.
 
-    fixed: options of the scenario that are not drawn, as NAME=VALUE.
+    scenario: unless given, the first that there is. fixed: options of it that are not drawn, as
+    NAME=VALUE.
     """
+    scenario = scenario or next(iter(FAMILIES))
     campaign = Campaign(
         scenario=known_scenario(scenario),
         seed=seed,

@@ -17,22 +17,20 @@ import z3
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
 from reference.bugs.catalog import bug
-from reference.partition.proof import proof as partition_proof
-from reference.partition.rules import PartitionRules
-from reference.proofs.obligations import Obligation
-from reference.quorum.proof import completeness_proof, election
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from reference.proofs.obligations import Obligation, Proof
+from reference.protocols import PROTOCOLS, part_of
 from system.children import end_with_parent
 
 PROOF = "proof.json"
 HEADS = ("obligation", "result", ">paths", ">cpu s", "what fails")
 CODES = {"proved": exits.HOLDS, "failed": exits.VIOLATED, "unknown": exits.UNKNOWN}
-PROPERTIES: Final = {
-    **dict.fromkeys(election.PROPERTIES, "quorum"),
-    **dict.fromkeys(completeness_proof.PROPERTIES, "quorum"),
-    **dict.fromkeys(partition_proof.PROPERTIES, "partition"),
+PROOFS: Final[dict[str, Proof]] = {
+    protocol.name: part.PROOF
+    for protocol in PROTOCOLS
+    if (part := part_of(protocol, "proof.proof")) is not None
 }
+RULES: Final = {protocol.name: protocol.rules for protocol in PROTOCOLS}
+PROPERTIES: Final = {each: name for name, proof in PROOFS.items() for each in proof.properties}
 """Property -> whose it is."""
 
 
@@ -106,7 +104,7 @@ def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
     replaced = own.replacement
     if replaced is None or own.scope:
         raise exits.BadInput(f"{own.id} cannot be replayed: it {own.scope}")
-    if not issubclass(replaced, QuorumRules | PartitionRules):
+    if own.protocol not in PROOFS or not issubclass(replaced, RULES[own.protocol]):
         raise exits.BadInput(f"{own.id} replaces handlers, and the proof is about rules")
     return own.protocol, replaced
 
@@ -123,19 +121,11 @@ def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> 
 
 def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: int) -> list[Task]:
     tasks = []
-    of_quorum = [name for name in chosen if PROPERTIES[name] == "quorum"]
-    given: Any = rules or QuorumRules
-    if of_quorum:
-        # What is proved of logs assumes what is proved of elections.
-        names = election.obligations([name for name in of_quorum if name in election.PROPERTIES])
-        of_logs = [name for name in of_quorum if name in completeness_proof.PROPERTIES]
-        names += completeness_proof.obligations(of_logs) if of_logs else []
-        tasks += [Task("quorum", name, nodes, given, timeout_ms) for name in names]
-    of_partition = [name for name in chosen if PROPERTIES[name] == "partition"]
-    if of_partition:
-        names = partition_proof.partition_obligations(of_partition)
-        given = rules or PartitionRules
-        tasks += [Task("partition", name, nodes, given, timeout_ms) for name in names]
+    for part, proof in PROOFS.items():
+        if own := [name for name in chosen if PROPERTIES[name] == part]:
+            given = rules or RULES[part][0]
+            names = proof.obligations(own)
+            tasks += [Task(part, name, nodes, given, timeout_ms) for name in names]
     return tasks
 
 
@@ -150,14 +140,7 @@ def _discharged(tasks: Sequence[Task], jobs: int | None) -> Iterator[Obligation]
 
 
 def _one(task: Task) -> Obligation:
-    if task.part == "partition":
-        return partition_proof.discharge_partition(
-            task.nodes, task.name, task.rules, task.timeout_ms
-        )
-    constants = Constants(tuple(range(task.nodes)), 1)
-    if task.name.startswith(completeness_proof.PREFIX):
-        return completeness_proof.discharge(constants, task.name, task.rules, task.timeout_ms)
-    return election.discharge(constants, task.name, task.rules, task.timeout_ms)
+    return PROOFS[task.part].discharge(task.nodes, task.name, task.rules, task.timeout_ms)
 
 
 def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> None:

@@ -27,22 +27,25 @@ from kraftcheck import artifacts, campaign, exits, reporting, specs
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Screen
+from reference.runner.scenarios import FAMILIES
 from specs import SPECS
 
-DEFAULT_RUNS = 600
-SCENARIO = "quorum"
+LOOKS = {name: each.first_look for name, each in FAMILIES.items() if each.first_look}
+"""How many runs of each scenario."""
+SCENARIO, *_REST = LOOKS
+OTHERS = {name: LOOKS[name] for name in _REST}
 
 PLANTED_BUG = "Z01"
 PLANTED_RUNS = 40
 CANARY = "canary"
-OTHERS = {"partition": 60, "cluster": 6}
-"""The other scenarios, and how many runs of each."""
 DOING = {
     "models": "TLC checks the small models, each against its expected verdict",
-    "simulation": "the reference runs a quorum under faults",
+    "simulation": f"the reference runs under faults: {FAMILIES[SCENARIO].scenario.sentence}",
     "conformance": "TLC judges every distinct step of these runs",
-    "partition": "the same for a partition, and what its clients saw",
-    "cluster": "the same for a quorum with the metadata of several partitions",
+    **{
+        name: f"the same, and what clients saw: {FAMILIES[name].scenario.sentence}"
+        for name in _REST
+    },
     CANARY: f"the same for runs with the planted bug {PLANTED_BUG}, which must be found",
 }
 """The stages, as progress tells of them."""
@@ -67,7 +70,7 @@ class Stage:
 def verify(
     out: Path,
     *,
-    runs: int = DEFAULT_RUNS,
+    runs: int = LOOKS[SCENARIO],
     seed: int = 1,
     jar: str | None = None,
     screen: Screen,

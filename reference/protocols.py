@@ -143,6 +143,14 @@ def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
+def part_of(protocol: Protocol, name: str) -> Any:
+    """A module of a protocol's folder, by its name below that; None: there is none."""
+    package = protocol.constants.__module__.rpartition(".")[0]
+    path = Path(*name.split(".")).with_suffix(".py")
+    there = any((Path(each) / path).is_file() for each in importlib.import_module(package).__path__)
+    return importlib.import_module(f"{package}.{name}") if there else None
+
+
 def sources_of_others() -> list[Path]:
     """The files that protocols of others are made of, sorted."""
     folders = {Path(protocol.modules) for protocol in PROTOCOLS if protocol.modules}
@@ -205,6 +213,26 @@ def component_name(constants: RunConstants, component: int) -> str:
 def needs_no_sender(message: Any) -> bool:
     """Whether a message comes from outside of all nodes: what clients ask."""
     return message.source in _CLIENTS
+
+
+_LOGS: Final = tuple([protocol.shared for protocol in PROTOCOLS if protocol.shared is not None])
+LOGS_BY_READING: Final = {log.read: log for log in _LOGS}
+"""The logs that nodes share, by the input with which they are read."""
+LOGS_BY_WRITING: Final = {log.written: log for log in _LOGS}
+
+
+def is_written(message: Any) -> bool:
+    """Whether a message is records for a log that nodes share."""
+    log = LOGS_BY_WRITING.get(type(message))
+    return log is not None and message.destination == log.address
+
+
+def may_have(action: str, constants: RunConstants, other: RunConstants) -> bool:
+    """Whether a step of this action may have such constants in a run that has the others."""
+    if type(constants) is not type(other) or is_composed(other):
+        return False
+    relisted = protocol_of(other).relisted.get(action)
+    return relisted is not None and relisted(constants, other)
 
 
 def actions() -> tuple[str, ...]:

@@ -7,27 +7,23 @@ missing. Nothing is put in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from kraftcheck.exits import BadInput
-from kraftcheck.retracing import partition, quorum
-from kraftcheck.retracing.partition import COUNTED, Naming
-from kraftcheck.retracing.search import Allowed, Essence, Limits, Made, Way, find
-from reference.bugs.catalog import rules_for
-from reference.partition.controller import PartitionControllerHandlers
-from reference.partition.messages import CONTROLLER, MetadataUpdate
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.machine import broker_handlers_for
-from reference.partition.types import INITIAL_OFFSET, PartitionConstants
-from reference.quorum.handlers import QuorumHandlers
-from reference.quorum.rules import QuorumRules
-from reference.quorum.types import Constants
+from kraftcheck.retracing.search import Allowed, Beginning, Essence, Limits, Made, find
+from reference.protocols import PROTOCOLS
 from tla_utils import State
 
+_MODULES: Final = [
+    import_module(f"{__package__}.{protocol.name}")
+    for protocol in PROTOCOLS
+    if protocol.world is None and Path(__file__).with_name(f"{protocol.name}.py").is_file()
+]
+"""Of each protocol the module of this package that has its name."""
 PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
 """Tried one after the other: the moves that a later state needs may be none that TLC shows."""
 _REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
@@ -47,30 +43,6 @@ class Followed(NamedTuple):
     missing: list[str]
 
 
-class _Beginning(NamedTuple):
-    """way: to where the story begins. wanted: what a world must show where TLC printed a state, and
-    which one before it. parts: names of the parts of an essence, the counts last. places: positions
-    of the rows, by their names in the model. fields: of what parts consist, by their number.
-    brokers: by position, of a partition.
-    """
-
-    machine: str
-    options: dict[str, Any]
-    way: Way
-    wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
-    parts: tuple[str, ...]
-    places: Mapping[str, int]
-    fields: tuple[tuple[str, ...], ...]
-    brokers: tuple[int, ...] = ()
-
-    def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
-        """Whose moves may do when these parts change; None where others must answer."""
-        if not self.brokers:
-            return None
-        changed = {node for at, node in enumerate(self.brokers) if at in parts}
-        return frozenset({*changed, CONTROLLER})
-
-
 def follow(
     states: Sequence[State],
     cfg: str,
@@ -84,7 +56,7 @@ def follow(
     patience: limits to be tried one after the other; PATIENCE unless given.
     Raises BadInput: the states are of no protocol of ours; UnknownBug, OutOfScope.
     """
-    begin = _beginning(states, cfg, bug)
+    begin = beginning(states, cfg, bug)
     for limits in patience or PATIENCE:
         followed = _follow(begin, states, limits, told)
         if not followed.missing:
@@ -93,7 +65,7 @@ def follow(
 
 
 def _follow(
-    begin: _Beginning,
+    begin: Beginning,
     states: Sequence[State],
     limits: Limits,
     told: Callable[[int], None] | None,
@@ -123,15 +95,14 @@ def _follow(
     return Followed(begin.machine, begin.options, moves, len(states), reached, missing)
 
 
-def _allowed(begin: _Beginning, old: State, new: State) -> Allowed:
+def _allowed(begin: Beginning, old: State, new: State) -> Allowed:
     """What the step of TLC changes and spends."""
     was: Any = old.values["spent"]
     now: Any = new.values["spent"]
     spends = frozenset(name for name in now if was[name] != now[name])
     # Whoever crashes, or is told something, may look as before.
     changed = _changed(begin, old.values, new.values) or set(range(len(begin.parts)))
-    # The last parts are no rows: of a partition what is under way, and the counts.
-    free = range(len(begin.parts) - (2 if begin.brokers else 1), len(begin.parts))
+    free = range(len(begin.parts) - begin.loose, len(begin.parts))
     return Allowed(
         state=new.number,
         parts=frozenset({*changed, *free}),
@@ -141,16 +112,14 @@ def _allowed(begin: _Beginning, old: State, new: State) -> Allowed:
     )
 
 
-def _changed(begin: _Beginning, old: Mapping[str, Any], new: Mapping[str, Any]) -> set[int]:
+def _changed(begin: Beginning, old: Mapping[str, Any], new: Mapping[str, Any]) -> set[int]:
     """The parts that are another in TLC's own words, whatever of it is compared here."""
     rows, after = old["rows"], new["rows"]
     changed = {begin.places[str(getattr(n, "name", n))] for n in after if rows[n] != after[n]}
-    if begin.brokers and old["controller"] != new["controller"]:
-        changed.add(len(begin.brokers))
-    return changed
+    return changed | {part for name, part in begin.alone.items() if old[name] != new[name]}
 
 
-def _differences(begin: _Beginning, shown: Essence, wanted: Essence) -> list[str]:
+def _differences(begin: Beginning, shown: Essence, wanted: Essence) -> list[str]:
     """What TLC shows and a world does not: by field where both have the same ones."""
     lines = []
     for part, now, goal in zip(begin.parts, shown, wanted, strict=True):
@@ -176,109 +145,16 @@ def _words(essence: object) -> str:
 # -- Where a story begins
 
 
-def _beginning(states: Sequence[State], cfg: str, bug: str | None) -> _Beginning:
-    if not states or "rows" not in states[0].values or "spent" not in states[0].values:
+def beginning(states: Sequence[State], cfg: str, bug: str | None) -> Beginning:
+    """Of the protocol whose models have these variables. Raises as `follow`."""
+    shown = set(states[0].values) if states else set()
+    fitting = [module for module in _MODULES if shown >= module.VARIABLES]
+    if not fitting:
         raise BadInput("the counterexample shows no rows: it is of no model of this kit")
     values = dict(_CONSTANT.findall(_REMARK.sub(" ", cfg)))
     try:
-        if "controller" in states[0].values:
-            return _partition(states, values, bug)
-        return _quorum(states, values, bug)
+        most = max(fitting, key=lambda module: len(module.VARIABLES))
+        found: Beginning = most.beginning(states, values, bug)
+        return found
     except KeyError as error:
         raise BadInput(f"the cfg of the model has no constant {error.args[0]}") from None
-
-
-def _quorum(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> _Beginning:
-    nodes = quorum.numbers_of(states[0].values["rows"])
-    constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
-    handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
-    return _Beginning(
-        "quorum",
-        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
-        Way(quorum.first_world(handlers), ()),
-        lambda state, _: quorum.wanted_of(state, nodes),
-        (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
-        {name: number - 1 for name, number in nodes.items()},
-        quorum.FIELDS,
-    )
-
-
-def _partition(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> _Beginning:
-    leaders = list(_leaders(states))
-    rows: Any = states[0].values["rows"]
-    others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
-    nodes = {name: number for number, name in enumerate([*leaders, *others])}
-    constants = PartitionConstants(
-        replicas=tuple(range(len(nodes))),
-        min_insync_replicas=int(values["MinInsyncReplicas"]),
-        elr_enabled=values["ElrEnabled"] == "TRUE",
-        unclean_election=values["UncleanElection"] == "TRUE",
-        fetch_max_records=int(values["FetchMaxRecords"]),
-    )
-    idempotent = values.get("Idempotent") == "TRUE"
-    acks_all = idempotent or values.get("AcksAll") == "TRUE"
-    of = partition.Partition(
-        constants,
-        broker_handlers_for(bug, constants),
-        _controller(constants, bug),
-        {node: _controller(_listing_first(constants, node), bug) for node in constants.brokers},
-        -1 if acks_all else 1,
-        values.get("Torn") == "TRUE",
-        idempotent,
-    )
-    names = Naming(nodes)
-    first = partition.first_world(of)
-    reads = tuple(
-        Made(node, MetadataUpdate(INITIAL_OFFSET, first.metadata)) for node in constants.brokers
-    )
-    return _Beginning(
-        "partition",
-        _options(constants, acks_all, idempotent),
-        Way(first, reads),
-        lambda state, old: partition.wanted_of(state, old, names),
-        (
-            *(f"broker {n}" for n in constants.brokers),
-            "the controller",
-            "proposals under way",
-            f"counts of {', '.join(COUNTED)}",
-        ),
-        nodes,
-        partition.FIELDS,
-        constants.brokers,
-    )
-
-
-def _controller(constants: PartitionConstants, bug: str | None) -> PartitionControllerHandlers:
-    return PartitionControllerHandlers(constants, rules_for(PartitionRules, bug, constants))
-
-
-def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:
-    others = [n for n in constants.replicas if n != broker]
-    return replace(constants, replicas=(broker, *others))
-
-
-def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
-    return {
-        "replicas": len(constants.replicas),
-        "min_insync_replicas": constants.min_insync_replicas,
-        "elr": constants.elr_enabled,
-        "unclean": constants.unclean_election,
-        "fetch_max_records": constants.fetch_max_records,
-        "acks": "all" if acks_all else "1",
-        "idempotence": idempotent,
-    }
-
-
-def _leaders(states: Sequence[State]) -> Iterator[str]:
-    """The brokers that the controller makes leader, each once, in order."""
-    seen = set()
-    for state in states:
-        name = getattr(_partition_of(state)["leader"], "name", None)
-        if name is not None and name not in seen:
-            seen.add(name)
-            yield name
-
-
-def _partition_of(state: State) -> Any:
-    controller: Any = state.values["controller"]
-    return controller["partition"]

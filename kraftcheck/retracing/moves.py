@@ -7,24 +7,13 @@ its turn comes is left out, counted, and said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kraftcheck.retracing.partition import Chosen, Lost
 from kraftcheck.retracing.search import Made
-from reference.partition.messages import CLIENT_REQUESTS, ProduceRequest
-from reference.partition.steered.schedule import PartitionSchedule
-from reference.partition.steered.world import (
-    appending_words,
-    breaking_words,
-    name_of,
-    resending_words,
-)
-from reference.partition.types import UNDEFINED
-from reference.runner.narrate import render_input
-from reference.runner.scripted import AnySchedule, begin
+from reference.runner.scripted import begin
 from reference.steered.failures import Failure
 from reference.steered.moves import Move, Steered
 from reference.steered.scripts import Script
@@ -63,51 +52,16 @@ class Refusal(NamedTuple):
     lines: list[str]
 
 
-def words_of(schedule: AnySchedule, made: Made) -> str:
-    """How the run calls such a move."""
-    input = made.input
-    if isinstance(schedule, PartitionSchedule):
-        if isinstance(input, Lost):
-            return schedule.losing_words(schedule._intern(input.message))
-        if isinstance(input, Chosen):
-            return schedule.electing_words(input.election, input.broker)
-        if isinstance(input, CLIENT_REQUESTS):
-            return f"{name_of(made.node)} {render_input(input)}"
-    return schedule.words(made.node, input)  # type: ignore[union-attr]
-
-
-def _each(schedule: AnySchedule, made: Made) -> Iterator[str]:
-    """The moves of the run that are this one, each when those before it were made."""
-    request = made.input
-    if isinstance(request, ProduceRequest) and request.producer != UNDEFINED:
-        assert isinstance(schedule, PartitionSchedule), "only partitions have producers"
-        yield from _produced(schedule, request)
-    else:
-        yield words_of(schedule, made)
-
-
-def _produced(schedule: PartitionSchedule, request: ProduceRequest) -> Iterator[str]:
-    """The idempotent producer sends a value, again if it had sent it before, and it arrives."""
-    (value,), node = request.values, request.destination
-    if value > schedule.values:
-        yield appending_words(value, node)
-    else:
-        if flight := schedule.producer.flight(value):
-            yield breaking_words(*flight)
-        yield resending_words(node)
-    yield schedule.posting_words(value, node) or words_of(schedule, Made(node, request))
-
-
 def converted(
     machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]
 ) -> Converted:
     """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
     script = Script(machine=machine, moves=(), bug=bug, options=options)
-    schedule = begin(script)
+    schedule: Any = begin(script)
     lines: list[Line] = []
     failure: Failure | None = None
     for made in moves:
-        for words in _each(schedule, made):
+        for words in schedule.wordings(made.node, made.input):
             try:
                 lines.append(Line(words, made.state, make(schedule, words)))
             except Failure as found:
@@ -198,17 +152,10 @@ def refusal(script: Script) -> Refusal | None:
             broken = True
         if not make(correct, words):
             return Refusal(number, words, ["there is no such move in the correct reference"])
-        lines = list(_differences(_rows(with_bug), _rows(correct)))
+        lines = list(_differences(with_bug.named_rows(), correct.named_rows()))
         if lines or broken:
             return Refusal(number, words, lines or ["the same rows, but what was sent differs"])
     return None
-
-
-def _rows(schedule: AnySchedule) -> dict[str, Any]:
-    if isinstance(schedule, PartitionSchedule):
-        rows: dict[str, Any] = {f"broker {n}": schedule.row(n) for n in schedule.brokers}
-        return {**rows, "the controller": schedule.controller}
-    return {f"voter {n}": row for n, row in schedule.rows.items()}  # type: ignore[union-attr]
 
 
 def _differences(one: dict[str, Any], other: dict[str, Any]) -> Iterable[str]:

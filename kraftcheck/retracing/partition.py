@@ -10,11 +10,14 @@ controller comes once and in order, or is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Essence, Made
+from msgspec.structs import replace
+
+from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Beginning, Essence, Made, Way
+from reference.bugs.catalog import rules_for
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import (
@@ -38,8 +41,6 @@ from reference.partition.messages import (
     MetadataRecords,
     MetadataUpdate,
     ProduceRequest,
-    ReplicaFetchRequest,
-    ReplicaFetchResponse,
     ReplicaLagTimeout,
     SendAlterPartition,
     SendHeartbeat,
@@ -47,6 +48,9 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
+from reference.partition.rules import PartitionRules
+from reference.partition.sim.machine import broker_handlers_for
+from reference.partition.steered.world import AGAIN, Chosen, Lost
 from reference.partition.types import (
     INITIAL_OFFSET,
     NO_REQUEST,
@@ -58,7 +62,10 @@ from reference.partition.types import (
     initial_row,
     is_up,
 )
+from tla_utils import State
 
+VARIABLES: Final = frozenset({"rows", "spent", "controller"})
+"""Of the models."""
 COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes", "retries")
 """Moves that the models count."""
 _COUNTED_AS: Final[Mapping[type, str]] = {
@@ -68,8 +75,6 @@ _COUNTED_AS: Final[Mapping[type, str]] = {
     ControlledShutdown: "stops",
     DeleteRecordsRequest: "deletes",
 }
-AGAIN: Final = (ReplicaFetchRequest, ReplicaFetchResponse)
-"""What may come a second time."""
 _OWN: Final[tuple[Input, ...]] = (
     SendReplicaFetch(),
     SendAlterPartition(),
@@ -82,19 +87,6 @@ _OWN: Final[tuple[Input, ...]] = (
 )
 
 Key: TypeAlias = tuple[Any, ...]
-
-
-class Lost(NamedTuple):
-    """In place of an input: a message that never arrives."""
-
-    message: Message
-
-
-class Chosen(NamedTuple):
-    """In place of an input: an election before which this broker was listed first."""
-
-    election: Election
-    broker: int
 
 
 class Partition(NamedTuple):
@@ -469,3 +461,91 @@ def _asked(network: Any, old: Any, names: Naming) -> object:
         return ANY
     kept = (m for m in network - old if m["type"] == "AlterPartitionRequest")
     return AtLeast(names.node(m["source"]) for m in kept)
+
+
+# -- Where a story begins
+
+
+def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
+    """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
+    leaders = list(_leaders(states))
+    rows: Any = states[0].values["rows"]
+    others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
+    nodes = {name: number for number, name in enumerate([*leaders, *others])}
+    constants = PartitionConstants(
+        replicas=tuple(range(len(nodes))),
+        min_insync_replicas=int(values["MinInsyncReplicas"]),
+        elr_enabled=values["ElrEnabled"] == "TRUE",
+        unclean_election=values["UncleanElection"] == "TRUE",
+        fetch_max_records=int(values["FetchMaxRecords"]),
+    )
+    idempotent = values.get("Idempotent") == "TRUE"
+    acks_all = idempotent or values.get("AcksAll") == "TRUE"
+    of = Partition(
+        constants,
+        broker_handlers_for(bug, constants),
+        _controller(constants, bug),
+        {node: _controller(_listing_first(constants, node), bug) for node in constants.brokers},
+        -1 if acks_all else 1,
+        values.get("Torn") == "TRUE",
+        idempotent,
+    )
+    names = Naming(nodes)
+    first = first_world(of)
+    reads = tuple(
+        Made(node, MetadataUpdate(INITIAL_OFFSET, first.metadata)) for node in constants.brokers
+    )
+    return Beginning(
+        "partition",
+        _options(constants, acks_all, idempotent),
+        Way(first, reads),
+        lambda state, old: wanted_of(state, old, names),
+        (
+            *(f"broker {n}" for n in constants.brokers),
+            "the controller",
+            "proposals under way",
+            f"counts of {', '.join(COUNTED)}",
+        ),
+        2,
+        nodes,
+        FIELDS,
+        {"controller": len(constants.brokers)},
+        constants.brokers,
+        frozenset({CONTROLLER}),
+    )
+
+
+def _controller(constants: PartitionConstants, bug: str | None) -> PartitionControllerHandlers:
+    return PartitionControllerHandlers(constants, rules_for(PartitionRules, bug, constants))
+
+
+def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:
+    others = [n for n in constants.replicas if n != broker]
+    return replace(constants, replicas=(broker, *others))
+
+
+def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
+    return {
+        "replicas": len(constants.replicas),
+        "min_insync_replicas": constants.min_insync_replicas,
+        "elr": constants.elr_enabled,
+        "unclean": constants.unclean_election,
+        "fetch_max_records": constants.fetch_max_records,
+        "acks": "all" if acks_all else "1",
+        "idempotence": idempotent,
+    }
+
+
+def _leaders(states: Sequence[State]) -> Iterator[str]:
+    """The brokers that the controller makes leader, each once, in order."""
+    seen = set()
+    for state in states:
+        name = getattr(_partition_of(state)["leader"], "name", None)
+        if name is not None and name not in seen:
+            seen.add(name)
+            yield name
+
+
+def _partition_of(state: State) -> Any:
+    controller: Any = state.values["controller"]
+    return controller["partition"]

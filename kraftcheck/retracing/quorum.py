@@ -8,10 +8,11 @@ may be one that was forgotten so, and any will do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kraftcheck.retracing.search import ANY, Allowed, Essence, Made
+from kraftcheck.retracing.search import ANY, Allowed, Beginning, Essence, Made, Way
+from reference.bugs.catalog import rules_for
 from reference.kit.log import end_offset
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import (
@@ -28,8 +29,12 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
-from reference.quorum.types import NOBODY, UNDEFINED, Row, initial_row, is_running
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
+from tla_utils import State
 
+VARIABLES: Final = frozenset({"rows", "spent"})
+"""Of the models."""
 _TIMERS: Final[tuple[Input, ...]] = (
     Flush(),
     ElectionTimeout(),
@@ -190,3 +195,20 @@ def numbers_of(rows: Any) -> dict[str, int]:
     """The voters' numbers here, by their names in the model: n1 is 1."""
     names = sorted(str(getattr(key, "name", key)) for key in rows)
     return {name: number for number, name in enumerate(names, 1)}
+
+
+def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
+    """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
+    nodes = numbers_of(states[0].values["rows"])
+    constants = Constants(tuple(sorted(nodes.values())), int(values["FetchMaxRecords"]))
+    handlers = QuorumHandlers(constants, rules_for(QuorumRules, bug, constants))
+    return Beginning(
+        "quorum",
+        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
+        Way(first_world(handlers), ()),
+        lambda state, _: wanted_of(state, nodes),
+        (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
+        1,
+        {name: number - 1 for name, number in nodes.items()},
+        FIELDS,
+    )

@@ -11,9 +11,10 @@ TLC's step leaves alone stays as it is at every move, so that nothing is done be
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import count
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 Essence: TypeAlias = tuple[Hashable, ...]
@@ -93,6 +94,36 @@ class Way(NamedTuple):
 
     world: Any
     moves: tuple[Made, ...]
+
+
+class Beginning(NamedTuple):
+    """Where the story of a counterexample begins.
+
+    machine, options: of the scripted run. way: to where the story begins. wanted: what a world must
+    show where TLC printed a state, and which one before it. parts: names of the parts of an
+    essence; of the last `loose` ones TLC's rows say nothing. places: positions of the rows, by
+    their names in the model; alone: of other variables. fields: of what parts consist, by their
+    number. followers: by position, nodes whose moves suffice where only their parts change, with
+    those who always may move; none where others must answer.
+    """
+
+    machine: str
+    options: dict[str, Any]
+    way: Way
+    wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
+    parts: tuple[str, ...]
+    loose: int
+    places: Mapping[str, int]
+    fields: tuple[tuple[str, ...], ...]
+    alone: Mapping[str, int] = MappingProxyType({})
+    followers: tuple[int, ...] = ()
+    always: frozenset[int] = frozenset()
+
+    def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
+        """Whose moves may do when these parts change; None where others must answer."""
+        if not self.followers:
+            return None
+        return self.always | {node for at, node in enumerate(self.followers) if at in parts}
 
 
 class Limits(NamedTuple):

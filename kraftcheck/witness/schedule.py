@@ -12,7 +12,7 @@ from typing import Any
 
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
-from reference.quorum.messages import REQUESTS, FetchMaxWait, Flush, Input, Message, Timer
+from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Timer
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
 from reference.steered.moves import NodeStep
@@ -80,7 +80,7 @@ class KafkaSchedule(Schedule):
 
     def lives(self, m: Message) -> bool:
         """As in the reference's, but an answer may come when its request has timed out."""
-        if isinstance(m, REQUESTS):
+        if isinstance(m, Request):
             return super().lives(m)
         row = self.rows[m.destination]
         return m.request == self.handlers.request_in_flight(m.destination, row, m.source)

@@ -15,7 +15,6 @@ figures        what the measurements say: medians and intervals
 matrix         `bugs matrix`: bugs by oracles, with figures
 reasons        why some bugs are seen by one oracle
 mutants        guards dropped from the specs, and what TLC says of them
-same_answers   arguments of theirs, evaluated for every small row
 own_rules      a substitution of one's own in Python, refused or loaded
 own_overlay    the same in TLA+
 own_runs       runs and schedules with it, held against the correct protocol

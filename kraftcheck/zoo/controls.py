@@ -17,19 +17,7 @@ from kraftcheck.zoo import oracles
 from kraftcheck.zoo.oracles import FOUND, NOTHING, Opinion
 from kraftcheck.zoo.runs import UNWATCHED, Hunt, record
 from reference.clients.promises import Configuration, Level, promised
-from reference.partition.broker import BrokerHandlers
-from reference.partition.messages import CONTROLLER, MetadataRecords
-from reference.partition.properties import (
-    PARTITION_INVARIANTS,
-    PartitionHistory,
-    PartitionState,
-    history_next,
-    initial_state,
-)
-from reference.partition.rules import PartitionRules
-from reference.partition.sim.options import PartitionOptions, configuration_of, envelope_of
-from reference.partition.types import PartitionConstants
-from reference.runner.run import Run
+from reference.runner.scenarios import family
 from traces.checkers.assessment import name_of
 from traces.jobs.backends import Pool
 from traces.schema import part_path, read_manifest
@@ -69,12 +57,14 @@ def _by_histories(place: Path) -> Opinion | None:
 
 def default_levels(place: Path) -> Iterator[tuple[int, Level]]:
     """(run, what the default configuration would have promised under the same faults)."""
-    for entry in read_manifest(place).parts:
+    manifest = read_manifest(place)
+    log = family(manifest.campaign.scenario).log
+    for entry in manifest.parts:
         columns = ["run", "options", "statistics"]
         for row in pq.read_table(part_path(place, entry, "runs"), columns=columns).to_pylist():
-            options = msgspec.json.decode(row["options"], type=PartitionOptions)
-            default = default_of(configuration_of(options))
-            yield row["run"], promised(default, envelope_of(row["statistics"])).level
+            assert log.envelope is not None, "a control is about what faults leave of a promise"
+            default = default_of(log.configuration(row["options"]))
+            yield row["run"], promised(default, log.envelope(row["statistics"])).level
 
 
 def default_of(own: Configuration) -> Configuration:
@@ -92,6 +82,8 @@ def default_of(own: Configuration) -> Configuration:
 
 
 def _by_invariants(hunt: Hunt, runs: int, place: Path) -> Opinion | None:
+    first_violation = family(hunt.scenario).unpromised
+    assert first_violation is not None, "controls are of what has a slow way to be judged"
     for number in range(runs):
         run = hunt.run(UNWATCHED, number)
         violated = first_violation(run)
@@ -106,29 +98,4 @@ def _by_invariants(hunt: Hunt, runs: int, place: Path) -> Opinion | None:
                 step=step,
                 folder=str(place),
             )
-    return None
-
-
-def first_violation(run: Run) -> tuple[int, str, str] | None:
-    """(step, property, explanation) of the first property of a partition that a run breaks,
-    promised or not. The slow way, property by property: not for campaigns.
-    """
-    constants = run.result.constants
-    assert isinstance(constants, PartitionConstants), "controls are configurations of a partition"
-    handlers = BrokerHandlers(constants, PartitionRules(constants))
-    state, history = initial_state(constants), PartitionHistory()
-    for number, step in enumerate(run.steps):
-        before = state
-        if step.node == CONTROLLER:
-            records = [m.records for m in step.sent if isinstance(m, MetadataRecords)]
-            metadata = before.metadata + tuple(record for each in records for record in each)
-            state = PartitionState(before.rows, step.after, metadata)
-        else:
-            rows = {**before.rows, step.node: step.after}
-            state = PartitionState(rows, before.controller, before.metadata)
-        history = history_next(history, state, step.sent)
-        for invariant in PARTITION_INVARIANTS:
-            explanation = invariant.check(before, state, history, handlers)
-            if explanation is not None:
-                return number, invariant.name, explanation
     return None

@@ -34,6 +34,21 @@ class Case(NamedTuple):
     holds: Callable[[Any, Any], bool]
 
 
+class Hidden(NamedTuple):
+    """What is known of the fields that a foreign trace of a kind of node may hide.
+
+    module: of specs/*/steps, with the sets of values that are tried. impossible: a field of a row
+    with a value that none has. complete: fields of inputs whose sets leave nothing out, by their
+    name or by that of the input and their own. seen: fields whose sets leave nothing out if this
+    field of the row after the step was logged.
+    """
+
+    module: str
+    impossible: Mapping[str, Any]
+    complete: frozenset[str]
+    seen: Mapping[str, str]
+
+
 class NodeKind(NamedTuple):
     """What there is to know of a kind of node.
 
@@ -43,7 +58,7 @@ class NodeKind(NamedTuple):
     it; running: the spec's operator for that, empty if they always do. role: in a word, for
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`.
+    from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
     """
 
     name: str
@@ -58,6 +73,7 @@ class NodeKind(NamedTuple):
     cases: tuple[Case, ...] = ()
     shifted: frozenset[str] = frozenset()
     first_position: int = 0
+    hidden: Hidden | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -85,6 +101,20 @@ class NodeKind(NamedTuple):
 @cache
 def _decoder(row: type[msgspec.Struct]) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(row)
+
+
+class SharedLog(NamedTuple):
+    """A log that nodes share: records are sent to its address, and read from it in its order.
+
+    writer: the one node that sends them. written, read: the message and the input, each with
+    `records` from `offset` on. first: the offset of the first record.
+    """
+
+    address: int
+    writer: int
+    written: type[Any]
+    read: type[Any]
+    first: int
 
 
 class Property(NamedTuple):
@@ -139,6 +169,8 @@ class Protocol:
     the place of rules. rules: the classes of its named decisions, which are made of constants.
     handler_classes: of handlers that a bug may replace, made of constants and rules. properties:
     what it promises; each has a name and a sentence.
+    shared: a log that nodes share. relisted: by action, whether a step of it may have the first
+    constants in a run that has the second.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own.
     """
@@ -159,6 +191,8 @@ class Protocol:
     clients: frozenset[int] = frozenset()
     alike: str = "nodes"
     names: Mapping[int, str] = field(default_factory=dict)
+    shared: SharedLog | None = None
+    relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
     world: World | None = None

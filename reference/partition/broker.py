@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reference.kit.dispatch import action_name, handlers_of
+from reference.kit.messages import canonical
 from reference.partition.log import CORRUPT, UNDEFINED, RecordLog, ends_batch, producers_of
 from reference.partition.messages import (
     BROKER_INPUTS,
@@ -42,7 +43,6 @@ from reference.partition.messages import (
     RegisterBrokerResponse,
     SendHeartbeat,
     SendRegistration,
-    canonical,
 )
 from reference.partition.replication import HighWatermarkSteps
 from reference.partition.row import put

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from reference.kit.dispatch import action_name, handlers_of
+from reference.kit.messages import canonical
 from reference.partition.messages import (
     CONTROLLER,
     CONTROLLER_INPUTS,
@@ -42,7 +43,6 @@ from reference.partition.messages import (
     RegisterBrokerRequest,
     RegisterBrokerResponse,
     SessionTimeout,
-    canonical,
 )
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (

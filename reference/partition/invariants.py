@@ -20,12 +20,12 @@ from collections.abc import Collection
 from typing import get_args
 
 from reference.kit.log import cache_append
+from reference.kit.properties import Invariant
 from reference.partition.broker import BrokerHandlers
 from reference.partition.messages import Message, MetadataRecord, ProduceResponse
 from reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionHistory,
-    PartitionInvariant,
     PartitionState,
     Rows,
     acked_in,
@@ -62,7 +62,7 @@ PARTITION_INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in PARTITI
 _BY_NAME = {each.name: each for each in PARTITION_INVARIANTS}
 
 
-def partition_invariant(name: str) -> PartitionInvariant:
+def partition_invariant(name: str) -> Invariant:
     return _BY_NAME[name]
 
 
@@ -133,7 +133,7 @@ class PartitionChecker:
         before: PartitionState,
         after: PartitionState,
         sent: tuple[Message, ...],
-    ) -> PartitionInvariant | None:
+    ) -> Invariant | None:
         """Enters a step of one broker; the first invariant that it violates, or None.
 
         Only the row of `node` may differ between the two. What is wrong, in words, is
@@ -151,7 +151,7 @@ class PartitionChecker:
 
     def after_controller_step(
         self, before: PartitionState, after: PartitionState
-    ) -> PartitionInvariant | None:
+    ) -> Invariant | None:
         """The same for a step of the controller."""
         self._read(before.metadata, after.metadata)
         old, new = before.controller, after.controller
@@ -165,9 +165,7 @@ class PartitionChecker:
             return self.first_violated(before, after)
         return None
 
-    def first_violated(
-        self, before: PartitionState, after: PartitionState
-    ) -> PartitionInvariant | None:
+    def first_violated(self, before: PartitionState, after: PartitionState) -> Invariant | None:
         """The first property, in the order of the spec, that does not hold; each is evaluated
         whole.
         """

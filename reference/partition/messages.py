@@ -10,12 +10,12 @@ and encodes to the same bytes in every process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from reference.kit.fields import Address, Node, NodeOrNobody, Position, Rank, SetOf, Value
+from reference.kit.fields import Node, NodeOrNobody, Position, Rank, SetOf, Value
+from reference.kit.messages import Addressed, Tagged
 from reference.partition.log import EpochEnd, RecordLog
 
 NOBODY = -1
@@ -82,49 +82,37 @@ MetadataRecord: TypeAlias = BrokerRecord | PartitionRecord
 # --- Messages
 
 
-class _Tagged(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag=True, tag_field="type"):
-    """Tagged with the name of the class. The hash is kept, because steps are memoised by input."""
-
-
-class NoRequest(_Tagged, frozen=True, tag="None"):
+class NoRequest(Tagged, frozen=True, tag="None"):
     """Nothing is in flight."""
 
 
 NO_REQUEST = NoRequest()
 
 
-class RegisterBrokerRequest(_Tagged, frozen=True):
+class RegisterBrokerRequest(Addressed, frozen=True):
     """C2. An incarnation asks for a broker epoch."""
 
-    source: Address
-    destination: Address
     incarnation: int
     previous_epoch: Rank
     """C3. From the clean-shutdown file, -1 when there was none."""
 
 
-class RegisterBrokerResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class RegisterBrokerResponse(Addressed, frozen=True):
     request: RegisterBrokerRequest
     error: str
     broker_epoch: Rank
 
 
-class HeartbeatRequest(_Tagged, frozen=True):
+class HeartbeatRequest(Addressed, frozen=True):
     """C5."""
 
-    source: Address
-    destination: Address
     broker_epoch: Rank
     metadata_offset: Position
     want_fence: bool
     want_shut_down: bool
 
 
-class HeartbeatResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class HeartbeatResponse(Addressed, frozen=True):
     request: HeartbeatRequest
     error: str
     is_caught_up: bool
@@ -132,11 +120,9 @@ class HeartbeatResponse(_Tagged, frozen=True):
     should_shut_down: bool
 
 
-class AlterPartitionRequest(_Tagged, frozen=True):
+class AlterPartitionRequest(Addressed, frozen=True):
     """C12. The leader proposes an ISR."""
 
-    source: Address
-    destination: Address
     broker_epoch: Rank
     leader_epoch: int
     partition_epoch: int
@@ -145,9 +131,7 @@ class AlterPartitionRequest(_Tagged, frozen=True):
     recovering: bool
 
 
-class AlterPartitionResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class AlterPartitionResponse(Addressed, frozen=True):
     request: AlterPartitionRequest
     error: str
     leader: NodeOrNobody
@@ -157,20 +141,16 @@ class AlterPartitionResponse(_Tagged, frozen=True):
     """Sorted."""
 
 
-class MetadataRecords(_Tagged, frozen=True):
+class MetadataRecords(Addressed, frozen=True):
     """A batch for the metadata log, which begins at `offset` there."""
 
-    source: Address
-    destination: Address
     offset: Position
     records: tuple[MetadataRecord, ...]
 
 
-class ReplicaFetchRequest(_Tagged, frozen=True):
+class ReplicaFetchRequest(Addressed, frozen=True):
     """P4. A follower asks for what follows the end of its log."""
 
-    source: Address
-    destination: Address
     broker_epoch: Rank
     epoch: int
     """The leader epoch that the follower knows."""
@@ -178,11 +158,9 @@ class ReplicaFetchRequest(_Tagged, frozen=True):
     last_fetched_epoch: int
 
 
-class ReplicaFetchResponse(_Tagged, frozen=True):
+class ReplicaFetchResponse(Addressed, frozen=True):
     """P4, P13. An error, a diverging epoch, or records (perhaps none)."""
 
-    source: Address
-    destination: Address
     request: ReplicaFetchRequest
     error: str
     records: RecordLog
@@ -193,11 +171,9 @@ class ReplicaFetchResponse(_Tagged, frozen=True):
     """The leader's, where the fetch was out of range; -1 otherwise."""
 
 
-class ProduceRequest(_Tagged, frozen=True):
+class ProduceRequest(Addressed, frozen=True):
     """P17, T1. One batch. Without idempotence the last three are -1."""
 
-    source: Address
-    destination: Address
     client: int
     acks: int
     values: tuple[Value, ...]
@@ -207,20 +183,16 @@ class ProduceRequest(_Tagged, frozen=True):
     """Of the first record."""
 
 
-class ProduceResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class ProduceResponse(Addressed, frozen=True):
     request: ProduceRequest
     error: str
     offset: int
     """Of the first record, -1 with an error."""
 
 
-class ConsumerFetchRequest(_Tagged, frozen=True):
+class ConsumerFetchRequest(Addressed, frozen=True):
     """P20."""
 
-    source: Address
-    destination: Address
     client: int
     epoch: int
     """The leader epoch that the consumer knows, -1 when it knows none."""
@@ -229,9 +201,7 @@ class ConsumerFetchRequest(_Tagged, frozen=True):
     """KIP-392: a follower may answer."""
 
 
-class ConsumerFetchResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class ConsumerFetchResponse(Addressed, frozen=True):
     request: ConsumerFetchRequest
     error: str
     records: RecordLog
@@ -239,36 +209,28 @@ class ConsumerFetchResponse(_Tagged, frozen=True):
     log_start: int
 
 
-class ListOffsetsRequest(_Tagged, frozen=True):
+class ListOffsetsRequest(Addressed, frozen=True):
     """P21."""
 
-    source: Address
-    destination: Address
     client: int
     epoch: int
     timestamp: Timestamp
 
 
-class ListOffsetsResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class ListOffsetsResponse(Addressed, frozen=True):
     request: ListOffsetsRequest
     error: str
     offset: int
 
 
-class DeleteRecordsRequest(_Tagged, frozen=True):
+class DeleteRecordsRequest(Addressed, frozen=True):
     """S9. The log is to start at `offset`."""
 
-    source: Address
-    destination: Address
     client: int
     offset: int
 
 
-class DeleteRecordsResponse(_Tagged, frozen=True):
-    source: Address
-    destination: Address
+class DeleteRecordsResponse(Addressed, frozen=True):
     request: DeleteRecordsRequest
     error: str
     offset: int
@@ -278,51 +240,51 @@ class DeleteRecordsResponse(_Tagged, frozen=True):
 # --- Other inputs of the controller
 
 
-class SessionTimeout(_Tagged, frozen=True):
+class SessionTimeout(Tagged, frozen=True):
     """C5. The broker's session is over."""
 
     broker: Node
 
 
-class ElectLeaders(_Tagged, frozen=True):
+class ElectLeaders(Tagged, frozen=True):
     """C9. An administrator, or the leader balancer, asks for an election."""
 
     election: Election
 
 
-class ControllerFailover(_Tagged, frozen=True):
+class ControllerFailover(Tagged, frozen=True):
     """Another controller takes over."""
 
 
 # --- Other inputs of a broker
 
 
-class MetadataUpdate(_Tagged, frozen=True):
+class MetadataUpdate(Tagged, frozen=True):
     """P1. Committed metadata from `offset` on, as many records as were read at once."""
 
     offset: Position
     records: tuple[MetadataRecord, ...]
 
 
-class SendRegistration(_Tagged, frozen=True):
+class SendRegistration(Tagged, frozen=True):
     """C2. The broker asks to be registered."""
 
 
-class SendHeartbeat(_Tagged, frozen=True):
+class SendHeartbeat(Tagged, frozen=True):
     """C5. The broker's heartbeat is due."""
 
 
-class ControllerRequestTimeout(_Tagged, frozen=True):
+class ControllerRequestTimeout(Tagged, frozen=True):
     """A request to the controller will not be answered any more."""
 
     request: NoRequest | RegisterBrokerRequest | HeartbeatRequest | AlterPartitionRequest
 
 
-class ControlledShutdown(_Tagged, frozen=True):
+class ControlledShutdown(Tagged, frozen=True):
     """P22. The broker is to stop cleanly."""
 
 
-class BrokerCrash(_Tagged, frozen=True):
+class BrokerCrash(Tagged, frozen=True):
     """P23. The process stops. Its log ends at `keep`, and from `corrupt` on it is unreadable."""
 
     keep: int
@@ -330,45 +292,45 @@ class BrokerCrash(_Tagged, frozen=True):
     """-1: nothing is."""
 
 
-class BrokerRestart(_Tagged, frozen=True):
+class BrokerRestart(Tagged, frozen=True):
     """P23. The process starts again from what is on disk."""
 
 
-class ReplicaLagTimeout(_Tagged, frozen=True):
+class ReplicaLagTimeout(Tagged, frozen=True):
     """P10. The replica has not been caught up for too long."""
 
     replica: Node
 
 
-class IsrShrinkTimeout(_Tagged, frozen=True):
+class IsrShrinkTimeout(Tagged, frozen=True):
     """P10. The periodic look at the ISR is due."""
 
 
-class SendAlterPartition(_Tagged, frozen=True):
+class SendAlterPartition(Tagged, frozen=True):
     """P11. What is proposed is sent."""
 
 
-class ProduceTimeout(_Tagged, frozen=True):
+class ProduceTimeout(Tagged, frozen=True):
     """P19. The wait of a produce request is over."""
 
     request: ProduceRequest
 
 
-class SendReplicaFetch(_Tagged, frozen=True):
+class SendReplicaFetch(Tagged, frozen=True):
     """P4. A follower asks its leader."""
 
 
-class ReplicaFetchTimeout(_Tagged, frozen=True):
+class ReplicaFetchTimeout(Tagged, frozen=True):
     """A fetch will not be answered any more."""
 
     request: ReplicaFetchRequest
 
 
-class BrokerFlush(_Tagged, frozen=True):
+class BrokerFlush(Tagged, frozen=True):
     """S4. What was appended reaches the disk."""
 
 
-class CheckpointHighWatermark(_Tagged, frozen=True):
+class CheckpointHighWatermark(Tagged, frozen=True):
     """S5. The high watermark is written to its checkpoint."""
 
 
@@ -415,61 +377,8 @@ Input: TypeAlias = BrokerInput | ControllerInput
 
 BROKER_INPUTS: tuple[type[Any], ...] = get_args(BrokerInput)
 CONTROLLER_INPUTS: tuple[type[Any], ...] = get_args(ControllerInput)
-CONTROLLER_REQUESTS = (RegisterBrokerRequest, HeartbeatRequest, AlterPartitionRequest)
-CONTROLLER_RESPONSES = (RegisterBrokerResponse, HeartbeatResponse, AlterPartitionResponse)
-CLIENT_REQUESTS = (ProduceRequest, ConsumerFetchRequest, ListOffsetsRequest, DeleteRecordsRequest)
-CLIENT_RESPONSES = (
-    ProduceResponse,
-    ConsumerFetchResponse,
-    ListOffsetsResponse,
-    DeleteRecordsResponse,
-)
-MESSAGES = (
-    *CONTROLLER_REQUESTS,
-    *CONTROLLER_RESPONSES,
-    MetadataRecords,
-    ReplicaFetchRequest,
-    ReplicaFetchResponse,
-    *CLIENT_REQUESTS,
-    *CLIENT_RESPONSES,
-)
-
-_encoder = msgspec.msgpack.Encoder()
-_message_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
-_input_decoder: msgspec.msgpack.Decoder[Input] = msgspec.msgpack.Decoder(Input)
-
-
-def encode(value: Input | Message) -> bytes:
-    """Equal values give equal bytes, and different ones different ones."""
-    return _encoder.encode(value)
-
-
-def decode_message(data: bytes) -> Message:
-    return _message_decoder.decode(data)
-
-
-def decode_input(data: bytes) -> Input:
-    return _input_decoder.decode(data)
-
-
-def _order(message: Message) -> tuple[int, str, bytes]:
-    return (message.destination, type(message).__name__, _encoder.encode(message))
-
-
-def canonical(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The set of these messages in its one order: by addressee, type, content.
-
-    A message that is given twice stands once, as in the spec: two waiting copies of one produce
-    request are told of an error once.
-    """
-    listed = tuple(messages)
-    if len(listed) < 2:
-        return listed
-    if len(listed) == 2:
-        one, other = listed
-        # Mostly they differ in the first two, and need not be encoded.
-        first = (one.destination, type(one).__name__)
-        second = (other.destination, type(other).__name__)
-        if first != second:
-            return listed if first < second else (other, one)
-    return tuple(sorted(set(listed), key=_order))
+CONTROLLER_REQUESTS: tuple[type[Any], ...] = get_args(ControllerRequest)
+CONTROLLER_RESPONSES: tuple[type[Any], ...] = get_args(ControllerResponse)
+CLIENT_REQUESTS: tuple[type[Any], ...] = get_args(ClientRequest)
+CLIENT_RESPONSES: tuple[type[Any], ...] = get_args(ClientResponse)
+MESSAGES: tuple[type[Any], ...] = get_args(Message)

@@ -5,9 +5,9 @@ of speed; invariants.py is the fast one, and both must agree. No rule of rules.p
 is asked, so that replacing a rule never replaces the property that should catch it. What a client
 would be told is asked of the handlers: an answer may change with a rule, its judge does not.
 
-A property is a function over the state before a step, the state after it, the history in which the
-step has already been entered, and the handlers. It answers None, or says briefly what is wrong. Its
-docstring is its sentence in reports.
+A property is a function of some of these: the state before a step, the state after it, the history
+in which the step has already been entered, and the handlers. It answers None, or says briefly what
+is wrong. Its docstring is its sentence in reports.
 
 A broker is running when its process is up and knows the epoch of its registration. One that lost
 part of its log and has not registered yet is still in the controller's ISR, and promises nothing.
@@ -18,11 +18,12 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reference.kit.log import CacheEntry, EpochCache, cache_assign
+from reference.kit.properties import Declared, Invariant
 from reference.partition.broker import BrokerHandlers
 from reference.partition.messages import (
     CLIENTS,
@@ -120,33 +121,7 @@ def history_next(
     )
 
 
-Check: TypeAlias = Callable[
-    [PartitionState, PartitionState, PartitionHistory, BrokerHandlers], str | None
-]
-
-
-class PartitionInvariant(NamedTuple):
-    """A named property: "state" looks at the state after a step, "step" also at that before it."""
-
-    name: str
-    sentence: str
-    kind: Literal["state", "step"]
-    check: Check
-
-
-_declared: list[PartitionInvariant] = []
-
-
-def _invariant(kind: Literal["state", "step"]) -> Callable[[Check], Check]:
-    """Declares a function as an invariant: its name in camel case, its docstring as sentence."""
-
-    def declare(check: Check) -> Check:
-        name = "".join(word.capitalize() for word in check.__name__.split("_"))
-        sentence = " ".join((check.__doc__ or "").split())
-        _declared.append(PartitionInvariant(name, sentence, kind, check))
-        return check
-
-    return declare
+_invariant = Declared("before", "after", "history", "handlers")
 
 
 # --- Words ---
@@ -195,12 +170,7 @@ def position(state: PartitionState, b: int) -> int:
 
 
 @_invariant("state")
-def partition_row_type_inv(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def partition_row_type_inv(after: PartitionState) -> str | None:
     """Every field of a broker's row has a value of its kind."""
     for n, row in after.rows.items():
         leads, end = row.role == "Leader", len(row.log)
@@ -230,12 +200,7 @@ def partition_row_type_inv(
 
 
 @_invariant("state")
-def controller_type_inv(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def controller_type_inv(after: PartitionState) -> str | None:
     """Every field of the controller's row has a value of its kind."""
     partition, brokers = after.controller.partition, set(after.rows)
     if {partition.leader, partition.last_known_leader} - brokers - {NOBODY}:
@@ -251,12 +216,7 @@ def controller_type_inv(
 
 
 @_invariant("state")
-def leader_in_isr(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def leader_in_isr(after: PartitionState) -> str | None:
     """The chosen leader is in the ISR."""
     leader = chosen_leader(after)
     if leader != NOBODY and leader not in after.controller.partition.isr:
@@ -265,12 +225,7 @@ def leader_in_isr(
 
 
 @_invariant("state")
-def valid_controller_isr_and_elr(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers) -> str | None:
     """ISR and ELR share nobody, and an ISR that is large enough leaves no ELR."""
     isr, elr = after.controller.partition.isr, after.controller.partition.elr
     if set(isr) & set(elr):
@@ -283,12 +238,7 @@ def valid_controller_isr_and_elr(
 
 
 @_invariant("state")
-def valid_controller_state(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> str | None:
     """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10). One who stops
     may be: Kafka elects whom it unfences without a look at that.
     """
@@ -302,12 +252,7 @@ def valid_controller_state(
 
 
 @_invariant("step")
-def fenced_never_elected(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def fenced_never_elected(before: PartitionState, after: PartitionState) -> str | None:
     """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522)."""
     old, new = before.controller.partition, after.controller.partition
     if new.leader_epoch == old.leader_epoch or new.leader == NOBODY:
@@ -324,12 +269,7 @@ def fenced_never_elected(
 
 
 @_invariant("state")
-def weak_isr(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def weak_isr(after: PartitionState) -> str | None:
     """Whoever a leader counts as in sync has what that leader calls committed, unless it began anew
     and the leader has not been told.
     """
@@ -345,12 +285,7 @@ def weak_isr(
 
 
 @_invariant("state")
-def strong_isr(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def strong_isr(after: PartitionState) -> str | None:
     """Whoever the controller counts as in sync has what any leader calls committed."""
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_leader(row) else ():
@@ -361,12 +296,7 @@ def strong_isr(
 
 
 @_invariant("state")
-def valid_high_watermark(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def valid_high_watermark(after: PartitionState) -> str | None:
     """The logs of the ISR reach the high watermark of the current leader."""
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_current_leader(after, n) else ():
@@ -377,12 +307,7 @@ def valid_high_watermark(
 
 
 @_invariant("state")
-def replication_quorum_superset(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def replication_quorum_superset(after: PartitionState, handlers: BrokerHandlers) -> str | None:
     """Nobody can be elected without what the leader's high watermark waits for."""
     partition = after.controller.partition
     for n, row in after.rows.items():
@@ -400,12 +325,7 @@ def replication_quorum_superset(
 
 
 @_invariant("state")
-def leader_candidate_completeness(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def leader_candidate_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
     """Whoever may be elected without loss has everything that is committed."""
     partition = after.controller.partition
     for r in sorted({*partition.isr, *partition.elr}):
@@ -416,12 +336,7 @@ def leader_candidate_completeness(
 
 
 @_invariant("state")
-def partition_leader_completeness(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def partition_leader_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
     """The chosen leader has everything that is committed, and every acked value."""
     leader = chosen_leader(after)
     if leader == NOBODY or not is_running(after.rows[leader]):
@@ -436,12 +351,7 @@ def partition_leader_completeness(
 
 
 @_invariant("state")
-def partition_log_matching(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def partition_log_matching(after: PartitionState) -> str | None:
     """Two logs agree below both high watermarks."""
     for a, one in after.rows.items():
         for b, two in after.rows.items():
@@ -452,12 +362,7 @@ def partition_log_matching(
 
 
 @_invariant("state")
-def no_committed_record_lost(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def no_committed_record_lost(after: PartitionState, history: PartitionHistory) -> str | None:
     """What was committed is on some disk, for ever."""
     for i, record in enumerate(history.committed):
         logs = [row.log for row in after.rows.values() if len(row.log) > i]
@@ -468,10 +373,7 @@ def no_committed_record_lost(
 
 @_invariant("step")
 def monotonic_true_high_watermark(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
+    before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
     """What was committed stays so, and a leader's high watermark never goes back while it leads."""
     if history.committed[: len(history.committed_before)] != history.committed_before:
@@ -486,10 +388,7 @@ def monotonic_true_high_watermark(
 
 @_invariant("step")
 def acked_has_min_isr_copies(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
+    after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
     """A value is answered when enough copies of it exist, or some were deleted or lost: a member
     of the ISR that has crashed since it confirmed a record counts until the controller hears of it.
@@ -506,12 +405,7 @@ def acked_has_min_isr_copies(
 
 
 @_invariant("state")
-def no_duplicate(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def no_duplicate(after: PartitionState) -> str | None:
     """A value stands once in a log: clients send it once, or again as idempotent producers."""
     for n, row in after.rows.items():
         values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
@@ -536,10 +430,7 @@ def consumer_fetch(n: int, offset: int) -> ConsumerFetchRequest:
 
 @_invariant("state")
 def read_only_committed(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
+    after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
     """Nobody shows a record that is not committed."""
     committed = history.committed
@@ -560,10 +451,7 @@ def list_latest(n: int) -> ListOffsetsRequest:
 
 @_invariant("state")
 def monotonic_list_offsets(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
+    after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
     """A current leader that names an offset names the true one, so that no client sees it go back
     (KIP-207).
@@ -581,12 +469,7 @@ def monotonic_list_offsets(
 
 
 @_invariant("state")
-def log_bounds(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def log_bounds(after: PartitionState) -> str | None:
     """The log starts at or below the high watermark, which is at or below its end."""
     for n, row in after.rows.items():
         if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
@@ -610,12 +493,7 @@ def cache_is_sound(row: BrokerRow) -> bool:
 
 
 @_invariant("state")
-def partition_epoch_cache_sound(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def partition_epoch_cache_sound(after: PartitionState) -> str | None:
     """The epoch cache is the one that the log implies, and at most an entry at its end: an epoch
     without records yet.
     """
@@ -639,12 +517,7 @@ def folded(brokers: Collection[int], image: Image, records: Iterable[MetadataRec
 
 
 @_invariant("state")
-def metadata_log_matching(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
-) -> str | None:
+def metadata_log_matching(after: PartitionState, handlers: BrokerHandlers) -> str | None:
     """What a broker knows of the cluster is a prefix of what is committed."""
     initial = initial_image(handlers.constants)
     for n, row in after.rows.items():
@@ -667,10 +540,7 @@ def known_committed(row: BrokerRow, committed: RecordLog) -> RecordLog:
 
 @_invariant("step")
 def partition_refines_committed_log(
-    before: PartitionState,
-    after: PartitionState,
-    history: PartitionHistory,
-    handlers: BrokerHandlers,
+    before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
     """The committed log only grows, and what a leader knows to be committed is a prefix of it."""
     old_committed, committed = history.committed_before, history.committed
@@ -686,5 +556,5 @@ def partition_refines_committed_log(
     return None
 
 
-PARTITION_INVARIANTS: tuple[PartitionInvariant, ...] = tuple(_declared)
+PARTITION_INVARIANTS: tuple[Invariant, ...] = tuple(_invariant.all)
 """All of them, in the order of the spec."""

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reference.kit.protocol import Case, Handlers, NodeKind, Protocol, Substitution
+from msgspec.structs import replace
+
+from reference.kit.protocol import (
+    Case,
+    Handlers,
+    Hidden,
+    NodeKind,
+    Protocol,
+    SharedLog,
+    Substitution,
+)
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
 from reference.partition.messages import (
@@ -15,6 +25,7 @@ from reference.partition.messages import (
     MESSAGES,
     METADATA_LOG,
     HeartbeatResponse,
+    MetadataRecords,
     MetadataUpdate,
     PartitionRecord,
     ReplicaFetchResponse,
@@ -47,6 +58,46 @@ def _leaves_log(row: Any, input: Any) -> bool:
     return not awaited or input.error not in ("NONE", "OFFSET_OUT_OF_RANGE")
 
 
+def _listed_anew(one: PartitionConstants, other: PartitionConstants) -> bool:
+    """Whether they differ only in the order in which the replicas are assigned."""
+    return one.brokers == other.brokers and replace(one, replicas=other.replicas) == other
+
+
+# Not known of brokers: what identifies a client's request, since a parked one is kept with it.
+_OF_BROKER: Final = Hidden(
+    module="ChainPartition",
+    impossible={"role": "Nobody's"},
+    complete=frozenset(
+        {
+            *("source", "replica", "request", "error", "keep", "corrupt", "acks", "isr"),
+            *("diverging", "highWatermark", "endOffset", "leader", "leaderEpoch"),
+            *("isCaughtUp", "isFenced", "shouldShutDown", "fromFollower", "timestamp"),
+            *("epoch", "fetchOffset", "lastFetchedEpoch", "offset"),
+            *("ReplicaFetchRequest.brokerEpoch", "ConsumerFetchRequest.client"),
+            *("ListOffsetsRequest.client", "DeleteRecordsRequest.client"),
+        }
+    ),
+    seen={
+        "ReplicaFetchResponse.records": "log",
+        "ReplicaFetchResponse.logStart": "logStart",
+        "ProduceRequest.values": "log",
+        "MetadataUpdate.records": "image",
+        "AlterPartitionResponse.partitionEpoch": "partitionEpoch",
+        "RegisterBrokerResponse.brokerEpoch": "brokerEpoch",
+    },
+)
+# Not known of the controller: who exactly is proposed for the ISR.
+_OF_CONTROLLER: Final = Hidden(
+    module="ChainPartitionController",
+    impossible={"offset": -2},
+    complete=frozenset(
+        {
+            *("source", "broker", "wantFence", "wantShutDown", "recovering", "election"),
+            *("previousEpoch", "brokerEpoch", "leaderEpoch", "partitionEpoch"),
+        }
+    ),
+    seen={"incarnation": "registrations", "metadataOffset": "contacts"},
+)
 BROKER: Final = NodeKind(
     name="broker",
     module="BrokerCases",
@@ -65,6 +116,7 @@ BROKER: Final = NodeKind(
         {"HandleMetadataUpdate", "HandleMetadataUpdate_Aside", "HandleSendHeartbeat"}
     ),
     first_position=INITIAL_OFFSET,
+    hidden=_OF_BROKER,
 )
 CONTROLLER_KIND: Final = NodeKind(
     name="controller",
@@ -75,6 +127,7 @@ CONTROLLER_KIND: Final = NodeKind(
     is_running=lambda _: True,
     role=lambda _: "Controller",
     first_row="InitialController",
+    hidden=_OF_CONTROLLER,
 )
 
 
@@ -108,6 +161,9 @@ PARTITION: Final = Protocol(
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
     names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},
+    shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
+    # A steered run lists the replicas anew before an election.
+    relisted={"HandleElectLeaders": _listed_anew},
     # Brokers mention neither, and their controller both. Other constants stay: a set of constants
     # of its own costs a TLC of its own.
     unmentioned={"elr_enabled": True, "unclean_election": False},

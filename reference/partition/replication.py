@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from reference.kit.messages import canonical
 from reference.partition.isr import IsrMembershipSteps
 from reference.partition.log import (
     NO_DIVERGENCE,
@@ -46,7 +47,6 @@ from reference.partition.messages import (
     ReplicaFetchResponse,
     ReplicaFetchTimeout,
     SendReplicaFetch,
-    canonical,
 )
 from reference.partition.row import parked_with, put
 from reference.partition.types import BrokerOutcome, BrokerRow, Parked, Remote, is_up

@@ -16,13 +16,12 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from reference.kit.messages import canonical, encode
 from reference.partition.messages import (
     CLIENTS,
     Message,
     ProduceRequest,
     ProduceResponse,
-    canonical,
-    encode,
 )
 from reference.partition.rules import PartitionRules
 from reference.partition.types import (

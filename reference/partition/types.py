@@ -272,7 +272,7 @@ class ControllerRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 class BrokerOutcome(msgspec.Struct, frozen=True, gc=False):
     """What one step of a broker makes: the new row, what was sent, and why an input was ignored.
 
-    `sent` is in the order of `partition_messages.canonical`: sorted, nothing twice.
+    `sent` is in the order of `kit.messages.canonical`: sorted, nothing twice.
     """
 
     row: BrokerRow

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import z3
 
@@ -22,6 +22,18 @@ FIRST: Final = "Init"
 IMPLIES: Final = "the invariant implies "
 """Before a property: the obligation of that property."""
 T = TypeVar("T")
+
+
+class Proof(NamedTuple):
+    """What is proved of a protocol: the value PROOF of `proof/proof.py` in its folder.
+
+    obligations: the names of those that some of the properties need. discharge: one of them, by the
+    number of nodes, its name, the rules that the handlers have, and milliseconds for a question.
+    """
+
+    properties: tuple[str, ...]
+    obligations: Callable[[Sequence[str]], list[str]]
+    discharge: Callable[[int, str, type[Any], int], Obligation]
 
 
 @dataclass

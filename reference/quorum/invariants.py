@@ -14,10 +14,10 @@ first violation.
 from __future__ import annotations
 
 from reference.kit.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
+from reference.kit.properties import Invariant
 from reference.quorum.properties import (
     INVARIANTS,
     Ballot,
-    Invariant,
     QuorumHistory,
     Rows,
     history_init,

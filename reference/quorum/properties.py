@@ -4,18 +4,19 @@ Law of this file: every property is computed from whole rows, as the spec says i
 of speed; invariants.py is the fast one, and both must agree. Nothing here asks a rule (rules.py),
 so that replacing a rule never replaces the property that should catch it.
 
-A property is a function over all rows before a step, all rows after it and the history, in which
-the step has already been entered. It answers None, or says briefly what is wrong. Its docstring is
-its sentence in reports.
+A property is a function of some of these: all rows before a step, all rows after it and the
+history, in which the step has already been entered. It answers None, or says briefly what is wrong.
+Its docstring is its sentence in reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
+from reference.kit.properties import Declared, Invariant
 from reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
 
 Rows: TypeAlias = Mapping[int, Row]
@@ -84,31 +85,7 @@ def history_next(history: QuorumHistory, new_rows: Rows) -> QuorumHistory:
     )
 
 
-Check: TypeAlias = Callable[[Rows, Rows, QuorumHistory], str | None]
-
-
-class Invariant(NamedTuple):
-    """A named property: "state" looks at the rows after a step, "step" also at those before it."""
-
-    name: str
-    sentence: str
-    kind: Literal["state", "step"]
-    check: Check
-
-
-_declared: list[Invariant] = []
-
-
-def _invariant(kind: Literal["state", "step"]) -> Callable[[Check], Check]:
-    """Declares a function as an invariant: its name in camel case, its docstring as sentence."""
-
-    def declare(check: Check) -> Check:
-        name = "".join(word.capitalize() for word in check.__name__.split("_"))
-        sentence = " ".join((check.__doc__ or "").split())
-        _declared.append(Invariant(name, sentence, kind, check))
-        return check
-
-    return declare
+_invariant = Declared("before", "after", "history")
 
 
 def is_leader(row: Row) -> bool:
@@ -129,7 +106,7 @@ def not_outlived(row: Row, rows: Rows) -> bool:
 
 
 @_invariant("state")
-def row_type_inv(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def row_type_inv(after: Rows) -> str | None:
     """Every field of a row has a value of its kind."""
     someone = {*after, NOBODY}
     for n, row in after.items():
@@ -158,7 +135,7 @@ def row_type_inv(before: Rows, after: Rows, history: QuorumHistory) -> str | Non
 
 
 @_invariant("state")
-def valid_roles_and_states(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def valid_roles_and_states(after: Rows) -> str | None:
     """What a row holds belongs to its role."""
     for n, row in after.items():
         wrong = [
@@ -184,7 +161,7 @@ def valid_roles_and_states(before: Rows, after: Rows, history: QuorumHistory) ->
 
 
 @_invariant("state")
-def no_illegal_state(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def no_illegal_state(after: Rows) -> str | None:
     """No node has stopped on an impossible message (Q10)."""
     for n, row in after.items():
         if row.role == "Halted":
@@ -196,7 +173,7 @@ def no_illegal_state(before: Rows, after: Rows, history: QuorumHistory) -> str |
 
 
 @_invariant("state")
-def election_safety(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def election_safety(after: Rows) -> str | None:
     """Whoever knows the leader of an epoch knows the same one."""
     for a, one in after.items():
         for b, two in after.items():
@@ -213,7 +190,7 @@ def election_safety(before: Rows, after: Rows, history: QuorumHistory) -> str | 
 
 
 @_invariant("state")
-def vote_once(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def vote_once(history: QuorumHistory) -> str | None:
     """A voter gives at most one standard vote in an epoch."""
     for n, ballot in history.ballots.items():
         if len(ballot.given) > 1:
@@ -222,7 +199,7 @@ def vote_once(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
 
 
 @_invariant("state")
-def log_matching_committed(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def log_matching_committed(after: Rows) -> str | None:
     """Two logs agree below both high watermarks."""
     for a, one in after.items():
         for b, two in after.items():
@@ -233,7 +210,7 @@ def log_matching_committed(before: Rows, after: Rows, history: QuorumHistory) ->
 
 
 @_invariant("state")
-def log_matching(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def log_matching(after: Rows) -> str | None:
     """Two logs with an entry of the same offset and epoch agree up to that entry."""
     for a, one in after.items():
         for b, two in after.items():
@@ -247,7 +224,7 @@ def log_matching(before: Rows, after: Rows, history: QuorumHistory) -> str | Non
 
 
 @_invariant("state")
-def leader_completeness(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
     """A leader that no node has outlived holds everything that is committed."""
     for n, row in after.items():
         complete = is_prefix_of(history.committed, row.log)
@@ -257,9 +234,7 @@ def leader_completeness(before: Rows, after: Rows, history: QuorumHistory) -> st
 
 
 @_invariant("state")
-def majority_reached_high_watermark(
-    before: Rows, after: Rows, history: QuorumHistory
-) -> str | None:
+def majority_reached_high_watermark(after: Rows) -> str | None:
     """A majority holds, by content, what a leader calls committed."""
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
@@ -275,7 +250,7 @@ def majority_reached_high_watermark(
 
 
 @_invariant("state")
-def durable_majority(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def durable_majority(after: Rows) -> str | None:
     """A majority holds on disk, by content, what a leader calls committed."""
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
@@ -291,7 +266,7 @@ def durable_majority(before: Rows, after: Rows, history: QuorumHistory) -> str |
 
 
 @_invariant("state")
-def committed_survives(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
     """What was ever committed is, for ever, on the disks of a majority."""
     holders = [
         v
@@ -304,7 +279,7 @@ def committed_survives(before: Rows, after: Rows, history: QuorumHistory) -> str
 
 
 @_invariant("state")
-def unique_entry(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def unique_entry(history: QuorumHistory) -> str | None:
     """An offset and an epoch name one value over all history (KAFKA-10527)."""
     for (offset, epoch), values in history.appended.items():
         if len(values) > 1:
@@ -313,7 +288,7 @@ def unique_entry(before: Rows, after: Rows, history: QuorumHistory) -> str | Non
 
 
 @_invariant("state")
-def epoch_cache_sound(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def epoch_cache_sound(after: Rows) -> str | None:
     """The epoch cache is the one that the log implies."""
     for n, row in after.items():
         if is_running(row) and row.epoch_cache != cache_of(row.log):
@@ -322,7 +297,7 @@ def epoch_cache_sound(before: Rows, after: Rows, history: QuorumHistory) -> str 
 
 
 @_invariant("state")
-def announced_leader_is_caught_up(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def announced_leader_is_caught_up(after: Rows) -> str | None:
     """A state machine that was told to lead has everything before its epoch."""
     for n, row in after.items():
         if row.announced != UNDEFINED and not (
@@ -336,7 +311,7 @@ def announced_leader_is_caught_up(before: Rows, after: Rows, history: QuorumHist
 
 
 @_invariant("step")
-def monotonic_epoch(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
+def monotonic_epoch(before: Rows, after: Rows) -> str | None:
     """Epochs never go back, in memory or on disk, and the two agree."""
     for n, row in after.items():
         if row.epoch < before[n].epoch:
@@ -371,9 +346,7 @@ def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) 
 
 
 @_invariant("step")
-def no_truncate_below_high_watermark(
-    before: Rows, after: Rows, history: QuorumHistory
-) -> str | None:
+def no_truncate_below_high_watermark(before: Rows, after: Rows) -> str | None:
     """Nothing that a running node knows to be committed leaves its log."""
     for n, row in after.items():
         known = before[n].high_watermark
@@ -401,5 +374,5 @@ def refines_committed_log(before: Rows, after: Rows, history: QuorumHistory) -> 
     return None
 
 
-INVARIANTS: tuple[Invariant, ...] = tuple(_declared)
+INVARIANTS: tuple[Invariant, ...] = tuple(_invariant.all)
 """All of them, in the order of the spec."""

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.protocol import NodeKind, Protocol
+from reference.kit.protocol import Hidden, NodeKind, Protocol
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import INPUTS, MESSAGES
 from reference.quorum.properties import INVARIANTS
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row, initial_row, is_running
 
+_HIDDEN: Final = Hidden(
+    module="ChainQuorum",
+    impossible={"role": "Nobody's"},
+    complete=frozenset(
+        {
+            *("source", "peer", "leader", "granted", "preVote", "error", "lastEpoch"),
+            *("lastFetchedEpoch", "lastOffset", "fetchOffset", "highWatermark", "keep"),
+            *("successors", "diverging", "request", "value"),
+        }
+    ),
+    seen={"epoch": "epoch", "records": "log"},
+)
 VOTER: Final = NodeKind(
     name="voter",
     module="QuorumHandlers",
@@ -20,6 +32,7 @@ VOTER: Final = NodeKind(
     is_running=is_running,
     role=lambda row: str(row.role),
     running="Running",
+    hidden=_HIDDEN,
 )
 
 QUORUM: Final = Protocol(

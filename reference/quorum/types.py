@@ -139,7 +139,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     connections: ByNode[Connection]
     """By the position of the peer."""
     parked: SetOf[FetchRequest]
-    """Leader: fetches waiting for records, in the order of `messages.canonical`."""
+    """Leader: fetches waiting for records, in the order of `kit.messages.canonical`."""
     announced: int
     """Epoch in which the state machine was told that it leads, or -1."""
 
@@ -147,7 +147,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What one step makes: the new row, what was sent, and why an input was ignored if it was.
 
-    `sent` is in the order of `messages.canonical`: sorted, nothing twice.
+    `sent` is in the order of `kit.messages.canonical`: sorted, nothing twice.
     """
 
     row: Row

@@ -47,6 +47,9 @@ class Family(NamedTuple):
     for those that are requested. memo: under a bug or none, enabled or not; key: what
     it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
     recorder. fixed: options that leave no constant to be drawn, for runs that are judged together.
+    first_look: how many runs `verify` makes; of those that have any, the first gets the canary.
+    unpromised: (step, property, explanation) of the first property that a run breaks, whether or
+    not it was promised; the slow way.
     """
 
     scenario: Any
@@ -58,6 +61,8 @@ class Family(NamedTuple):
     manner: Manner
     log: ClientLog
     fixed: tuple[Mapping[str, Any], ...]
+    first_look: int = 0
+    unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
 
 
 def who(node: int) -> str:

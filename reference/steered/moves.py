@@ -87,6 +87,10 @@ class Steered(Protocol):
         """The steps that nodes have taken, in the order of first appearances."""
         ...
 
+    def named_rows(self) -> dict[str, Any]:
+        """All rows, by what their nodes are called."""
+        ...
+
     def setting(self) -> dict[str, Any]:
         """What makes the same run again, besides its moves: values of JSON."""
         ...

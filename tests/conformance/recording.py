@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from reference.kit.messages import encode
 from reference.quorum.handlers import QuorumHandlers, action_of
-from reference.quorum.messages import Input, Message, encode
+from reference.quorum.messages import Input, Message
 from reference.quorum.types import Constants, Row
 from tests.reference.quorum.walks import walk
 from traces.jobs.canonical import Step

@@ -18,6 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from reference.cluster.types import ClusterConstants
+from reference.kit.messages import encode
 from reference.partition.messages import (
     CONTROLLER,
     METADATA_LOG,
@@ -27,7 +28,6 @@ from reference.partition.messages import (
     NoRequest,
     RegisterBrokerRequest,
     ReplicaFetchRequest,
-    encode,
 )
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
 from reference.runner.run import simulate_part

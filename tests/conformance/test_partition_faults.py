@@ -18,6 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from reference.cluster.types import ClusterConstants
+from reference.kit.messages import encode
 from reference.partition.messages import (
     CONTROLLER,
     METADATA_LOG,
@@ -25,7 +26,6 @@ from reference.partition.messages import (
     MetadataRecords,
     MetadataUpdate,
     ReplicaFetchRequest,
-    encode,
 )
 from reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
 from reference.quorum.types import Constants

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from benchmarks import _texts as texts
 from kraftcheck import checking, judging
 from kraftcheck.checking import Outcome, Source
 from kraftcheck.cli import cli as command
 from kraftcheck.judgement import Options
 from kraftcheck.verbs import histories
+from tests.traces.formats import texts as texts
 from traces.formats import detect
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples" / "histories"

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
-from experiments.samples import DATA
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.recording import HISTORY
+from tests.live.samples import DATA
 from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")

@@ -1,6 +1,6 @@
 """Histories of real Apache Kafka, recorded under faults, against what each is promised.
 
-`experiments/samples.py` records them again. Here no Kafka is needed.
+`tests/live/samples.py` records them again. Here no Kafka is needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from experiments.samples import DATA, SAMPLES
 from kraftcheck import exits, observing
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
@@ -28,6 +27,7 @@ from reference.clients.promises import (
     level_named,
     promised,
 )
+from tests.live.samples import DATA, SAMPLES
 from traces.observed import answers, logs, views
 from traces.report.judged import Judged
 

@@ -97,7 +97,7 @@ RULES = {
     ),
     "traces.checkers.*": Rule(
         ours=("traces.schema", "traces.values", "traces.history", PROMISES),
-        third_party=("numpy", "pyarrow", "msgspec", "networkx", "z3"),
+        third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),

@@ -27,23 +27,12 @@ OWN = (
 PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
-    *("traces.foreign.domains", "kraftcheck.retracing", "kraftcheck.prove"),
-    "kraftcheck.witness",
+    *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition", "kraftcheck.witness"),
 )
 STILL = (
     "kraftcheck.observing",
-    "kraftcheck.returning",
-    "kraftcheck.steering",
-    "kraftcheck.verbs.models",
-    "kraftcheck.verbs.runs",
     "kraftcheck.verbs.witness",
-    "kraftcheck.verify",
-    "kraftcheck.zoo.controls",
-    "traces.cover.models",
-    "traces.foreign.chain",
-    "traces.foreign.provenance",
     "traces.formats.trace",
-    "traces.jobs.checks",
 )
 
 

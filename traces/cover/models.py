@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -24,17 +25,18 @@ from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
 from tla_utils.runner import ModuleText
 from tla_utils.sources import REMARK
-from traces.cover import partition, quorum
 from traces.cover.composition import Composition
 from traces.cover.plain import MODULE, PlainComposition
 from traces.cover.settings import constants_of
 
 LIST: Final = "covers.toml"
 PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
-    "quorum": quorum.composition_of,
-    "partition": partition.composition_of,
+    protocol.name: import_module(f"{__package__}.{protocol.name}").composition_of
+    for protocol in ALL
+    if protocol.world is None and Path(__file__).with_name(f"{protocol.name}.py").is_file()
 }
-"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules."""
+"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules: the
+module of this package that has the protocol's name."""
 # What would make the graph another one than the composition's.
 _FORBIDDEN = re.compile(r"^\s*(VIEW|SYMMETRY|CONSTRAINTS?|ACTION_CONSTRAINTS?)\b", re.MULTILINE)
 

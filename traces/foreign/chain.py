@@ -31,7 +31,7 @@ from specs import SPECS
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
 from traces.foreign.chainmodule import Line, Search, run_search
-from traces.foreign.domains import DOMAINS
+from traces.foreign.domains import Domain
 from traces.foreign.hidden import inputs_of, logged_values
 from traces.foreign.narrate import narrate
 from traces.foreign.provenance import Senders, not_asked, provenanced
@@ -120,7 +120,7 @@ def _chains(trace: ForeignTrace, senders: Senders) -> list[_Chain]:
     chains = []
     for steps in by_node.values():
         kind = trace.kind(steps[0])
-        domain = DOMAINS[kind.name]
+        domain = Domain(kind)
         inputs = [inputs_of(step, kind, senders) for step in steps]
         chain = _Chain(
             steps=steps,
@@ -201,14 +201,14 @@ class _Session:
             self._explain(rejected)
 
     def _search(self, group: Sequence[_Chain]) -> Search:
-        domain = DOMAINS[group[0].kind.name]
+        hidden = Domain(group[0].kind).hidden
         return Search(
-            frame=step_frame(group[0].kind, self.trace.constants, self.specs, module=domain.module),
+            frame=step_frame(group[0].kind, self.trace.constants, self.specs, module=hidden.module),
             logged=self.logged,
             nodes=[chain.node for chain in group],
             firsts=[chain.first for chain in group],
             chains=[chain.lines for chain in group],
-            impossible=domain.impossible,
+            impossible=hidden.impossible,
         )
 
     def _cut(self, chain: _Chain) -> str:

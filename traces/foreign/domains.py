@@ -9,30 +9,24 @@ that are right, hides fields of theirs, and none of them may be rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tla_utils import Record, Value
+from reference.kit.protocol import NodeKind
+from tla_utils import Record
 from traces.foreign.forms import LINES
 from traces.foreign.reading import Fields, ForeignStep
 
 
-class Domain(NamedTuple):
-    """What is known of the hidden fields of a kind of node.
+class Domain:
+    """What is known of the hidden fields of a kind of node (`NodeKind.hidden`), and how a trace may
+    tell them."""
 
-    module: with the sets. impossible: a field of a row with a value that none has.
-    row_fields: all of a row. complete: fields of inputs whose sets leave nothing out, by their name
-    or by that of the input and their own. seen: fields whose sets leave nothing out if this field
-    of the row after the step was logged.
-    """
-
-    module: str
-    impossible: Mapping[str, Value]
-    row_fields: frozenset[str]
-    complete: frozenset[str]
-    seen: Mapping[str, str]
+    def __init__(self, kind: NodeKind) -> None:
+        assert kind.hidden is not None, f"nothing is known of what a {kind.name} may hide"
+        self.hidden = kind.hidden
+        self.row_fields = _row_fields(kind.name)
 
     def cut(self, step: ForeignStep, inputs: Sequence[Record]) -> list[str]:
         """The fields of the step's input that are tried with some of their values only."""
@@ -47,9 +41,11 @@ class Domain(NamedTuple):
 
     def _is_whole(self, kind: str, name: str, after: Fields) -> bool:
         names = (name, f"{kind}.{name}")
-        if not self.complete.isdisjoint(names):
+        if not self.hidden.complete.isdisjoint(names):
             return True
-        return any(each in self.seen and _shows(after, self.seen[each]) for each in names)
+        return any(
+            each in self.hidden.seen and _shows(after, self.hidden.seen[each]) for each in names
+        )
 
 
 def _shows(after: Fields, field: str) -> bool:
@@ -76,58 +72,3 @@ def _type_of(choice: Record) -> str:
 def _row_fields(kind: str) -> frozenset[str]:
     row = next(f.type for f in msgspec.structs.fields(LINES[kind].full) if f.name == "before")
     return frozenset(row.__struct_fields__)
-
-
-DOMAINS: Final[dict[str, Domain]] = {
-    "voter": Domain(
-        module="ChainQuorum",
-        impossible={"role": "Nobody's"},
-        row_fields=_row_fields("voter"),
-        complete=frozenset(
-            {
-                *("source", "peer", "leader", "granted", "preVote", "error", "lastEpoch"),
-                *("lastFetchedEpoch", "lastOffset", "fetchOffset", "highWatermark", "keep"),
-                *("successors", "diverging", "request", "value"),
-            }
-        ),
-        seen={"epoch": "epoch", "records": "log"},
-    ),
-    # Not known of brokers: what identifies a client's request, since a parked one is kept with it.
-    "broker": Domain(
-        module="ChainPartition",
-        impossible={"role": "Nobody's"},
-        row_fields=_row_fields("broker"),
-        complete=frozenset(
-            {
-                *("source", "replica", "request", "error", "keep", "corrupt", "acks", "isr"),
-                *("diverging", "highWatermark", "endOffset", "leader", "leaderEpoch"),
-                *("isCaughtUp", "isFenced", "shouldShutDown", "fromFollower", "timestamp"),
-                *("epoch", "fetchOffset", "lastFetchedEpoch", "offset"),
-                *("ReplicaFetchRequest.brokerEpoch", "ConsumerFetchRequest.client"),
-                *("ListOffsetsRequest.client", "DeleteRecordsRequest.client"),
-            }
-        ),
-        seen={
-            "ReplicaFetchResponse.records": "log",
-            "ReplicaFetchResponse.logStart": "logStart",
-            "ProduceRequest.values": "log",
-            "MetadataUpdate.records": "image",
-            "AlterPartitionResponse.partitionEpoch": "partitionEpoch",
-            "RegisterBrokerResponse.brokerEpoch": "brokerEpoch",
-        },
-    ),
-    # Not known of the controller: who exactly is proposed for the ISR.
-    "controller": Domain(
-        module="ChainPartitionController",
-        impossible={"offset": -2},
-        row_fields=_row_fields("controller"),
-        complete=frozenset(
-            {
-                *("source", "broker", "wantFence", "wantShutDown", "recovering", "election"),
-                *("previousEpoch", "brokerEpoch", "leaderEpoch", "partitionEpoch"),
-            }
-        ),
-        seen={"incarnation": "registrations", "metadataOffset": "contacts"},
-    ),
-}
-"""By the kind of node (reference/protocols.py)."""

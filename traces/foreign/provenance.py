@@ -17,9 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from reference.partition.messages import CLIENTS, CONTROLLER
-from reference.partition.types import INITIAL_OFFSET
-from reference.protocols import MESSAGES
+from reference.kit.protocol import SharedLog
+from reference.protocols import LOGS_BY_READING, LOGS_BY_WRITING, MESSAGES, PROTOCOLS
 from tla_utils import Record, Value
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Finding
@@ -28,6 +27,9 @@ PROVENANCED, NOTHING_WHEN_DOWN = "Provenanced", "NothingWhenDown"
 SENT_ONCE, CHAINED, METADATA_READ = "SentOnce", "Chained", "MetadataRead"
 
 _MESSAGES: Final = frozenset(kind.__name__ for kind in MESSAGES)
+_CLIENTS: Final = frozenset(str(each) for protocol in PROTOCOLS for each in protocol.clients)
+_READ: Final = {kind.__name__: log for kind, log in LOGS_BY_READING.items()}
+_WRITTEN: Final = frozenset(kind.__name__ for kind in LOGS_BY_WRITING)
 
 
 def is_message(input: Fields | None) -> bool:
@@ -147,28 +149,30 @@ def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:
     written: dict[int, list[Value]] = defaultdict(list)
     for step in trace.steps:
         for message in step.sent or ():
-            if message["type"] == "MetadataRecords" and trace.causal:
+            if message["type"] in _WRITTEN and trace.causal:
                 records = message["records"]
                 assert isinstance(records, tuple)
                 written[step.run] += records
-        if not _reads_metadata(step) or not _has_metadata_log(trace, senders, step.run):
+        log = _log_of(step)
+        if log is None or not _has_log(trace, senders, step.run, log):
             continue
         assert step.input is not None
         offset, read = step.input["offset"], step.input["records"]
         assert isinstance(offset, int) and isinstance(read, tuple)
-        start = offset - INITIAL_OFFSET
+        start = offset - log.first
         known = tuple(written[step.run][start : start + len(read)]) if start >= 0 else ()
         if not read or known != read:
             said = f"broker {step.node} read metadata that nobody had written"
             yield Finding(step.line, METADATA_READ, said)
 
 
-def _reads_metadata(step: ForeignStep) -> bool:
-    return step.input is not None and step.input["type"] == "MetadataUpdate"
+def _log_of(step: ForeignStep) -> SharedLog | None:
+    """The shared log that a step reads, if it reads one."""
+    return None if step.input is None else _READ.get(str(step.input["type"]))
 
 
-def _has_metadata_log(trace: ForeignTrace, senders: Senders, run: int) -> bool:
-    return trace.causal and senders.tells_all(run, CONTROLLER)
+def _has_log(trace: ForeignTrace, senders: Senders, run: int, log: SharedLog) -> bool:
+    return trace.causal and senders.tells_all(run, log.writer)
 
 
 def not_asked(trace: ForeignTrace, senders: Senders) -> list[str]:
@@ -181,14 +185,14 @@ def not_asked(trace: ForeignTrace, senders: Senders) -> list[str]:
         for step in trace.steps
         if step.input is not None and is_message(step.input) and not senders.knows(step)
     }
-    strangers.discard(str(CLIENTS))
+    strangers -= _CLIENTS
     if strangers:
         said.append(
             f"whether messages of {', '.join(sorted(strangers))} had been sent: the trace does "
             "not tell all that these nodes sent"
         )
-    reading = [step for step in trace.steps if _reads_metadata(step)]
-    if not all(trace.full and _has_metadata_log(trace, senders, step.run) for step in reading):
+    reading = [(step.run, log) for step in trace.steps if (log := _log_of(step)) is not None]
+    if not all(trace.full and _has_log(trace, senders, run, log) for run, log in reading):
         said.append("whether metadata that brokers read had been written")
     if any(step.input is None for step in trace.steps):
         said.append("what nodes received where the input is hidden")

@@ -38,28 +38,29 @@ one finding; it never stops at the first run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
-from reference.cluster.types import ClusterConstants
-from reference.partition.messages import MetadataRecord, MetadataUpdate
-from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.protocols import (
+    CLUSTER,
     KINDS,
+    LOGS_BY_READING,
     MESSAGES,
-    RunConstants,
+    is_composed,
+    is_written,
+    may_have,
     needs_no_sender,
     nodes_of,
     row_has_form,
 )
-from traces.jobs import cluster_checks
-from traces.jobs.cluster_checks import Wrong
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
 
 _encode = msgspec.msgpack.Encoder().encode
+_JOINTS: Final = import_module(f"{__package__}.{CLUSTER}_checks")
+"""What joins the components of the composition that there is."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
@@ -133,8 +134,8 @@ def constants_agree(part: Part) -> Iterator[Finding]:
     texts, owed = part.constants_texts, part.owed_constants
     wrong = of_step != owed
     for at in np.flatnonzero(wrong & (owed >= 0)).tolist():
-        if part.action[part.taken[at]] == ELECTION:
-            wrong[at] = not _listed_anew(part.constants[of_step[at]], part.constants[owed[at]])
+        action, constants = part.action[part.taken[at]], part.constants
+        wrong[at] = not may_have(action, constants[of_step[at]], constants[owed[at]])
     yield from _first_in_runs(
         part,
         "ConstantsAgree",
@@ -145,17 +146,6 @@ def constants_agree(part: Part) -> Iterator[Finding]:
     )
 
 
-ELECTION: Final = "HandleElectLeaders"
-"""Whose steps may list the replicas in another order: a steered run lists them anew before it."""
-
-
-def _listed_anew(one: RunConstants, other: RunConstants) -> bool:
-    """Whether they differ only in the order in which the replicas are assigned."""
-    if not isinstance(one, PartitionConstants) or not isinstance(other, PartitionConstants):
-        return False
-    return one.brokers == other.brokers and replace(one, replicas=other.replicas) == other
-
-
 def first_rows_initial(part: Part) -> Iterator[Finding]:
     """every node begins in the initial row"""
     order, first = part.by_node
@@ -164,7 +154,7 @@ def first_rows_initial(part: Part) -> Iterator[Finding]:
     steps = part.taken[begun]
     cases = np.stack([part.step_constants[steps], part.step_kind[steps]], axis=1)
     for code, kind in np.unique(cases, axis=0).tolist():
-        if isinstance(part.constants[code], ClusterConstants):
+        if is_composed(part.constants[code]):
             continue  # WellFormed says so.
         initial = KINDS[kind].initial(part.constants[code])
         rows = part.before[steps]
@@ -262,20 +252,20 @@ def provenanced(part: Part) -> Iterator[Finding]:
 
 def metadata_read(part: Part) -> Iterator[Finding]:
     """what a broker reads of the metadata log was written there before, as it is"""
-    writes = [cluster_checks.is_written(message) for message in part.inputs]
-    reads = np.array([isinstance(m, MetadataUpdate) for m in part.inputs], dtype=np.bool_)
+    writes = [is_written(message) for message in part.inputs]
+    reads = np.array([type(m) in LOGS_BY_READING for m in part.inputs], dtype=np.bool_)
     if not reads.any():
         return
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     reading = reads[part.input[part.taken]]
-    logs: dict[int, list[MetadataRecord]] = {}
+    logs: dict[int, list[Any]] = {}
     writing = _any_of_list(np.array(writes, dtype=np.bool_)[part.sent.items], part.sent.offsets)
     for at in np.flatnonzero(reading | writing[part.taken]).tolist():
         log = logs.setdefault(int(part.thread[at]), [])
         step = part.taken[at]
         if reading[at]:
             read = part.inputs[part.input[step]]
-            start = read.offset - INITIAL_OFFSET
+            start = read.offset - LOGS_BY_READING[type(read)].first
             written = tuple(log[start : start + len(read.records)]) if start >= 0 else ()
             wrong[at] = not read.records or written != read.records
         for number in part.sent[step].tolist():
@@ -330,7 +320,7 @@ def ill_formed(part: Part) -> Mask:
     ill = np.zeros(len(part.node), dtype=np.bool_)
     for code, constants in enumerate(part.constants):
         mine = part.step_constants == code
-        if isinstance(constants, ClusterConstants):
+        if is_composed(constants):
             ill |= mine
             continue
         rows = np.zeros(len(part.rows), dtype=np.bool_)
@@ -355,15 +345,15 @@ def well_formed(part: Part) -> Iterator[Finding]:
 
 def committed(part: Part) -> Iterator[Finding]:
     """what a partition's controller writes is what the quorum's log says, when it is committed"""
-    return _joined(part, "Committed", cluster_checks.committed(part))
+    return _joined(part, "Committed", _JOINTS.committed(part))
 
 
 def one_process(part: Part) -> Iterator[Finding]:
     """a broker is one process in all its partitions"""
-    return _joined(part, "OneProcess", cluster_checks.one_process(part))
+    return _joined(part, "OneProcess", _JOINTS.one_process(part))
 
 
-def _joined(part: Part, check: str, found: Iterator[Wrong]) -> Iterator[Finding]:
+def _joined(part: Part, check: str, found: Iterator[Any]) -> Iterator[Finding]:
     for wrong in found:
         run = int(part.run[part.run_at[wrong.at]])
         yield Finding(check, run, int(part.position[wrong.at]), wrong.explanation)

@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from reference.cluster.types import QUORUM, ClusterConstants
 from reference.kit.log import LEADER_CHANGE
-from reference.partition.messages import CONTROLLER, METADATA_LOG, MetadataRecords
+from reference.partition.messages import CONTROLLER
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
+from reference.protocols import is_written
 from traces.jobs.columns import Part
 from traces.schema import STOPPED
 
@@ -62,11 +63,6 @@ def one_process(part: Part) -> Iterator[Wrong]:
         wrong = _Processes(part, run).first_wrong()
         if wrong is not None:
             yield wrong
-
-
-def is_written(message: Any) -> bool:
-    """Whether a message of a partition's controller is a record of the metadata log."""
-    return isinstance(message, MetadataRecords) and message.destination == METADATA_LOG
 
 
 def _cluster_runs(part: Part) -> list[int]:

@@ -3,9 +3,8 @@
 A frame of parts (`parts_of`) has a row for each part of a recorded trace; ids of rows, inputs and
 steps are a part's own, so a part is the unit that questions are put to. Each function asks one
 question of every part, declares the schema of the answer, and computes nothing before Spark does.
-What clients saw is asked of table `runs` alone (histories.py), three invariants once more in SQL
-(simple_invariants.py), and distinct steps of several parts are merged by `merge_with_spark`
-(distinct.py).
+What clients saw is asked of table `runs` alone (histories.py), and distinct steps of several parts
+are merged by `merge_with_spark` (distinct.py).
 
     parts = parts_of(session, Path("runs/campaign/partition"))
     merge_with_spark(distinct_steps(parts)).count()

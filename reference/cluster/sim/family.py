@@ -77,4 +77,5 @@ FAMILY: Final = Family(
     ),
     log=ClientLog(lambda options: configuration_of(_decode(options).data), envelope_of),
     fixed=(),
+    first_look=6,
 )

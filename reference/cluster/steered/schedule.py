@@ -40,6 +40,13 @@ class ClusterSchedule(ClusterMoves):
         yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
         yield from (*self.clocks(), *self.stalls(), self.well())
 
+    def named_rows(self) -> dict[str, Any]:
+        rows = self.voters.named_rows()
+        for each in self.partitions:
+            own = each.named_rows()
+            rows |= {f"partition {each.number}, {name}": row for name, row in own.items()}
+        return rows
+
     def steps(self) -> Iterator[NodeStep]:
         return recorded_steps(self.recorder)
 

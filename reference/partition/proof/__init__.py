@@ -1,5 +1,5 @@
 """What is proved of a partition for any bounds (reference/proofs has the engine).
 
 Reading order: symbols.py, relation.py (the handlers' paths), electable.py (the invariant),
-actions.py, proof.py (the obligations); drift.py (the relation against steps of the model).
+actions.py, proof.py (the obligations). Tests hold the relation against steps of the model.
 """

@@ -43,7 +43,7 @@ from reference.partition.proof.relation import (
 from reference.partition.rules import PartitionRules
 from reference.partition.types import PartitionConstants
 from reference.proofs.assumed import WrittenOnce
-from reference.proofs.obligations import Obligation, discharged, obligation_names
+from reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
 from reference.proofs.terms import values_in
 
 PROPERTIES: Final = ("LeaderCandidateCompleteness", "PartitionLeaderCompleteness")
@@ -229,3 +229,10 @@ def _lines(s: System, value: Any) -> list[str]:
             f"{value(row['broker_epoch'])}, intact {value(row['intact'])}, old {value(row['old'])}"
         )
     return lines
+
+
+PROOF: Final = Proof(
+    PROPERTIES,
+    lambda properties: partition_obligations(properties),
+    lambda nodes, name, rules, timeout_ms: discharge_partition(nodes, name, rules, timeout_ms),
+)

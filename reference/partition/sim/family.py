@@ -13,6 +13,7 @@ from reference.partition.sim.options import (
     configuration_of,
     envelope_of,
 )
+from reference.partition.sim.plainly import first_violation
 from reference.partition.sim.scenario import PARTITION
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import BrokerRow, ControllerRow
@@ -99,4 +100,6 @@ FAMILY: Final = Family(
         {"replicas": 3, "min_insync_replicas": 2, "elr": True, "unclean": False},
         {"replicas": 2, "min_insync_replicas": 1, "elr": False, "unclean": True},
     ),
+    first_look=60,
+    unpromised=first_violation,
 )

@@ -15,6 +15,7 @@ from heapq import heappop
 from typing import Any, Final
 
 from reference.clients.promises import Envelope, promised
+from reference.kit.properties import Invariant
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES, PartitionChecker
 from reference.partition.messages import (
     CLIENTS,
@@ -23,7 +24,7 @@ from reference.partition.messages import (
     MetadataRecord,
     MetadataRecords,
 )
-from reference.partition.properties import PartitionInvariant, PartitionState
+from reference.partition.properties import PartitionState
 from reference.partition.sim.losses import Losses
 from reference.partition.sim.machine import (
     LEADERSHIP,
@@ -217,7 +218,7 @@ class PartitionWorld:
         """The step in the world, and what the invariants say to it."""
         world = self._world
         checker = self._checker
-        violated: PartitionInvariant | None = None
+        violated: Invariant | None = None
         if node == CONTROLLER:
             metadata = world.metadata
             if step.notable & WRITTEN:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reference.partition.messages import (
+    CLIENT_REQUESTS,
     CONTROLLER,
     MESSAGES,
     BrokerCrash,
@@ -25,6 +26,7 @@ from reference.partition.messages import (
     ElectLeaders,
     Input,
     MetadataUpdate,
+    ProduceRequest,
     SessionTimeout,
 )
 from reference.partition.sim.machine import PartitionMemo
@@ -38,10 +40,15 @@ from reference.partition.steered.world import (
     LATE,
     PROMPT,
     SENTENCES,
+    Chosen,
+    Lost,
     NoChoice,
     Steering,
+    appending_words,
+    breaking_words,
     cut_words,
     name_of,
+    resending_words,
 )
 from reference.partition.types import INITIAL_OFFSET, UNDEFINED
 from reference.quorum.steered.schedule import Link
@@ -114,6 +121,30 @@ class PartitionSchedule(Steering):
 
     def _note(self, move: str) -> None:
         self.moves.append(move)
+
+    def wordings(self, node: int, input: Input | Lost | Chosen) -> Iterator[str]:
+        """The moves that give a node this input, each asked for when those before it were made."""
+        if isinstance(input, Lost):
+            yield self.losing_words(self._intern(input.message))
+        elif isinstance(input, Chosen):
+            yield self.electing_words(input.election, input.broker)
+        elif isinstance(input, ProduceRequest) and input.producer != UNDEFINED:
+            yield from self._produced(input)
+        elif isinstance(input, CLIENT_REQUESTS):
+            yield f"{name_of(node)} {render_input(input)}"
+        else:
+            yield self.words(node, input)
+
+    def _produced(self, request: ProduceRequest) -> Iterator[str]:
+        """The idempotent producer sends a value, again if it had sent it before, and it arrives."""
+        (value,), node = request.values, request.destination
+        if value > self.values:
+            yield appending_words(value, node)
+        else:
+            if flight := self.producer.flight(value):
+                yield breaking_words(*flight)
+            yield resending_words(node)
+        yield self.posting_words(value, node) or f"{name_of(node)} {render_input(request)}"
 
     def drop(self, message: KnownInput) -> None:
         """It is lost."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from reference.clients.promises import Configuration, Envelope, spared
 from reference.partition.invariants import PARTITION_INVARIANTS
@@ -27,9 +27,11 @@ from reference.partition.messages import (
     ConsumerFetchResponse,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    Election,
     Input,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    Message,
     MetadataUpdate,
     ProduceRequest,
     ProduceResponse,
@@ -90,6 +92,19 @@ class _NoClock(Pace):
         return is_up(leader) and leader.role == "Leader" and self._is_news(node, row, leader)
 
 
+class Lost(NamedTuple):
+    """In place of an input: a message that never arrives."""
+
+    message: Message
+
+
+class Chosen(NamedTuple):
+    """In place of an input: an election before which this broker was listed first."""
+
+    election: Election
+    broker: int
+
+
 class Steering(PartitionWorld):
     """What is alike for a partition alone and for one of a cluster: its mail, its clients, and the
     moves of its brokers. `steer` is called once, when the world has been built.
@@ -146,6 +161,10 @@ class Steering(PartitionWorld):
         if isinstance(input, MetadataUpdate):
             return f"{name_of(node)} reads {len(input.records)} metadata from {input.offset}"
         return f"{name_of(node)} {render_input(input)}"
+
+    def named_rows(self) -> dict[str, Any]:
+        rows: dict[str, Any] = {f"broker {node}": self.row(node) for node in self.brokers}
+        return {**rows, "the controller": self.controller}
 
     def lose(self, message: KnownInput) -> None:
         """A message never comes. With an answer the producer's connection is gone."""

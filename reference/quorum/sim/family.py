@@ -66,4 +66,5 @@ FAMILY: Final = Family(
         {"voters": 3, "fetch_max_records": 2},
         {"voters": 1, "fetch_max_records": 2},
     ),
+    first_look=600,
 )

@@ -22,7 +22,6 @@ from reference.quorum.handlers import QuorumHandlers, action_of
 from reference.quorum.invariants import check_step, history_init
 from reference.quorum.messages import (
     MESSAGES,
-    REQUESTS,
     TIMERS,
     Append,
     CheckQuorumTimeout,
@@ -32,6 +31,7 @@ from reference.quorum.messages import (
     Flush,
     Input,
     Message,
+    Request,
     Resign,
     Restart,
     Timer,
@@ -163,6 +163,13 @@ class Schedule:
         if isinstance(input, MESSAGES):
             return self._names.of(input)
         return move_words(self.constants, node, input)
+
+    def wordings(self, node: int, input: Input) -> Iterator[str]:
+        """The moves that give a node this input, each asked for when those before it were made."""
+        yield self.words(node, input)
+
+    def named_rows(self) -> dict[str, Any]:
+        return {f"voter {node}": row for node, row in self.rows.items()}
 
     def outcome_of(self, node: int, before: Row, input: Input) -> Outcome | None:
         """What the reference makes of an input."""
@@ -367,7 +374,7 @@ class Schedule:
         an epoch that both sides have left.
         """
         row = self.rows[m.destination]
-        if isinstance(m, REQUESTS):
+        if isinstance(m, Request):
             return m.epoch >= row.epoch or self.rows[m.source].epoch <= m.epoch
         in_flight = self.handlers.request_in_flight(m.destination, row, m.source)
         return self.handlers.rules.answers_in_flight(row, m, in_flight)

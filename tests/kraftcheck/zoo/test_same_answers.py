@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.zoo import mutants, same_answers
+from kraftcheck.zoo import mutants
 from kraftcheck.zoo.mutants import Mutant
 from specs import SPECS
+from tests.kraftcheck.zoo import same_answers
 from tla_utils import RunOptions, read_manifest
 
 MANIFEST = read_manifest(SPECS / "models.toml")

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from reference.kit.dispatch import handler_name
+from reference.kit.messages import Tagged
 from reference.partition import broker, controller, isr, replication
 from reference.partition import log as partition_log
 from reference.partition import messages as partition_messages
@@ -179,8 +180,9 @@ def messages_and_inputs(specs_dir: Path) -> tuple[list[str], list[str]]:
         str(member.__struct_config__.tag): [field.name for field in fields(member)]
         for member in vars(partition_messages).values()
         if inspect.isclass(member)
-        and issubclass(member, partition_messages._Tagged)
-        and member not in (partition_messages._Tagged, partition_messages.NoRequest)
+        and issubclass(member, Tagged)
+        and member.__module__ == partition_messages.__name__
+        and member is not partition_messages.NoRequest
     }
     listed = [
         [f"{name}({', '.join(of[name])})" for name in sorted(of) if name not in clients]

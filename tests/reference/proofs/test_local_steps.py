@@ -9,9 +9,15 @@ import msgspec
 import pytest
 import z3
 
-from reference.proofs.local_steps import Compared, Comparison, LocalStep, by_input, differences
 from reference.proofs.symbolic import Choice, Log, NodeSet, Number, Truth
 from reference.quorum.messages import Append, BeginQuorumEpochRequest, VoteRequest
+from tests.reference.proofs.local_steps import (
+    Compared,
+    Comparison,
+    LocalStep,
+    by_input,
+    differences,
+)
 
 A, B = z3.Ints("a b")
 P, Q = z3.Bools("p q")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reference.quorum.messages import decode_input
+from reference.quorum.messages import Input
 from reference.quorum.types import Constants, Row, initial_row
 from reference.runner import run as run_module
 from reference.runner.run import simulate_part, simulate_run
@@ -76,7 +76,7 @@ def test_contents_decode_and_have_their_digests(part: PartTables) -> None:
         assert msgspec.msgpack.encode(row) == body.as_py()
         assert schema.digest(body.as_py()) == digest.as_py()
     for kind, body in zip(*part.tables["inputs"].select(["type", "body"]), strict=True):
-        assert type(decode_input(body.as_py())).__name__ == kind.as_py()
+        assert type(msgspec.msgpack.decode(body.as_py(), type=Input)).__name__ == kind.as_py()
 
 
 def test_equal_contents_are_stored_once(part: PartTables) -> None:

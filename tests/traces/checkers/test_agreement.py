@@ -1,6 +1,6 @@
 """Search, constraints, enumeration and columns say the same of small histories made to be hard.
 
-A smaller run of `python -m benchmarks.agreement`, which takes a hundred thousand.
+A smaller run of `python -m tests.traces.checkers.agreement`, which takes a hundred thousand.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks import _opinions
-from benchmarks._opinions import differ, opinions
-from benchmarks._small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
+from tests.traces.checkers import opinions as _opinions
+from tests.traces.checkers.opinions import differ, opinions
+from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
 from traces.checkers.models import PartitionLog
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from traces.history import History

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from benchmarks._log_world import SETTINGS
-from benchmarks.valid_logs import tally
 from reference.clients.promises import Compaction, Configuration, Envelope
 from tests.traces.checkers.calls import call, history
+from tests.traces.checkers.log_world import SETTINGS
+from tests.traces.checkers.valid_logs import tally
 from traces.checkers.check import check_history
 from traces.checkers.compaction import keys_of, successors
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.traces.checkers.calls import call, numbered
-from traces.checkers.enumerate import OPERATIONS_MAX, linearization
+from tests.traces.checkers.enumerate import OPERATIONS_MAX, linearization
 from traces.checkers.models import model_named
 
 REGISTER = model_named("register")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import z3
 
+from tests.traces.checkers import smt
 from tests.traces.checkers.calls import call, numbered
-from traces.checkers import smt
 from traces.checkers.models import model_named
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.history import Operation

@@ -1,6 +1,6 @@
 """Logs that are valid by construction hold, and what is changed in them is found or harmless.
 
-A smaller run of `python -m benchmarks.valid_logs`; and the run itself is seen to fail.
+A smaller run of `python -m tests.traces.checkers.valid_logs`; and the run itself is seen to fail.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from collections import Counter
 import msgspec
 import pytest
 
-from benchmarks._log_world import CONFIGURATIONS, ENVELOPES, SETTINGS, Setting, log_history
 from benchmarks._slow_logs import explained
-from benchmarks.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
 from reference.clients import promises
 from reference.clients.promises import TABLE, Configuration, Envelope, promised
 from tests.traces.checkers.calls import call, history
+from tests.traces.checkers.log_world import (
+    CONFIGURATIONS,
+    ENVELOPES,
+    SETTINGS,
+    Setting,
+    log_history,
+)
+from tests.traces.checkers.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
 from traces.checkers import scans
 from traces.checkers.columns import indices
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED

@@ -1,6 +1,6 @@
 """Valid histories of objects hold, and with one change they do not, or no harm was done.
 
-A smaller run of `python -m benchmarks.valid_objects`, which takes thousands for each row.
+A smaller run of `python -m tests.traces.checkers.valid_objects`: that takes thousands for each row.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ from typing import Any
 
 import pytest
 
-from benchmarks import _made_objects as made
-from benchmarks import valid_objects
-from benchmarks._object_twins import TWINS, twin
-from benchmarks.valid_objects import CHANGED, FOUND, HARMLESS, MISSED, VALID, Counts, judge
+from tests.traces.checkers import made_objects as made
+from tests.traces.checkers import valid_objects
 from tests.traces.checkers.calls import call, numbered
-from traces.checkers.enumerate import linearization
+from tests.traces.checkers.enumerate import linearization
+from tests.traces.checkers.object_twins import TWINS, twin
+from tests.traces.checkers.valid_objects import (
+    CHANGED,
+    FOUND,
+    HARMLESS,
+    MISSED,
+    VALID,
+    Counts,
+    judge,
+)
 from traces.checkers.models import MODELS, Mutex
 from traces.checkers.verdict import HOLDS, VIOLATED
 from traces.formats import keys

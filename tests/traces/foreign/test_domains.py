@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from reference.protocols import kind_named
 from tla_utils import Record, Value
-from traces.foreign.domains import DOMAINS
+from traces.foreign.domains import Domain
 from traces.foreign.reading import ForeignStep
 
 
 def cut(kind: str, input: str, hidden: str, **after: Value) -> list[str]:
     """What is cut of an input that hides one field, with these fields of the row after it."""
     step = ForeignStep(2, 0, 1, {}, {"type": input}, after, None, None)
-    return DOMAINS[kind].cut(step, [Record(open=(hidden,), input=Record(type=input))])
+    return Domain(kind_named(kind)).cut(step, [Record(open=(hidden,), input=Record(type=input))])
 
 
 @pytest.mark.parametrize(

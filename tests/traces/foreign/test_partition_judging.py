@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 
+from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from specs import SPECS
 from tests.traces.foreign.lines import Line, header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
 from traces.foreign.batch import judge_batch
 from traces.foreign.chain import judge_chains
-from traces.foreign.domains import DOMAINS
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import ForeignVerdict, Rejection
 
@@ -129,7 +129,7 @@ def test_a_right_step_is_accepted_whatever_one_field_of_its_input_is_hidden(
     found = judged(tmp_path / "hidden.jsonl", [line for _, line in hidden], "partial", start="any")
     assert not found.rejections
     doubted = {hidden[doubt.line - 2][0] for doubt in found.doubts}
-    complete = DOMAINS["broker"].complete | DOMAINS["controller"].complete
+    complete = set[str]().union(*(k.hidden.complete for k in (BROKER, CONTROLLER_KIND) if k.hidden))
     assert not [name for name in doubted if {name, name.split(".")[1]} & complete]
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import _texts as texts
-from benchmarks._damage import damaged
+from tests.traces.formats import texts as texts
+from tests.traces.formats.damage import damaged
 from traces.formats import detect, jepsen, jsonlines, loglines
 from traces.formats.text import TOKEN_MAX
 from traces.history import OUTCOMES, History, HistoryError

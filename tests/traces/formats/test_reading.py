@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks import _texts as texts
+from tests.traces.formats import texts as texts
 from traces.checkers.check import check_history
 from traces.formats import detect, shiviz, trace
 from traces.formats.edn import Keyword, Symbol, Tagged, read_forms

@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parents[2] / "conformance" / "golden"
 
 
 def test_a_long_digest_in_a_manifest_is_told_in_part(tmp_path: Path) -> None:
-    """Found by benchmarks/fuzz.py: a digest was quoted whole."""
+    """Found by tests/traces/formats/fuzz.py: a digest was quoted whole."""
     folder = shutil.copytree(GOLDEN, tmp_path / "trace")
     digest = read_manifest(folder).parts[0].tables["runs"].sha256
     manifest = folder / MANIFEST

@@ -84,7 +84,14 @@ def test_fields_are_exactly_what_the_spec_names(specs_dir: Path) -> None:
     # `[v \\in Voters |-> ...]` is a function and no record.
     texts = [re.sub(r"\[(v|n) \\in Voters \|->", "[", text) for text in texts]
     named = {name for text in texts for name in record_fields(text)}
-    structs = (Row, QuorumStateFile, Entry, CacheEntry, EpochEnd, *INPUTS)
+    structs: tuple[type[msgspec.Struct], ...] = (
+        Row,
+        QuorumStateFile,
+        Entry,
+        CacheEntry,
+        EpochEnd,
+        *INPUTS,
+    )
     assert named - OUTCOME - {"type"} == {name for each in structs for name in python_fields(each)}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +19,9 @@ from reference.protocols import KINDS
 from reference.quorum.messages import (
     Append,
     FetchResponse,
+    Input,
+    Message,
     VoteRequest,
-    decode_input,
-    decode_message,
 )
 from reference.quorum.protocol import VOTER
 from reference.quorum.types import (
@@ -40,6 +41,8 @@ from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.judge import as_columns
 from traces.jobs.step_frames import step_frame
 
+decode_input = msgspec.msgpack.Decoder(Input).decode
+decode_message = msgspec.msgpack.Decoder(Message).decode
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 FIVE = Constants(voters=(0, 1, 2, 3, 4), fetch_max_records=2)
 STEPS = {

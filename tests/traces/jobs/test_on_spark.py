@@ -10,13 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.traces.jobs.recorded import part, with_histories
+from tests.traces.jobs.simple_invariants import (
+    BROKEN,
+    CONDITIONS,
+    INVARIANTS,
+    broken,
+    broken_in_sql,
+)
 from tests.traces.jobs.small_campaigns import StandIn, contents
 from traces.jobs import campaigns
 from traces.jobs.backends import Pool, Spark
 from traces.jobs.campaigns import Options, run_campaign
 from traces.jobs.histories import history_anomalies, history_verdicts, judge_histories
 from traces.jobs.plan import Configuration, begin, plan_of
-from traces.jobs.simple_invariants import BROKEN, CONDITIONS, INVARIANTS, broken, broken_in_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

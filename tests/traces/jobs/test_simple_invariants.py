@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.traces.jobs.recorded import part, with_histories
-from traces.jobs.simple_invariants import broken
+from tests.traces.jobs.simple_invariants import broken
 
 Operation = dict[str, Any]
 

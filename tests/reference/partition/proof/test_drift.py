@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.proofs import local_steps
 from reference.partition.proof.actions import ACTIONS
-from reference.partition.proof.drift import PartitionRelation
 from reference.partition.rules import PartitionRules
 from reference.partition.types import BrokerRow, PartitionConstants
-from reference.proofs.local_steps import Compared, LocalStep, differences
+from tests.reference.partition.proof.drift import PartitionRelation
+from tests.reference.proofs.graphs import local_steps
+from tests.reference.proofs.local_steps import Compared, LocalStep, differences
 from tests.traces.cover.graphs import matched
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
 
 def steps(every: int) -> list[LocalStep]:
-    """A sample; `python -m benchmarks proofs` compares all steps of 12,888 states."""
+    """A sample; `python -m tests.reference.proofs.graphs` compares all steps of 12,888 states."""
     return [step for step in local_steps(matched("partition-isr")) if step.action in ACTIONS][
         ::every
     ]

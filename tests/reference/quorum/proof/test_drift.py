@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from benchmarks.proofs import local_steps
 from reference.kit.log import UNDEFINED
-from reference.proofs.local_steps import Compared, LocalStep, differences
 from reference.proofs.symbolic import Number, fresh
 from reference.quorum.handlers import HANDLERS
 from reference.quorum.messages import FetchRequest, FetchResponse, VoteRequest
 from reference.quorum.proof.branches import BRANCHES, Branch, Records, slice_of
-from reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, Abstraction, QuorumRelation
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Row
+from tests.reference.proofs.graphs import local_steps
+from tests.reference.proofs.local_steps import Compared, LocalStep, differences
+from tests.reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, Abstraction, QuorumRelation
 from tests.reference.quorum.proof.test_completeness_runs import SEEDS, THREE, Run
 from tests.traces.cover.graphs import matched
 
 
 def graph_steps() -> tuple[Constants, list[LocalStep]]:
-    """A sample of one node; `python -m benchmarks proofs` compares all steps of larger graphs."""
+    """A sample of one node; graphs.py compares all steps of larger graphs."""
     matcher = matched("quorum-few-votes")
     constants: Any = matcher.composition.constants
     assert isinstance(constants, Constants), "a graph of a quorum"

@@ -1,13 +1,13 @@
 """Whether valid histories of objects hold and those with one change do not, by model and faults.
 
 Of each kind of object under each setting of faults, N histories that are valid by construction
-(_made_objects.py) are judged, two of five after they were written to a file and read again. None
+(made_objects.py) are judged, two of five after they were written to a file and read again. None
 may be violated. Then N small ones with one change each: what is called violated is found; what
 holds must be harmless, by enumeration of every order with an object that shares no code with the
-models (_object_twins.py), and else is MISSED. What is violated though some order explains it is a
+models (object_twins.py), and else is MISSED. What is violated though some order explains it is a
 false alarm as well, and looked for among the smallest. Objects promise one level: linearizable.
 
-    python -m benchmarks.valid_objects [N] [--seed S] [--json]     default 2000, seed 0
+    python -m tests.traces.checkers.valid_objects [N] [--seed S] [--json]     default 2000, seed 0
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
-from benchmarks import _made_objects as made
-from benchmarks._object_twins import twin
+import click
+
+from tests.traces.checkers import made_objects as made
+from tests.traces.checkers.enumerate import OPERATIONS_MAX, linearization
+from tests.traces.checkers.object_twins import twin
 from traces.checkers.check import check_history
-from traces.checkers.enumerate import OPERATIONS_MAX, linearization
 from traces.checkers.models import Model
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from traces.formats import jepsen, jsonlines
@@ -196,7 +198,7 @@ def as_json(found: Counts, wrong: Sequence[str], number: int, seed: int) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.valid_objects")
+    parser = argparse.ArgumentParser(prog="python -m tests.traces.checkers.valid_objects")
     parser.add_argument("number", nargs="?", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
@@ -204,13 +206,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     begin = time.monotonic()
     found, wrong = tallied(given.number, given.seed)
     if given.json:
-        print(as_json(found, wrong, given.number, given.seed))
+        click.echo(as_json(found, wrong, given.number, given.seed))
     else:
-        print("\n".join(table(found)))
+        click.echo("\n".join(table(found)))
         seconds = time.monotonic() - begin
-        print(f"{found.total():,} histories, seed {given.seed}, {seconds:,.0f} s", end=": ")
-        print(f"{len(wrong)} wrong")
-        print("\n".join(wrong[:20]))
+        click.echo(
+            f"{found.total():,} histories, seed {given.seed}, {seconds:,.0f} s: {len(wrong)} wrong"
+        )
+        click.echo("\n".join(wrong[:20]))
     if wrong:
         raise SystemExit(1)
 

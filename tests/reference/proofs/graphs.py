@@ -1,14 +1,11 @@
-"""The proofs' time for each obligation, and their relations against every step of TLC's graphs.
+"""The relations of the proofs against every step of TLC's graphs.
 
-Two tables. First the obligations of 3 and 5 nodes with their seconds of processor time. Then, for
-graphs of two nodes, every local step as a solution and every solution as a local step
-(reference/quorum/proof/drift.py, and that of the partition): what `make test` does for a sample. Of
-a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the quorum's logs as
-branches.
+For graphs of two nodes, every local step as a solution and every solution as a local step
+(tests/reference/quorum/proof/drift.py, and that of the partition): what `make test` does for a
+sample. Of a graph of RECORDS (logs grow, or are cut by a crash) it is the relation with the
+quorum's logs as branches.
 
-    python -m benchmarks.proofs [GRAPH ...]
-
-default: GRAPHS; half an hour on two cores. With graphs named, only they are compared.
+    python -m tests.reference.proofs.graphs [GRAPH ...]      default: GRAPHS; minutes
 """
 
 from __future__ import annotations
@@ -18,13 +15,12 @@ from collections.abc import Iterator
 from time import process_time
 from typing import Any
 
+import click
+
 from reference.partition.proof.actions import ACTIONS
-from reference.partition.proof.drift import PartitionRelation
-from reference.partition.proof.proof import discharge_partition, partition_obligations
-from reference.proofs.local_steps import LocalStep, Relation, differences
-from reference.quorum.proof import completeness_proof, election
-from reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, QuorumRelation
-from reference.quorum.types import Constants
+from tests.reference.partition.proof.drift import PartitionRelation
+from tests.reference.proofs.local_steps import LocalStep, Relation, differences
+from tests.reference.quorum.proof.drift import ELECTIONS, IN_BRANCHES, QuorumRelation
 from traces.cover.matching import Matcher
 from traces.cover.models import dump_graph, read_covers
 
@@ -33,26 +29,8 @@ GRAPHS = ("quorum-votes", "quorum-handover", *RECORDS, "partition-change")
 
 
 def main() -> None:
-    if not sys.argv[1:]:
-        for nodes in (3, 5):
-            _prove(nodes)
     for name in sys.argv[1:] or GRAPHS:
         _compare(name)
-
-
-def _prove(nodes: int) -> None:
-    begin = process_time()
-    constants = Constants(tuple(range(nodes)), 1)
-    for proof in (election, completeness_proof):
-        for name in proof.obligations():
-            _show(nodes, "quorum", proof.discharge(constants, name))
-    for name in partition_obligations():
-        _show(nodes, "partition", discharge_partition(nodes, name))
-    print(f"{nodes} nodes  all {process_time() - begin:.1f} s")
-
-
-def _show(nodes: int, part: str, done: Any) -> None:
-    print(f"{nodes} nodes  {part:9} {done.name:52} {done.status:8} {done.seconds:8.2f} s")
 
 
 def _compare(name: str) -> None:
@@ -71,7 +49,7 @@ def _compare(name: str) -> None:
         steps = [step for step in steps if step.action in proved]
     found = differences(relation, steps)
     told = [*found.missing, *found.spare]
-    print(
+    click.echo(
         f"{name}: {len(matcher.states):,} states, {len(matcher.moves.source):,} edges, "
         f"{found.steps:,} local steps, {len(told)} differences, {process_time() - begin:.1f} s"
     )

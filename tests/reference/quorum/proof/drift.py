@@ -26,7 +26,6 @@ from typing import Any, Final, NamedTuple
 import z3
 
 from reference.kit.log import EpochCache, cache_of, end_offset_for_epoch
-from reference.proofs.local_steps import Comparison, LocalStep
 from reference.proofs.symbolic import Cache, Log, Number, term_of
 from reference.quorum.messages import MESSAGES, Append, FetchMaxWait, FetchResponse, RequestTimeout
 from reference.quorum.proof.branches import (
@@ -47,6 +46,7 @@ from reference.quorum.proof.branches import (
 from reference.quorum.proof.relation import KIND_OF, Case, Logs, cases, sent_of, whole_log
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import Constants, Outcome, Row
+from tests.reference.proofs.local_steps import Comparison, LocalStep
 
 _SUCCESSORS: Final = z3.Int("successors!1")
 """Whom a leader that resigns would have, as `order` has it; no other symbol is made where it is."""

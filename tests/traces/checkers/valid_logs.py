@@ -1,12 +1,13 @@
 """Whether logs that are valid by construction hold, and each that was made invalid is found out.
 
-For each setting of clients and each fault (_log_world.py): N histories that a world with the row's
+For each setting of clients and each fault (log_world.py): N histories that a world with the row's
 mechanism made, which may not be called violated; and N small ones with one thing changed, which are
 found to be violated, or are harmless: the twin that tries every order (_slow_logs.py) explains
 them. What it does not explain and is not found is MISSED. Of those that were found, one in TWINNED
 is asked of the twin as well: if it explains them, that is a false alarm.
 
-    python -m benchmarks.valid_logs [N] [--seed S] [--setting LEVEL FAULT]     default 200, seed 1
+    python -m tests.traces.checkers.valid_logs [N] [--seed S] [--setting LEVEL FAULT]
+                                                       default 200, seed 1
 
 Exit code 1 if a valid log was violated, or an invalid one missed.
 """
@@ -22,8 +23,10 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final, NamedTuple
 
-from benchmarks._log_world import SETTINGS, Setting, damaged, log_history
+import click
+
 from benchmarks._slow_logs import TooLarge, explained
+from tests.traces.checkers.log_world import SETTINGS, Setting, damaged, log_history
 from traces.checkers.assessment import Assessment, assess
 from traces.checkers.columns import Builder, LogBatch, compacted, sessions_of
 from traces.checkers.log import gaps_in
@@ -110,9 +113,9 @@ def report(found: Sequence[Tally]) -> bool:
     """Prints a row for each setting; whether all is as it should be."""
     changed = (FOUND, HARMLESS, UNKNOWN, OPEN, MISSED, FALSE)
     verdicts = (HOLDS, UNKNOWN, VIOLATED)
-    print(f"{'':<32}{'valid logs':<30}with one change")
+    click.echo(f"{'':<32}{'valid logs':<30}with one change")
     head = "".join(f"{name:>10}" for name in verdicts) + "".join(f"{n:>12}" for n in changed)
-    print(f"{'level':<22}{'fault':<10}{head}")
+    click.echo(f"{'level':<22}{'fault':<10}{head}")
     total = Tally(SETTINGS[0], Counter(), Counter(), [])
     for each in found:
         _print(each.setting.level, each.setting.fault, each, verdicts, changed)
@@ -121,7 +124,7 @@ def report(found: Sequence[Tally]) -> bool:
     _print("all", "", total, verdicts, changed)
     wrong = [(each.setting, line) for each in found for line in each.wrong]
     for setting, line in wrong[:40]:
-        print(f"  WRONG {setting.level!r} {setting.fault!r} {line}")
+        click.echo(f"  WRONG {setting.level!r} {setting.fault!r} {line}")
     return not wrong
 
 
@@ -130,7 +133,7 @@ def _print(
 ) -> None:
     cells = "".join(f"{each.valid[name]:>10,}" for name in verdicts)
     cells += "".join(f"{each.changed[name]:>12,}" for name in changed)
-    print(f"{level:<22}{fault:<10}{cells}")
+    click.echo(f"{level:<22}{fault:<10}{cells}")
 
 
 def tallied(settings: Sequence[Setting], count: int, seed: int) -> list[Tally]:
@@ -157,7 +160,7 @@ def _job(job: tuple[Setting, int, int]) -> Tally:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.valid_logs")
+    parser = argparse.ArgumentParser(prog="python -m tests.traces.checkers.valid_logs")
     parser.add_argument("count", nargs="?", type=int, default=HISTORIES, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--setting", nargs=2, metavar=("LEVEL", "FAULT"))
@@ -169,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     begin = time.monotonic()
     found = tallied(settings, options.count, options.seed)
     good = report(found)
-    print(f"{options.count:,} of each, seed {options.seed}, {time.monotonic() - begin:,.0f} s")
+    click.echo(f"{options.count:,} of each, seed {options.seed}, {time.monotonic() - begin:,.0f} s")
     if not good:
         raise SystemExit(1)
 

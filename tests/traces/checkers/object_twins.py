@@ -3,7 +3,7 @@
 All values are texts of EDN here, so that nothing depends on what Python takes for equal. An object
 is a function of (state, verb, argument); it answers with every (told, state after) that is possible
 there, and with none if it would not answer at all. `twin` makes a model of it for the enumeration
-(traces/checkers/enumerate.py), whose states are all the states in which the object may be.
+(enumerate.py), whose states are all the states in which the object may be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Records the sample histories of tests/live/data again, on a real cluster.
 
-    .venv/bin/python -m experiments.samples [NAME ...]
+    .venv/bin/python -m tests.live.samples [NAME ...]
 
 Each is a zip archive of what `kraftcheck record` writes. Healthy defaults under every fault that
 they must bear; configurations that promise less, with the anomaly that is to be expected; and a
@@ -23,7 +23,7 @@ from live.islands import IslandError
 from live.proxy import Lie, Proxy
 from live.recording import Plan, record
 
-DATA = Path(__file__).resolve().parent.parent / "tests" / "live" / "data"
+DATA = Path(__file__).resolve().parent / "data"
 SETTINGS = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",

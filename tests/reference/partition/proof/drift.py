@@ -75,9 +75,9 @@ from reference.partition.proof.symbols import (
 )
 from reference.partition.rules import PartitionRules
 from reference.partition.types import BrokerRow, ControllerRow, Image, PartitionConstants
-from reference.proofs.local_steps import Comparison, LocalStep
 from reference.proofs.symbolic import Choice, Number, Truth
 from reference.proofs.terms import symbols_in
+from tests.reference.proofs.local_steps import Comparison, LocalStep
 
 OPEN: Final[Mapping[type, tuple[str, ...]]] = {
     BrokerRow: ("epoch_cache", "producers", "parked", "fetching", "controller_request"),

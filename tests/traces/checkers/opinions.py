@@ -9,8 +9,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from traces.checkers import search, smt
-from traces.checkers.enumerate import linearization
+from tests.traces.checkers import smt
+from tests.traces.checkers.enumerate import linearization
+from traces.checkers import search
 from traces.checkers.models import Model, model_named
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from traces.history import History

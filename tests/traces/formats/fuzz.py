@@ -5,7 +5,9 @@ and with the format to be found. A trace of ours is damaged in its manifest, or 
 with a manifest that fits the damage or does not. All must be read, or refused with a HistoryError
 of one line.
 
-    python -m benchmarks.fuzz [CASES] [SEED] [NAME ...]    default 100000 (of each history) 1, all
+    python -m tests.traces.formats.fuzz [CASES] [SEED] [NAME ...]
+
+default: 100000 (of each history), 1, all
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks._damage import damaged
+import click
+
 from benchmarks._memory import peak_memory
-from benchmarks._texts import TEXTS
+from tests.traces.formats.damage import damaged
+from tests.traces.formats.texts import TEXTS
 from traces.formats import detect, trace
 from traces.history import HistoryError
 from traces.jobs.backends import Pool
@@ -70,10 +74,10 @@ def main(cases: int = CASES, seed: int = 1, names: Sequence[str] = (*TEXTS, TRAC
                 damage_trace(cases, chance, folder / "trace", ends)
             else:
                 damage_text(each, cases, chance, folder / "history", ends)
-    print(f"{'history':<12} {'read':>9} {'refused':>9}")
+    click.echo(f"{'history':<12} {'read':>9} {'refused':>9}")
     for each in names:
-        print(f"{each:<12} {ends.counts[each, 'read']:>9,} {ends.counts[each, 'refused']:>9,}")
-    print(
+        click.echo(f"{each:<12} {ends.counts[each, 'read']:>9,} {ends.counts[each, 'refused']:>9,}")
+    click.echo(
         f"{cases:,} damaged histories of each, texts read twice; slowest {ends.slowest * 1e3:.0f} "
         f"ms CPU; {before / 1024:.0f} MB before, {peak_memory() / 1024:.0f} MB at the peak"
     )

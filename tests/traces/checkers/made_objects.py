@@ -2,7 +2,7 @@
 
 Clients ask one operation after the other. Each takes effect at a moment between invocation and
 completion (of unknown outcome: at any moment from the invocation, or never), and what it is told is
-what the object (_object_twins.py) answers at that moment. So every history is linearizable: the
+what the object (object_twins.py) answers at that moment. So every history is linearizable: the
 order of the moments is a linearization.
 
 Values and keys come from families whose members are easily taken for each other: 1, 1.0, true, "1".
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from benchmarks._object_twins import DONE, TWINS, UNEQUAL, Twin
+from tests.traces.checkers.object_twins import DONE, TWINS, UNEQUAL, Twin
 from traces.formats.edn import Keyword, Symbol
 from traces.history import FAIL, INDETERMINATE, OK, History, Operation
 from traces.values import FALSE, TRUE, Map, Real, edn_text, name

@@ -1,10 +1,10 @@
 """Whether columnar checker, search, constraints and enumeration agree, over 100,000 small logs.
 
-Histories come from _small.py by seed: logs of six kinds (plain, holes, duplicates, unknown appends,
+Histories come from small.py by seed: logs of six kinds (plain, holes, duplicates, unknown appends,
 list-valued fetches, ends), then registers and maps of strings. A row for each kind counts verdicts;
 no class of a kind may be empty. Every disagreement is printed with its seed, and is a failure.
 
-    python -m benchmarks.agreement [LOGS [OBJECTS]]     default 100000 30000, some minutes
+    python -m tests.traces.checkers.agreement [LOGS [OBJECTS]]   default 100000 30000, some minutes
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final, NamedTuple
 
-from benchmarks._opinions import differ, opinions
-from benchmarks._small import log_history, object_history
+import click
+
+from tests.traces.checkers.opinions import differ, opinions
+from tests.traces.checkers.small import log_history, object_history
 from traces.checkers.verdict import VERDICTS
 
 LOGS, OBJECTS = 100_000, 30_000
@@ -72,7 +74,7 @@ def report(tally: Tally) -> bool:
     """Prints the counts; whether all is as it should be."""
     checkers = sorted({checker for _, checker, _ in tally.verdicts})
     empty = []
-    print(f"  {'kind':<14}" + "".join(f"{checker:>26}" for checker in checkers))
+    click.echo(f"  {'kind':<14}" + "".join(f"{checker:>26}" for checker in checkers))
     for kind in sorted({kind for kind, _, _ in tally.verdicts}):
         cells = []
         for checker in checkers:
@@ -80,15 +82,15 @@ def report(tally: Tally) -> bool:
             cells.append("/".join(f"{count:,}" for count in counts))
             if sum(counts) and not (counts[0] and counts[1]):
                 empty.append(f"{kind} by {checker}")
-        print(f"  {kind:<14}" + "".join(f"{cell:>26}" for cell in cells))
-    print(f"  ({' / '.join(VERDICTS)})")
+        click.echo(f"  {kind:<14}" + "".join(f"{cell:>26}" for cell in cells))
+    click.echo(f"  ({' / '.join(VERDICTS)})")
     for kind in sorted({kind for kind, _ in tally.reasons}):
         why = [f"{name} {n:,}" for (each, name), n in tally.reasons.most_common() if each == kind]
-        print(f"  {kind:<14}refused for: {', '.join(why)}")
+        click.echo(f"  {kind:<14}refused for: {', '.join(why)}")
     for line in tally.disagreements[:20]:
-        print(f"  DISAGREE {line}")
+        click.echo(f"  DISAGREE {line}")
     for each in empty:
-        print(f"  EMPTY class: {each}")
+        click.echo(f"  EMPTY class: {each}")
     return not tally.disagreements and not empty
 
 
@@ -103,11 +105,10 @@ def main(arguments: list[str] | None = None) -> None:
         tally = tallied(what, count)
         seconds = time.monotonic() - begin
         found = len(tally.disagreements)
-        print(
-            f"{count:,} {what}, seeds 0 to {count - 1:,}, {PROCESSES} processes, {seconds:,.0f} s:",
-            end=" ",
+        click.echo(
+            f"{count:,} {what}, seeds 0 to {count - 1:,}, {PROCESSES} processes, {seconds:,.0f} s: "
+            f"{found} disagreements"
         )
-        print(f"{found} disagreements")
         good = report(tally) and good
     if not good:
         raise SystemExit(1)

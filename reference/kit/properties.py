@@ -1,0 +1,58 @@
+"""What a protocol promises, declared as functions: each a named property with its sentence.
+
+Law of this file: nothing here knows of a protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Check: TypeAlias = Callable[..., str | None]
+"""None, or briefly what is wrong."""
+
+
+class Invariant(NamedTuple):
+    """A named property: "state" looks at the state after a step, "step" also at that before it.
+
+    check: asked with all that properties of the protocol may look at, in the order it is given in.
+    """
+
+    name: str
+    sentence: str
+    kind: Literal["state", "step"]
+    check: Check
+
+
+class Declared:
+    """The invariants of a protocol, in the order of their declaration.
+
+    given: the names of what a check is asked with. A function that is declared has those of them as
+    parameters that it looks at.
+    """
+
+    def __init__(self, *given: str) -> None:
+        self.all: list[Invariant] = []
+        self._given = given
+
+    def __call__(self, kind: Literal["state", "step"]) -> Callable[[Check], Check]:
+        """Declares a function as an invariant: its name in camel case, its docstring as sentence.
+
+        Raises ValueError: it has a parameter that no check is given.
+        """
+
+        def declare(function: Check) -> Check:
+            code = function.__code__
+            places = [self._given.index(each) for each in code.co_varnames[: code.co_argcount]]
+
+            @wraps(function)
+            def check(*given: Any) -> str | None:
+                return function(*[given[place] for place in places])
+
+            name = "".join(word.capitalize() for word in function.__name__.split("_"))
+            sentence = " ".join((function.__doc__ or "").split())
+            self.all.append(Invariant(name, sentence, kind, check))
+            return check
+
+        return declare
