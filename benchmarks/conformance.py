@@ -126,7 +126,7 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     for bench, block in blocks(files, wanted, CHUNK):
         text = bench.text
         begin = time.process_time()
-        table = step_table(block, decode_step_constants(text), VOTER)
+        table = step_table(block, [text], VOTER)
         converted = time.process_time() - begin
         cost = judge(table, text)
         costs.append(cost._replace(python=cost.python + converted))
@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
         entries = read_manifest(campaign.folder).parts
         files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
         for bench, block in islice(blocks(files, warm_up, CHUNK), 1):
-            judge(step_table(block, decode_step_constants(bench.text), VOTER), bench.text)
+            judge(step_table(block, [bench.text], VOTER), bench.text)
         for size in sizes:
             compare(campaign, size)
 

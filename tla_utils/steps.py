@@ -61,6 +61,7 @@ JAVA_LIMITS = ("StackOverflowError", "OutOfMemoryError")
 # milliseconds and spares the touching of fresh memory (10,000 steps: 1.2 processor seconds instead
 # of 1.3, and 0.13 GB instead of 0.21).
 JVM_FLAGS = ("-Xmn32m", "-Xss64m")
+NEXT_LINE = ",\n    "
 
 Judgement = Literal["accepted", "rejected", "unknown"]
 
@@ -75,6 +76,8 @@ class StepFrame:
     cfg as it is. outcome_columns: for fields of an outcome that are called differently from the
     column they stand for, field -> column. definitions: TLA+ text of the root module, for constants
     that a cfg cannot write (sequences): the cfg then substitutes an operator that stands here.
+    given: where steps differ in their constants, name -> TLA+ text for each number (from 1) that
+    the column `given` may have: one run of TLC then judges them all. The cfg gives those no value.
     """
 
     module: str
@@ -82,6 +85,7 @@ class StepFrame:
     constants: str = ""
     outcome_columns: Mapping[str, str] = field(default_factory=dict)
     definitions: str = ""
+    given: Sequence[Mapping[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +207,27 @@ def batch_module(
     # No more than what is needed: each module brings names that the frame then cannot define.
     # Sequences under a name of its own would spare the frame these, but TLC is slower then.
     tlc = ["TLC"] if needs_tlc(definitions) else []
-    needed = ["Integers", "Sequences", *extends, *tlc, frame.module]
+    needed = ["Integers", "Sequences", *extends, *tlc, *([] if frame.given else [frame.module])]
     head = f"---- MODULE {ROOT_MODULE} ----\nEXTENDS {', '.join(dict.fromkeys(needed))}\n"
-    counter = (
-        f"VARIABLE SB_id\nSB_Init == SB_id \\in 0..{steps}\nSB_Next == FALSE /\\ UNCHANGED SB_id\n"
-    )
+    counter = f"SB_Init == SB_id \\in 0..{steps}\nSB_Next == FALSE /\\ UNCHANGED SB_id\n"
     own = f"{frame.definitions.rstrip()}\n" if frame.definitions else ""
-    return ModuleText(ROOT_MODULE, f"{head}\n{own}{definitions}\n{counter}\n{tail}====\n")
+    own = definitions + "\n" + _instance(frame) + own
+    return ModuleText(ROOT_MODULE, f"{head}VARIABLE SB_id\n\n{own}\n{counter}\n{tail}====\n")
+
+
+def _instance(frame: StepFrame) -> str:
+    """The frame module under the constants of the step that is judged."""
+    if not frame.given:
+        return ""
+    sets = [
+        f"[{', '.join(f'{name} |-> {text}' for name, text in each.items())}]"
+        for each in frame.given
+    ]
+    values = ", ".join(f"{name} <- SB_now.{name}" for name in frame.given[0])
+    return (
+        f"SB_given ==\n  <<{NEXT_LINE.join(sets)}>>\nSB_now == SB_given[SB_step(SB_id).given]\n"
+        f"INSTANCE {frame.module} WITH {values}\n"
+    )
 
 
 def batch_cfg(frame: StepFrame, invariant: str) -> str:

@@ -41,7 +41,7 @@ from reference.runner.run import Run
 from reference.runner.scenarios import FAMILIES
 from reference.runner.scripted import recorded as replayed
 from reference.steered.scripts import Script
-from tla_utils import CheckOptions, StepFrame, StepTable, check_steps
+from tla_utils import CheckOptions, StepFrame, StepTable, Value, check_steps
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Step
 from traces.jobs.judge import as_columns
@@ -212,14 +212,28 @@ def _encoded(input: Any) -> bytes:
 
 
 def _battery(kind: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]) -> Battery:
-    form = Abstraction(constants)
     steps = (*recorded, *tried)
+    form = _Remembering(constants)
     return Battery(
         step_frame(kind_named(kind), constants, refusals=True),
         steps,
         tuple(as_columns(form, step) for step in steps),
         len(steps) - len(tried),
     )
+
+
+class _Remembering(Abstraction):
+    """Gives the same object its form once, as long as somebody holds it: most rows are given many
+    inputs."""
+
+    def __init__(self, constants: Any) -> None:
+        super().__init__(constants)
+        self._rows: dict[int, Value] = {}
+
+    def row(self, row: Any) -> Value:
+        if id(row) not in self._rows:
+            self._rows[id(row)] = super().row(row)
+        return self._rows[id(row)]
 
 
 def _thinned(items: Sequence[Any], most: int) -> list[Any]:

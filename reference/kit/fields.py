@@ -99,6 +99,7 @@ class Field(NamedTuple):
         return spec_name(self.name)
 
 
+@cache
 def spec_name(name: str) -> str:
     """The name that the specification gives a field: camel case."""
     first, *rest = name.split("_")

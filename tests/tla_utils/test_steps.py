@@ -25,6 +25,7 @@ from tests.tla_utils.ledger import (
     without,
 )
 from tla_utils import stepcodes
+from tla_utils.diagnosis import diagnose
 from tla_utils.errors import ToolError
 from tla_utils.interning import Interner
 from tla_utils.output import State, TlcResult, Violation
@@ -57,6 +58,27 @@ def test_exactly_the_corrupted_steps_are_rejected() -> None:
     assert report.verdicts[planted[0]].reason == "the specification does not allow this step"
     assert (report.distinct, report.runs) == (300, 2)
     assert [p.chunks_done for p in seen] == [1, 2] and seen[-1].steps_done == 300
+
+
+@pytest.mark.tlc
+def test_steps_under_several_constants_are_judged_in_one_run() -> None:
+    """A guess of 3 is allowed under the first, not under the second; what is put in the place of an
+    operator holds under both."""
+    steps = ledger_steps(40)
+    both = [{**step, "given": given} for given in (1, 2) for step in steps]
+    shared = replace(frame(), constants="", given=({"MaxGuess": "3"}, {"MaxGuess": "2"}))
+    report = check_steps(shared, both)
+    high = [
+        40 + number
+        for number, step in enumerate(steps)
+        if step["action"] == "Guess" and isinstance(row := step["after"], Record) and row.guess == 3
+    ]
+    assert high and report.numbers("rejected") == high and report.runs == 1
+    (told,) = diagnose(shared, both, high[:1])
+    assert len(told.outcomes) == 3
+    changed = replace(shared, constants="CONSTANT Toggled <- [LedgerRules] BugToggled")
+    toggles = [number for number, step in enumerate(both) if step["action"] == "Toggle"]
+    assert check_steps(changed, both).numbers("rejected") == sorted([*high, *toggles])
 
 
 @pytest.mark.tlc

@@ -94,38 +94,44 @@ class Abstraction:
         return tuple(items)
 
 
-def cfg_constants(constants: msgspec.Struct) -> str:
-    """The constants as TLC's configuration names them (L8). It knows no sequences: those are
-    replaced by what `constant_definitions` defines."""
-    lines = []
+def constant_values(constants: msgspec.Struct) -> dict[str, str]:
+    """Each constant by its name in the specification, as TLA+ writes its value (L8)."""
+    values = {}
     for field in fields_of(type(constants)):
-        value, name = getattr(constants, field.name), _constant(field)
+        value, name = getattr(constants, field.name), constant_name(field.name)
         if not field.is_tuple:
-            lines.append(f"  {name} = {str(value).upper()}\n")
+            values[name] = str(value).upper()
         elif field.many is Kind.SET:
-            lines.append(f"  {name} = {{{_listed(value)}}}\n")
+            values[name] = f"{{{_listed(value)}}}"
         else:
-            lines.append(f"  {name} <- Recorded{name}\n")
+            values[name] = f"<<{_listed(value)}>>"
+    return values
+
+
+def cfg_constants(constants: msgspec.Struct) -> str:
+    """The constants as TLC's configuration names them. It knows no sequences: those are replaced by
+    what `constant_definitions` defines."""
+    lines = (
+        f"  {name} <- Recorded{name}\n" if _is_sequence(text) else f"  {name} = {text}\n"
+        for name, text in constant_values(constants).items()
+    )
     return "CONSTANTS\n" + "".join(lines)
 
 
 def constant_definitions(constants: msgspec.Struct) -> str:
     """Definitions of the constants that a configuration cannot write."""
-    return "".join(
-        f"Recorded{_constant(field)} == <<{_listed(getattr(constants, field.name))}>>\n"
-        for field in fields_of(type(constants))
-        if field.is_tuple and field.many is not Kind.SET
-    )
+    values = constant_values(constants).items()
+    return "".join(f"Recorded{name} == {text}\n" for name, text in values if _is_sequence(text))
+
+
+def _is_sequence(text: str) -> bool:
+    return text.startswith("<<")
 
 
 def constant_name(field: str) -> str:
     """The name that the specification gives a constant."""
     name = spec_name(field)
     return name[0].upper() + name[1:]
-
-
-def _constant(field: Field) -> str:
-    return constant_name(field.name)
 
 
 def _listed(values: Iterable[int]) -> str:

@@ -1,9 +1,9 @@
 """Which steps the correct spec allows: TLC is asked about many at once, and never about one twice.
 
-A start of TLC costs as much as thousands of steps, and it judges under one set of constants. So
-steps are named by their class (traces/jobs/canonical.py), those without a verdict wait until
-somebody asks, and then go to TLC all together. The spec that judges is the correct one, whatever
-bug made a step: the verdicts are shared by all bugs, and stored under the digest of the spec.
+A start of TLC costs as much as thousands of steps. So steps are named by their class
+(traces/jobs/canonical.py), those without a verdict wait until somebody asks, and then go to TLC all
+together. The spec that judges is the correct one, whatever bug made a step: the verdicts are shared
+by all bugs, and stored under the digest of the spec.
 
 Law of this file: a verdict is TLC's. What TLC could not judge is neither allowed nor refused: it is
 an error.
@@ -11,6 +11,7 @@ an error.
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ from specs import SPECS
 from tla_utils import CheckOptions, ToolError
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.distinct import CLASSES
-from traces.jobs.judge import Bench, report_on
+from traces.jobs.judge import Bench, report_on, together
 from traces.jobs.protocols import constants_text
 from traces.jobs.relevance import Relevance
 from traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
@@ -80,24 +81,30 @@ class Allowed:
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
         for row in self._store.known(keys).select(["key", "verdict"]).to_pylist():
             self._verdicts[row["key"]] = row["verdict"]
-        for bench, classes in sorted(waiting.items()):
-            fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
-            if fresh:
-                self._judge(bench, fresh)
+        fresh = (
+            (bench, {key: form for key, form in classes.items() if key not in self._verdicts})
+            for bench, classes in sorted(waiting.items())
+        )
+        tables = [(bench, _table(bench, classes)) for bench, classes in fresh if classes]
+        for group in together(tables, self._check.chunk):
+            self._judge(group)
 
-    def _judge(self, bench: Bench, classes: dict[bytes, CanonicalStep]) -> None:
-        table = _table(bench, classes)
-        report = report_on(bench, table, self._check)
-        self.asked += len(classes)
+    def _judge(self, group: list[tuple[Bench, pa.Table]]) -> None:
+        report = report_on(group, self._check)
+        self.asked += len(report.verdicts)
         self.starts += report.runs
         if unknown := report.numbers("unknown"):
             reason = report.verdicts[unknown[0]].reason
-            raise ToolError(f"{len(unknown)} of {len(classes)} steps were not judged: {reason}")
-        verdicts = [each.verdict for each in report.verdicts]
-        self._verdicts |= zip(classes, verdicts, strict=True)
-        judged = table.append_column("verdict", pa.array(verdicts, pa.string()))
-        reasons = [each.reason for each in report.verdicts]
-        self._store.add(bench, judged.append_column("reason", pa.array(reasons, pa.string())))
+            count = len(report.verdicts)
+            raise ToolError(f"{len(unknown)} of {count} steps were not judged: {reason}")
+        said = iter(report.verdicts)
+        for bench, table in group:
+            own = list(islice(said, len(table)))
+            verdicts = [each.verdict for each in own]
+            self._verdicts |= zip(table["key"].to_pylist(), verdicts, strict=True)
+            judged = table.append_column("verdict", pa.array(verdicts, pa.string()))
+            reasons = pa.array([each.reason for each in own], pa.string())
+            self._store.add(bench, judged.append_column("reason", reasons))
 
     def _canonicaliser(self, constants: AnyConstants) -> Canonicaliser:
         found = self._forms.get(constants)

@@ -2,7 +2,7 @@
 
 Classes are read part by part, each from the part where its witness is, and handed to TLC in blocks
 of one set of constants (L8), as many at a time as there are processors: memory holds a few blocks,
-whatever the length of the campaign.
+whatever the length of the campaign. Small blocks of one kind of node go to TLC together.
 
 A rejected class is explained by its *witness as it was recorded*, and not by the canonical step
 that was judged: the explanation then speaks of the nodes and values of a run that can be replayed.
@@ -17,9 +17,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -31,24 +32,27 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference.kit.protocol import NodeKind
-from reference.protocols import AnyConstants, kind_named, kind_of
+from reference.protocols import kind_named, kind_of
 from specs import SPECS
 from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, check_steps, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
 from traces.jobs.abstraction import Abstraction
-from traces.jobs.canaries import canaries_of, planted, without_canaries
+from traces.jobs.canaries import planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, PartFiles
 from traces.jobs.protocols import decode_step_constants, decoder_of_inputs
 from traces.jobs.relevance import action_of
-from traces.jobs.step_frames import INIT, Under, as_it_is, step_frame
+from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
 from traces.schema import PartEntry, read_part
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
 them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
+
+TOGETHER: Final = 10_000
+"""Classes of several blocks that go into one JVM: more of them would rather have two."""
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
 _CODES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "unknown": UNKNOWN}
@@ -113,12 +117,12 @@ def judge(
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
         chunks = blocks(files, merged, options.chunk)
-        for bench, block, report in _reports(chunks, options, specs, under):
-            judged = _enter(judgement, bench, block, report)
-            writer.write_table(judged)
-            if keep:
-                keep(bench, judged)
-            done += len(block)
+        for group, report in _reports(chunks, options, specs, under):
+            for bench, judged in _enter(judgement, group, report):
+                writer.write_table(judged)
+                if keep:
+                    keep(bench, judged)
+                done += len(judged)
             if progress:
                 progress(done)
     lost = judgement.numbers(UNJUDGED)
@@ -162,47 +166,55 @@ def _by_bench(classes: pa.Table) -> Iterator[_Block]:
         yield bench, classes.take(pa.array(numbers))
 
 
+def together(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]]:
+    """Neighbours of one kind of node, at most `size` classes of them."""
+    group: list[_Block] = []
+    for bench, block in blocks:
+        fits = sum(len(each) for _, each in group) + len(block) <= size
+        if group and not (fits and group[0][0].kind == bench.kind):
+            yield group
+            group = []
+        group.append((bench, block))
+    if group:
+        yield group
+
+
 def _reports(
     blocks: Iterator[_Block], options: CheckOptions, specs: Path, under: Under
-) -> Iterator[tuple[Bench, pa.Table, StepReport]]:
-    """The report on each block, in their order; as many JVMs at a time as the options allow, and
-    few blocks ahead of them."""
+) -> Iterator[tuple[list[_Block], StepReport]]:
+    """The report on each group of blocks, in their order; as many JVMs at a time as the options
+    allow, and few groups ahead of them."""
     parallel = options.parallel or os.cpu_count() or 1
-    whole = options.chunk + canaries_of(options.chunk)
-    alone = replace(options, parallel=1, chunk=whole)
-    waiting: deque[tuple[Bench, pa.Table, Future[StepReport]]] = deque()
+    waiting: deque[tuple[list[_Block], Future[StepReport]]] = deque()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            for bench, block in blocks:
-                report = pool.submit(report_on, bench, block, alone, specs, under)
-                waiting.append((bench, block, report))
+            for group in together(blocks, min(options.chunk, TOGETHER)):
+                waiting.append((group, pool.submit(report_on, group, options, specs, under)))
                 if len(waiting) > parallel:
-                    bench, block, future = waiting.popleft()
-                    yield bench, block, future.result()
+                    group, future = waiting.popleft()
+                    yield group, future.result()
             while waiting:
-                bench, block, future = waiting.popleft()
-                yield bench, block, future.result()
+                group, future = waiting.popleft()
+                yield group, future.result()
         finally:
-            for _, _, future in waiting:
+            for _, future in waiting:
                 future.cancel()
 
 
 def report_on(
-    bench: Bench,
-    steps: pa.Table,
-    options: CheckOptions,
-    specs: Path = SPECS,
-    under: Under = as_it_is,
+    blocks: Sequence[_Block], options: CheckOptions, specs: Path = SPECS, under: Under = as_it_is
 ) -> StepReport:
-    """TLC's report on steps with the columns CLASSES.
+    """TLC's report on blocks of steps of one kind of node, with the columns CLASSES, in one JVM.
 
     There were canaries among them. Raises ToolError as `report_among` does.
     """
-    constants = decode_step_constants(bench.text)
-    kind = kind_named(bench.kind)
+    kind = kind_named(blocks[0][0].kind)
+    texts = list(dict.fromkeys(bench.text for bench, _ in blocks))
+    steps = pa.concat_tables([block.select(CLASSES.names) for _, block in blocks])
     asked, canary = planted(steps, kind)
-    table = step_table(asked, constants, kind)
-    return report_among(under(step_frame(kind, constants, specs)), table, canary, options)
+    whole = replace(options, parallel=1, chunk=len(asked))
+    frame = shared_frame(kind, [decode_step_constants(text) for text in texts], specs)
+    return report_among(under(frame), step_table(asked, texts, kind), canary, whole)
 
 
 def report_among(
@@ -222,22 +234,27 @@ def report_among(
     return without_canaries(report, canary)
 
 
-def _enter(judgement: Judgement, bench: Bench, block: pa.Table, report: StepReport) -> pa.Table:
-    """Enters a block's verdicts; the block with them."""
+def _enter(
+    judgement: Judgement, group: Sequence[_Block], report: StepReport
+) -> Iterator[tuple[Bench, pa.Table]]:
+    """Enters the verdicts of a group; each of its blocks with them."""
     judgement.jvms += report.runs
     judgement.cpu_seconds += report.cpu_seconds
     judgement.peak_rss_mb = max(judgement.peak_rss_mb, report.peak_rss_mb)
-    numbers, actions = block["number"].to_pylist(), block["action"].to_pylist()
-    for number, action, verdict in zip(numbers, actions, report.verdicts, strict=True):
-        judgement.verdicts[number] = _CODES[verdict.verdict]
-        if verdict.verdict != "accepted":
-            judgement.reasons[number] = verdict.reason
-            judgement.kinds[number] = (bench, action_of(action))
-    judged = block.drop_columns(["number"])
-    for name in ("verdict", "reason"):
-        column = pa.array([getattr(verdict, name) for verdict in report.verdicts])
-        judged = judged.append_column(name, column)
-    return judged.cast(JUDGED)
+    ends = list(accumulate(len(block) for _, block in group))
+    for (bench, block), end in zip(group, ends, strict=True):
+        verdicts = report.verdicts[end - len(block) : end]
+        numbers, actions = block["number"].to_pylist(), block["action"].to_pylist()
+        for number, action, verdict in zip(numbers, actions, verdicts, strict=True):
+            judgement.verdicts[number] = _CODES[verdict.verdict]
+            if verdict.verdict != "accepted":
+                judgement.reasons[number] = verdict.reason
+                judgement.kinds[number] = (bench, action_of(action))
+        judged = block.drop_columns(["number"])
+        for name in ("verdict", "reason"):
+            column = pa.array([getattr(verdict, name) for verdict in verdicts])
+            judged = judged.append_column(name, column)
+        yield bench, judged.cast(JUDGED)
 
 
 def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
@@ -252,42 +269,51 @@ def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
     return found
 
 
-def step_table(block: pa.Table, constants: AnyConstants, kind: NodeKind) -> StepTable:
-    """The steps of a block as values of the spec, each distinct part converted once."""
-    form = Abstraction(constants)
-    decode_row, decode_input = kind.decode, decoder_of_inputs(constants)
-    rows: dict[bytes, Value] = {}
-    messages: dict[bytes, Value] = {}
+def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTable:
+    """The steps of a block as values of the spec, each distinct part converted once.
 
-    def row(body: bytes) -> Value:
-        if body not in rows:
-            rows[body] = form.row(decode_row(body))
-        return rows[body]
+    texts: the constants that its steps were taken under, each once; the column `given` numbers
+    them.
+    """
+    several = [decode_step_constants(text) for text in texts]
+    given = {text: number for number, text in enumerate(texts)}
+    under = [given[text] for text in block["constants"].to_pylist()]
+    forms = [Abstraction(constants) for constants in several]
+    decode_row, decode_input = kind.decode, decoder_of_inputs(several[0])
+    rows: dict[tuple[int, bytes], Value] = {}
+    messages: dict[tuple[int, bytes], Value] = {}
 
-    def taken(body: bytes) -> Value:
-        return form.input(decode_input(body) if body else None)
+    def row(at: int, body: bytes) -> Value:
+        if (at, body) not in rows:
+            rows[at, body] = forms[at].row(decode_row(body))
+        return rows[at, body]
 
-    def sent(bodies: tuple[bytes, ...]) -> Value:
+    def taken(at: int, body: bytes) -> Value:
+        return forms[at].input(decode_input(body) if body else None)
+
+    def sent(at: int, bodies: tuple[bytes, ...]) -> Value:
         for body in bodies:
-            if body not in messages:
-                messages[body] = form.input(decode_input(body))
-        return frozenset([messages[body] for body in bodies])
+            if (at, body) not in messages:
+                messages[at, body] = forms[at].input(decode_input(body))
+        return frozenset([messages[at, body] for body in bodies])
 
-    forms: dict[str, Callable[[Any], Value]] = {
+    made: dict[str, Callable[[int, Any], Value]] = {
         "before": row,
         "input": taken,
         "after": row,
         "sent": sent,
     }
-    values: dict[str, list[Value]] = {}
-    index: dict[str, list[int]] = {}
+    values: dict[str, list[Value]] = {"given": [number + 1 for number in range(len(texts))]}
+    index: dict[str, list[int]] = {"given": under}
     for name in ("action", "node", "before", "input", "after", "sent", "ignored"):
         items = block[name].to_pylist()
         if name == "sent":
             items = [tuple(bodies) for bodies in items]
+        if name in made:
+            items = list(zip(under, items, strict=True))
         places = {item: place for place, item in enumerate(dict.fromkeys(items))}
         index[name] = [places[item] for item in items]
-        values[name] = [forms[name](item) if name in forms else item for item in places]
+        values[name] = [made[name](*item) if name in made else item for item in places]
     return StepTable(values, index)
 
 
@@ -317,15 +343,19 @@ def explain(
 ) -> dict[int, Explanation]:
     """For each (number of a rejected class, run, step of its witness) the explanation."""
     steps = _recorded_steps(directory, entries, judgement, witnesses)
-    by_bench: dict[Bench, list[int]] = defaultdict(list)
+    by_kind: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number in steps:
-        by_bench[judgement.kinds[number][0]].append(number)
+        bench = judgement.kinds[number][0]
+        by_kind[bench.kind][bench.text].append(number)
     explained: dict[int, Explanation] = {}
-    for bench, numbers in sorted(by_bench.items()):
-        constants = decode_step_constants(bench.text)
-        form = Abstraction(constants)
-        asked = [as_columns(form, steps[number]) for number in numbers]
-        frame = under(step_frame(kind_named(bench.kind), constants, specs))
+    for kind, by_text in sorted(by_kind.items()):
+        several = [decode_step_constants(text) for text in by_text]
+        numbers, asked = list[int](), list[dict[str, Value]]()
+        for given, (constants, own) in enumerate(zip(several, by_text.values(), strict=True), 1):
+            form = Abstraction(constants)
+            numbers += own
+            asked += ({**as_columns(form, steps[number]), "given": given} for number in own)
+        frame = under(shared_frame(kind_named(kind), several, specs))
         told = diagnose(frame, asked, options=options)
         for number, diagnosis in zip(numbers, told, strict=True):
             explained[number] = Explanation(

@@ -13,7 +13,7 @@ Law of this file: nothing here knows of a protocol, and nothing is allowed but b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -24,7 +24,7 @@ from specs import SPECS
 from system.files import read_text
 from tla_utils import StepFrame
 from tla_utils.overrides import find_module, read_module
-from traces.jobs.abstraction import cfg_constants, constant_definitions
+from traces.jobs.abstraction import cfg_constants, constant_definitions, constant_values
 
 INIT: Final = "Init"
 """The action of a node's first step, which nothing causes."""
@@ -57,6 +57,19 @@ def step_frame(
         libraries(kind, specs),
         cfg_constants(constants),
         definitions=constant_definitions(constants) + frame_text(kind, refusals),
+    )
+
+
+def shared_frame(kind: NodeKind, several: Sequence[AnyConstants], specs: Path = SPECS) -> StepFrame:
+    """The frame of steps under several constants: the column `given` says under which of them, by
+    their place from 1 on. One set of them stands in the cfg, which costs TLC less."""
+    if len(several) == 1:
+        return step_frame(kind, several[0], specs)
+    return StepFrame(
+        kind.module,
+        libraries(kind, specs),
+        definitions=frame_text(kind),
+        given=[constant_values(constants) for constants in several],
     )
 
 

@@ -184,7 +184,7 @@ def sabotaged(monkeypatch: pytest.MonkeyPatch, steps: pa.Table, order: Order) ->
 
     monkeypatch.setattr(judge, "step_table", table)
     monkeypatch.setattr(judge, "check_steps", check)
-    return report_on(BENCH, steps, CheckOptions())
+    return report_on([(BENCH, steps)], CheckOptions())
 
 
 def every(k: int, begin: int, by: int) -> Order:
@@ -246,10 +246,10 @@ def test_a_module_that_judges_every_so_many_steps_as_their_predecessor(
 ) -> None:
     """The canary of each batch is reported, and all counts add up."""
     steps = classes()
-    assert set(report_on(BENCH, steps, CheckOptions()).verdicts) == {StepVerdict("accepted")}
+    assert set(report_on([(BENCH, steps)], CheckOptions()).verdicts) == {StepVerdict("accepted")}
     judge_as_predecessor(monkeypatch, K, at)
     with pytest.raises(ToolError, match=r"TLC accepted .* canaries"):
-        report_on(BENCH, steps, CheckOptions())
+        report_on([(BENCH, steps)], CheckOptions())
 
 
 @pytest.mark.tlc
@@ -257,5 +257,5 @@ def test_a_wrong_step_is_still_rejected_among_canaries(tmp_path: Path) -> None:
     rows = classes(3).to_pylist()
     for number in (0, 7, len(rows) - 1):
         rows[number]["ignored"] = "NotLeader, or so"
-    report = report_on(BENCH, pa.Table.from_pylist(rows, schema=CLASSES), CheckOptions())
+    report = report_on([(BENCH, pa.Table.from_pylist(rows, schema=CLASSES))], CheckOptions())
     assert report.numbers("rejected") == [0, 7, len(rows) - 1]

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from reference.partition.messages import CONTROLLER
 from reference.protocols import KINDS, kind_named
@@ -82,7 +83,7 @@ def test_every_class_has_its_own_verdict(
     sizes: list[int] = []
 
     def check(frame: Any, steps: StepTable, options: CheckOptions, *_: object) -> StepReport:
-        assert len(steps) <= options.chunk, "a block is for one JVM"
+        assert len(steps) <= options.chunk, "a group is for one JVM"
         sizes.append(len(steps))
         return StepReport(
             [verdict_of(steps[n]) for n in range(len(steps))], len(steps), 1, 0.0, 0.5, 9.0, []
@@ -162,10 +163,10 @@ def test_a_table_of_steps_holds_each_step(examined: tuple[list[PartFiles], pa.Ta
             own = [row for row in rows.to_pylist() if step_of(row)[0] == bench]
             constants = decode_step_constants(bench.text)
             block = pa.Table.from_pylist(own, schema=rows.schema)
-            table = step_table(block, constants, kind_named(bench.kind))
+            table = step_table(block, [bench.text], kind_named(bench.kind))
             form = Abstraction(constants)
             for number, row in enumerate(own):
-                assert table[number] == as_columns(form, step_of(row)[1])
+                assert table[number] == {**as_columns(form, step_of(row)[1]), "given": 1}
 
 
 def test_a_class_without_a_part_is_an_error(
@@ -195,4 +196,19 @@ def test_what_tlc_warns_of_is_an_error(
     monkeypatch.setattr(judging, "check_steps", check)
     classes = Classes(Part(parts()[0])).table()
     with pytest.raises(ToolError, match="TLC may have ignored what it was told: odd cfg"):
-        judging.report_on(Bench("voter", constants_text(THREE)), classes, CheckOptions())
+        judging.report_on([(Bench("voter", constants_text(THREE)), classes)], CheckOptions())
+
+
+@pytest.mark.tlc
+def test_one_jvm_judges_steps_under_several_constants() -> None:
+    """Each under its own: steps of five voters are none of three."""
+    three, five = (Classes(Part(tables)).table() for tables in parts()[:2])
+    benches = [Bench("voter", constants_text(each)) for each in (THREE, OTHER)]
+    report = judging.report_on([*zip(benches, (three, five), strict=True)], CheckOptions())
+    assert report.runs == 1
+    assert {each.verdict for each in report.verdicts} == {"accepted"}
+    as_four = constants_text(replace(OTHER, voters=(1, 2, 3, 4)))
+    column = five.schema.get_field_index("constants")
+    wrong = five.set_column(column, "constants", pa.array([as_four] * len(five)))
+    with pytest.raises(ToolError, match="was recorded with 5 entries"):
+        judging.report_on([(benches[0], three), (Bench("voter", as_four), wrong)], CheckOptions())
