@@ -128,7 +128,7 @@ class World:
 
     Where rows do not tell enough, history: what a run's past is after a step, of the constants and
     the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
-    the names of the properties that a run with these options need not keep.
+    the names of the properties that a run with these options need not keep, unless it is `strict`.
 
     at_once: whether a message is heard in the step that sends it, or never. disturbances: by local
     input, how often of a thousand times it comes when it could, to draw from. awaited: whether
@@ -141,7 +141,7 @@ class World:
     properties: tuple[Property, ...]
     moves: Sequence[int] = (40, 80)
     history: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], Any] | None = None
-    unpromised: Callable[[Any], Collection[str]] = lambda options: ()
+    unpromised: Callable[[Any], Collection[str]] | None = None
     at_once: Callable[[Any], bool] = lambda message: False
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None

@@ -50,6 +50,10 @@ deliveries, so many are of messages that were held back, which would be lost or 
 """
 
 
+STRICT: Final = "strict"
+"""The option of a run that is to keep what it does not promise as well."""
+
+
 class PlainScenario(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of a protocol."""
 
@@ -94,6 +98,8 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     general += [(name, int, values[0]) for name, values in disturbances.items()]
     late = (LATE,) if world.awaited is not None else ()
     general += [(name, int, 0) for name in late]
+    if world.unpromised is not None:
+        general.append((STRICT, bool, False))
     kind = msgspec.defstruct(
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
@@ -171,7 +177,8 @@ class PlainSimulation:
         self._world = _world(protocol)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         drawn = {name: getattr(options, name) for name in self._world.constants}
-        unpromised = self._world.unpromised(options)
+        left = self._world.unpromised
+        unpromised = left(options) if left and not getattr(options, STRICT) else ()
         self._properties = [e for e in self._world.properties if e.name not in unpromised]
         self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
         self._late = getattr(options, LATE, 0)
@@ -191,14 +198,15 @@ class PlainSimulation:
         options = self._options
         network = self._chooser.stream("network")
         for move in range(options.moves):
-            deliver = bool(self._under_way) and chance(network, options.delivered)
+            waiting = self._under_way or self._held
+            deliver = bool(waiting) and chance(network, options.delivered)
             step = self._delivered() if deliver else self._own()
             if step is not None and not self._take(move * MOVE_US, step):
                 return
 
     def _delivered(self) -> Step | None:
         network = self._chooser.stream("network")
-        was_held = bool(self._held) and chance(network, self._late)
+        was_held = bool(self._held) and (not self._under_way or chance(network, self._late))
         among = self._held if was_held else self._under_way
         at = network.below(len(among))
         node, message = among[at]
