@@ -175,9 +175,9 @@ class _Following:
             for step in move.steps:
                 own[step.before.node] = self._own(self._form.row(step.after.row))
                 sent |= {self._own(self._form.input(message.value)) for _, message in step.sent}
-            forgets = self._reading is not None
-            same = network is None or (network <= sent if forgets else network == sent)  # type: ignore[operator]
-            if own == rows and same:
+            known: Any = sent if network is None else network
+            # A model that is read may forget messages.
+            if own == rows and (known <= sent if self._reading else known == sent):
                 yield move._replace(sent=frozenset(sent))
 
     def _moves_from(self) -> Iterator[_Move]:

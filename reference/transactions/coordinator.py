@@ -54,6 +54,7 @@ from reference.transactions.types import (
     NOTHING_PENDING,
     Coordinator,
     Coordinators,
+    NoRequest,
     Pended,
     Pending,
     Txn,
@@ -185,7 +186,9 @@ class CoordinatorHandlers:
         if not c.active or not c.pending.logged:
             return None
         txn, request = txn_of(c.pending), c.pending.request
-        answer = None if request == NO_REQUEST else Answer(request, "NONE", txn.epoch)  # type: ignore[arg-type]
+        answer = None
+        if not isinstance(request, NoRequest):
+            answer = Answer(request, "NONE", txn.epoch)
         if txn.state in PREPARING:
             waiting = self._waiting_for_markers(c, txn, row.leaderless)
             done = Done(waiting, (), self._markers_of(waiting, row.leaderless), answer)
