@@ -282,7 +282,7 @@ _QUIET = {"type", "source", "destination", "request"}
 
 
 def message(m: Any) -> str:
-    """A message in a line: from whom to whom, if that is said, and all fields that say something."""
+    """A message in a line: from whom to whom, if it says so, and all fields that say something."""
     between = f"{_name(m['source'])} > {_name(m['destination'])} " if "source" in m else ""
     fields = [f"{name}={short(m[name])}" for name in m if name not in _QUIET]
     said = (each for each in fields if each[-2:] not in _NOTHING)

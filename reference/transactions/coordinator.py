@@ -36,8 +36,8 @@ from reference.transactions.messages import (
     MarkersDone,
     Message,
     PartitionAdded,
-    Record,
     TransactionTimeout,
+    TxnRecord,
     Verify,
     WriteTxnMarkers,
 )
@@ -54,9 +54,9 @@ from reference.transactions.types import (
     NOTHING_PENDING,
     Coordinator,
     Coordinators,
-    NoRequest,
+    NobodyAsks,
     Pended,
-    Pending,
+    PendingTxn,
     Txn,
     no_coordinator,
     txn_of,
@@ -75,7 +75,7 @@ class Done(NamedTuple):
     """What one coordinator makes of an input."""
 
     row: Coordinator
-    records: tuple[Record, ...] = ()
+    records: tuple[TxnRecord, ...] = ()
     sent: tuple[WriteTxnMarkers, ...] = ()
     answer: Answer | None = None
 
@@ -92,8 +92,8 @@ def begin(
     request: InitProducerId | AddPartitions | EndTxn | None = None,
 ) -> Done:
     """The row with a transition begun, and its record in the log."""
-    pending = Pending(state, epoch, partitions, True, request or NO_REQUEST)
-    record = Record(state, epoch, partitions, row.coordinator_epoch)  # type: ignore[arg-type]
+    pending = PendingTxn(state, epoch, partitions, True, request or NO_REQUEST)
+    record = TxnRecord(state, epoch, partitions, row.coordinator_epoch)  # type: ignore[arg-type]
     return Done(replace(row, pending=pending), (record,))
 
 
@@ -187,7 +187,7 @@ class CoordinatorHandlers:
             return None
         txn, request = txn_of(c.pending), c.pending.request
         answer = None
-        if not isinstance(request, NoRequest):
+        if not isinstance(request, NobodyAsks):
             answer = Answer(request, "NONE", txn.epoch)
         if txn.state in PREPARING:
             waiting = self._waiting_for_markers(c, txn, row.leaderless)

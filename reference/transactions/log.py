@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from reference.transactions.messages import Record, Tail
+from reference.transactions.messages import Tail, TxnRecord
 from reference.transactions.types import TailLog
 
 
-def last_of(log: TailLog) -> Record:
+def last_of(log: TailLog) -> TxnRecord:
     return log.leader[-1] if log.leader else log.committed
 
 
-def with_appended(log: TailLog, records: tuple[Record, ...]) -> TailLog:
+def with_appended(log: TailLog, records: tuple[TxnRecord, ...]) -> TailLog:
     leader = log.leader + records
     return replace(log, leader=leader, tails=tuple(sorted({*log.tails, Tail(leader)})))
 

@@ -131,7 +131,7 @@ class MarkerReply(Message, frozen=True):
 # --- What comes to the transaction log and its coordinators by itself
 
 
-class Record(msgspec.Struct, frozen=True, order=True):
+class TxnRecord(msgspec.Struct, frozen=True, order=True):
     """Of the transaction log. leader_epoch: of the coordinator that wrote it."""
 
     state: TxnState
@@ -143,7 +143,7 @@ class Record(msgspec.Struct, frozen=True, order=True):
 class Tail(msgspec.Struct, frozen=True, order=True):
     """What a replica's log has after the last committed record."""
 
-    records: tuple[Record, ...]
+    records: tuple[TxnRecord, ...]
 
 
 class Acknowledged(Input, frozen=True):

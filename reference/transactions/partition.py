@@ -31,28 +31,28 @@ from reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from reference.transactions.rules import TransactionRules
-from reference.transactions.types import UNKNOWN, Entry, Partition, Producer
+from reference.transactions.types import UNKNOWN, LogEntry, PartitionLeader, Producer
 
 
-def batch_record(m: Produce) -> Entry:
-    return Entry("Batch", m.txn, m.client, m.epoch, "None")
+def batch_record(m: Produce) -> LogEntry:
+    return LogEntry("Batch", m.txn, m.client, m.epoch, "None")
 
 
-def marker_record(m: WriteTxnMarkers) -> Entry:
-    return Entry("Marker", 0, 0, m.epoch, m.decision)
+def marker_record(m: WriteTxnMarkers) -> LogEntry:
+    return LogEntry("Marker", 0, 0, m.epoch, m.decision)
 
 
 def outdated(verifying: Iterable[Verification]) -> tuple[Verification, ...]:
     return tuple(sorted({replace(v, guarded=False) for v in verifying}))
 
 
-def with_batch(row: Partition, m: Produce) -> Partition:
+def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
     producer = replace(row.producer, epoch=m.epoch, sequence=m.sequence + 1, open=True)
     others = [v for v in row.verifying if v.request != m]
-    return Partition((*row.log, batch_record(m)), producer, UNKNOWN, outdated(others))
+    return PartitionLeader((*row.log, batch_record(m)), producer, UNKNOWN, outdated(others))
 
 
-def without_refused(row: Partition) -> Partition:
+def without_refused(row: PartitionLeader) -> PartitionLeader:
     """What will be refused for ever, as epochs only grow, is forgotten."""
     left = tuple([v for v in row.verifying if v.request.epoch >= row.producer.epoch])
     return replace(row, verifying=left)
@@ -67,11 +67,11 @@ class PartitionHandlers:
         self.rules = rules
         self._handlers = handlers_of(self, PARTITION_INPUTS)
 
-    def step(self, n: int, row: Partition, input: object) -> Outcome | None:
+    def step(self, n: int, row: PartitionLeader, input: object) -> Outcome | None:
         outcome: Outcome | None = self._handlers[type(input)](n, row, input)
         return outcome
 
-    def handle_produce(self, n: int, row: Partition, m: Produce) -> Outcome | None:
+    def handle_produce(self, n: int, row: PartitionLeader, m: Produce) -> Outcome | None:
         """X11a: a batch arrives; it is appended, refused or has to be verified."""
         done = Produced(n, m.source, m.txn, m.partition)
         if self.rules.is_duplicate_batch(row.producer, m):
@@ -88,7 +88,7 @@ class PartitionHandlers:
         waiting = replace(row, guard=max(row.guard, m.epoch), verifying=verifying)
         return handled(row, waiting, "WAIT", done)
 
-    def handle_ask(self, n: int, row: Partition, input: Ask) -> Outcome | None:
+    def handle_ask(self, n: int, row: PartitionLeader, input: Ask) -> Outcome | None:
         """X11b. Version 2 adds, version 1 asks whether the partition has been added."""
         v = input.verification
         if v.answered or v not in row.verifying:
@@ -100,14 +100,14 @@ class PartitionHandlers:
             m = Verify(n, COORDINATOR, n, epoch, input.behind)
         return Outcome(row, (m,))
 
-    def handle_allowed(self, n: int, row: Partition, m: Allowed) -> Outcome | None:
+    def handle_allowed(self, n: int, row: PartitionLeader, m: Allowed) -> Outcome | None:
         """X11b: the coordinator lets the batches of this epoch in."""
         allowed = {
             replace(v, answered=v.answered or v.request.epoch == m.epoch) for v in row.verifying
         }
         return handled(row, replace(row, verifying=tuple(sorted(allowed))), "WAIT", m)
 
-    def handle_verified(self, n: int, row: Partition, input: Verified) -> Outcome | None:
+    def handle_verified(self, n: int, row: PartitionLeader, input: Verified) -> Outcome | None:
         """X11c, X13: a verified batch is appended, or refused after all."""
         v, m = input.verification, input.verification.request
         if not v.answered or v not in row.verifying:
@@ -120,7 +120,7 @@ class PartitionHandlers:
         return handled(row, with_batch(row, m) if error == "NONE" else without, error, done)
 
     def handle_write_txn_markers(
-        self, n: int, row: Partition, m: WriteTxnMarkers
+        self, n: int, row: PartitionLeader, m: WriteTxnMarkers
     ) -> Outcome | None:
         """X14. A marker that says again what stands at the end is not appended again here (in Kafka
         it is); its guard and coordinator epoch count.
@@ -132,7 +132,7 @@ class PartitionHandlers:
         record = marker_record(m)
         clears = self.rules.marker_clears_guard(row.guard, m)
         sequence = row.producer.sequence if row.producer.epoch == m.epoch else UNKNOWN
-        after = Partition(
+        after = PartitionLeader(
             log=row.log if row.log[-1:] == (record,) else (*row.log, record),
             producer=Producer(m.epoch, m.coordinator_epoch, sequence, False),
             guard=UNKNOWN if clears else row.guard,
@@ -141,7 +141,7 @@ class PartitionHandlers:
         return handled(row, after, "NONE", done)
 
 
-def handled(row: Partition, after: Partition, error: str, done: Message) -> Outcome:
+def handled(row: PartitionLeader, after: PartitionLeader, error: str, done: Message) -> Outcome:
     """done: what is sent of what was written."""
     after = without_refused(after)
     if error == "NONE":

@@ -21,8 +21,8 @@ from reference.transactions.types import (
     Client,
     Constants,
     Coordinators,
-    Entry,
-    Partition,
+    LogEntry,
+    PartitionLeader,
 )
 
 TXN_STATES: Final = (
@@ -68,7 +68,7 @@ class State(NamedTuple):
 
     constants: Constants
     log: Coordinators
-    partitions: Mapping[int, Partition]
+    partitions: Mapping[int, PartitionLeader]
     clients: Mapping[int, Client]
     history: History
 
@@ -130,15 +130,15 @@ def newly_committed(old: State, new: State) -> tuple[Any, ...]:
 # --- Words
 
 
-def batches(row: Partition) -> Iterator[tuple[int, Entry]]:
+def batches(row: PartitionLeader) -> Iterator[tuple[int, LogEntry]]:
     return ((at, e) for at, e in enumerate(row.log) if e.kind == "Batch")
 
 
-def markers(row: Partition) -> Iterator[Entry]:
+def markers(row: PartitionLeader) -> Iterator[LogEntry]:
     return (e for e in row.log if e.kind == "Marker")
 
 
-def fate(row: Partition, at: int) -> str:
+def fate(row: PartitionLeader, at: int) -> str:
     return next((e.decision for e in row.log[at + 1 :] if e.kind == "Marker"), "None")
 
 

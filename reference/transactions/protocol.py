@@ -50,7 +50,7 @@ from reference.transactions.types import (
     Client,
     Constants,
     Coordinators,
-    Partition,
+    PartitionLeader,
     initial_client,
     initial_coordinators,
 )
@@ -69,7 +69,7 @@ COORDINATOR_KIND: Final = NodeKind(
 PARTITION_KIND: Final = NodeKind(
     name="transaction-partition",
     module="TransactionNodes",
-    row=Partition,
+    row=PartitionLeader,
     inputs=PARTITION_INPUTS,
     initial=lambda constants: INITIAL_PARTITION,
     first_row="InitialPartition",
@@ -148,7 +148,7 @@ def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]
     yield from (LoseLeader(p) for p in constants.partitions if p not in row.leaderless)
 
 
-def _of_partition(constants: Constants, row: Partition) -> Iterable[Input]:
+def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]:
     for v in row.verifying:
         if v.answered:
             yield Verified(v)

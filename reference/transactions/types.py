@@ -15,8 +15,8 @@ from reference.transactions.messages import (
     Decision,
     EndTxn,
     InitProducerId,
-    Record,
     Tail,
+    TxnRecord,
     TxnState,
     Verification,
 )
@@ -42,7 +42,7 @@ class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="prot
 # --- The transaction log and its coordinators
 
 
-class NoRequest(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
+class NobodyAsks(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
     """Nobody waits for a transition."""
 
 
@@ -54,14 +54,14 @@ class Txn(msgspec.Struct, frozen=True):
     partitions: SetOf[Node]
 
 
-class Pending(msgspec.Struct, frozen=True):
+class PendingTxn(msgspec.Struct, frozen=True):
     """The transition that was begun. logged: its record is in the log. request: who is answered."""
 
     state: Pended
     epoch: int
     partitions: SetOf[Node]
     logged: bool
-    request: InitProducerId | AddPartitions | EndTxn | NoRequest
+    request: InitProducerId | AddPartitions | EndTxn | NobodyAsks
 
 
 class Coordinator(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class Coordinator(msgspec.Struct, frozen=True):
     active: bool
     coordinator_epoch: int
     txn: Txn
-    pending: Pending
+    pending: PendingTxn
     to_mark: SetOf[Node]
 
 
@@ -79,8 +79,8 @@ class TailLog(msgspec.Struct, frozen=True):
     the log of any replica that may lead has; sorted.
     """
 
-    committed: Record
-    leader: tuple[Record, ...]
+    committed: TxnRecord
+    leader: tuple[TxnRecord, ...]
     tails: SetOf[Tail]
 
 
@@ -95,12 +95,12 @@ class Coordinators(msgspec.Struct, frozen=True):
     leaderless: SetOf[Node]
 
 
-NO_REQUEST: Final = NoRequest()
-NOTHING_PENDING: Final = Pending("None", UNKNOWN, (), False, NO_REQUEST)
-INITIAL_RECORD: Final = Record("Empty", 0, (), 1)
+NO_REQUEST: Final = NobodyAsks()
+NOTHING_PENDING: Final = PendingTxn("None", UNKNOWN, (), False, NO_REQUEST)
+INITIAL_RECORD: Final = TxnRecord("Empty", 0, (), 1)
 
 
-def txn_of(record: Record | Pending) -> Txn:
+def txn_of(record: TxnRecord | PendingTxn) -> Txn:
     return Txn(record.state, record.epoch, record.partitions)  # type: ignore[arg-type]
 
 
@@ -121,7 +121,7 @@ def initial_coordinators(constants: Constants) -> Coordinators:
 # --- A data partition
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True):
     """A record of a partition's log."""
 
     kind: Literal["Batch", "Marker"]
@@ -140,18 +140,18 @@ class Producer(msgspec.Struct, frozen=True):
     open: bool
 
 
-class Partition(msgspec.Struct, frozen=True):
+class PartitionLeader(msgspec.Struct, frozen=True):
     """The leader of a partition (specs/transactions/TransactionPartition.tla). guard: the epoch of
     the one that stands here, or UNKNOWN. verifying: sorted.
     """
 
-    log: tuple[Entry, ...]
+    log: tuple[LogEntry, ...]
     producer: Producer
     guard: int
     verifying: SetOf[Verification]
 
 
-INITIAL_PARTITION: Final = Partition((), Producer(UNKNOWN, 0, UNKNOWN, False), UNKNOWN, ())
+INITIAL_PARTITION: Final = PartitionLeader((), Producer(UNKNOWN, 0, UNKNOWN, False), UNKNOWN, ())
 
 
 # --- A producer

@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from reference.kit.protocol import HISTORY
-from reference.transactions.messages import COORDINATOR, EndTxn, Record
+from reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
 from reference.transactions.properties import Decided, History, Told
 from reference.transactions.protocol import TRANSACTIONS
 from reference.transactions.types import (
     NOTHING_PENDING,
     Constants,
-    Entry,
-    Partition,
+    LogEntry,
+    PartitionLeader,
     Producer,
     Txn,
 )
@@ -34,18 +34,18 @@ def first_rows(constants: Constants = TWO) -> Rows:
     return {**rows, HISTORY: History()}
 
 
-def batch(txn: int, epoch: int, client: int = 1) -> Entry:
-    return Entry("Batch", txn, client, epoch, "None")
+def batch(txn: int, epoch: int, client: int = 1) -> LogEntry:
+    return LogEntry("Batch", txn, client, epoch, "None")
 
 
-def marker(decision: Any, epoch: int) -> Entry:
-    return Entry("Marker", 0, 0, epoch, decision)
+def marker(decision: Any, epoch: int) -> LogEntry:
+    return LogEntry("Marker", 0, 0, epoch, decision)
 
 
-def partition(*log: Entry) -> Partition:
+def partition(*log: LogEntry) -> PartitionLeader:
     """With the producer state that its log has."""
     last = log[-1]
-    return Partition(log, Producer(last.epoch, 1, -1, last.kind == "Batch"), -1, ())
+    return PartitionLeader(log, Producer(last.epoch, 1, -1, last.kind == "Batch"), -1, ())
 
 
 COMMITTED: Final = (batch(1, 0), marker("Commit", 1))
@@ -59,7 +59,7 @@ def settled() -> Rows:
     history = History(frozenset(_ENDED), frozenset({Told(1, "Commit", 1)}), frozenset({1}))
     both = {11: partition(*COMMITTED), 12: partition(*COMMITTED)}
     log = rows[COORDINATOR]
-    committed = Record("CompleteCommit", 1, (), 1)
+    committed = TxnRecord("CompleteCommit", 1, (), 1)
     own = replace(log.coordinators[0], txn=Txn("CompleteCommit", 1, ()))
     log = replace(
         log,
@@ -108,7 +108,9 @@ def plants() -> list[Plant]:
     both_told = frozenset({Told(1, "Commit", 1), Told(2, "Commit", 1)})
     wrong = replace(rows[11].producer, epoch=5)
     earlier = {11: replace(rows[11], producer=replace(rows[11].producer, coordinator_epoch=0))}
-    older = {COORDINATOR: replace(log, log=replace(log.log, committed=Record("Empty", 0, (), 1)))}
+    older = {
+        COORDINATOR: replace(log, log=replace(log.log, committed=TxnRecord("Empty", 0, (), 1)))
+    }
     return [
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
