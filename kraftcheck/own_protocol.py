@@ -67,7 +67,7 @@ def complaints(protocol: Any) -> Iterator[str]:
 
 def _operators(kind: Any, known: Any) -> Iterator[str]:
     """What the spec lacks of a kind of node, or has besides."""
-    wanted = {f"Step_{label}": 3 for label in kind.labels}
+    wanted = {f"{kind.operators}{label}": 3 for label in kind.labels}
     first, _, _ = kind.first_row.partition("(")
     wanted |= {first: int("(" in kind.first_row)} | ({kind.running: 1} if kind.running else {})
     for name, arity in wanted.items():

@@ -150,7 +150,8 @@ def _plain(
     path = _write(asked.out or FOLDER / f"{model.name}.schedule", write_schedule(way.schedule))
     violates = way.schedule.violates
     facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
-    screen.facts([*facts, ("next", f"kraftcheck --protocol {protocol.modules} replay {path}")])
+    of = f" --protocol {protocol.modules}" if protocol.modules else ""
+    screen.facts([*facts, ("next", f"kraftcheck{of} replay {path}")])
     screen.document({**document, "violates": violates, "schedule": str(path)})
     return exits.VIOLATED if violates else exits.HOLDS
 
@@ -164,7 +165,12 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
         [own] = parts_of(replayable(asked.bug).protocol)
         return (own if own.world else None), manifest_of(own.name)
     for own in PROTOCOLS:
-        if own.world and asked.model in (manifest := manifest_of(own.name)).models:
+        if own.world is None:
+            continue
+        manifest = manifest_of(own.name)
+        found = manifest.models.get(asked.model or "")
+        # The models of the kit's own lie together, each in the folder of its protocol.
+        if found and (own.modules or found.config.startswith(f"{own.name}/")):
             return own, manifest
     return None, manifest_of()
 

@@ -2,9 +2,10 @@
 
 TLC shows states; here the moves between them are found. The variables of the model that hold rows
 are found in its first state: a record that is the first row of one node, or a function of nodes to
-first rows. From each state every move that the reference has is tried, the delivery of any message
-that was sent and each input of a node's own; the one after which all rows, and the network if there
-is a variable of that name, are those of TLC's next state is taken.
+first rows; or the protocol has a reading of its own. From each state every move that the reference
+has is tried, the delivery of any message that was sent and each input of a node's own, each with
+what is heard at once; the one after which all rows, and the network if there is a variable of that
+name, are those of TLC's next state is taken.
 
 What comes out is a schedule of choices (reference/sim/schedules.py), which `replay` tells.
 
@@ -13,18 +14,20 @@ Law of this file: nothing is guessed: a state that no move leads to ends the way
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from kraftcheck.exits import BadInput
+from kraftcheck.retracing.readings import READINGS, Reading
+from reference.kit.dispatch import snake
 from reference.kit.protocol import Protocol
 from reference.runner.run import Run, simulate_run
 from reference.sim.choices import Choice, RecordingChooser, ReplayChooser, StreamName
 from reference.sim.interning import KnownInput
 from reference.sim.memo import State, Step
-from reference.sim.plain import PlainMemo
+from reference.sim.plain import LATE, STRICT, PlainMemo, options_of
 from reference.sim.schedules import Schedule
 from tla_utils import Value
 from tla_utils.output import State as Shown
@@ -35,6 +38,21 @@ from traces.jobs.abstraction import Abstraction, constant_name
 NETWORK = "network"
 ALWAYS = 999
 """Of a thousand: what is asked for happens."""
+
+
+Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
+"""Of each node its row; and the messages that were sent, if that is shown."""
+
+
+class _Move(NamedTuple):
+    """A step and those that follow from what is heard at once. moved: the place of the message
+    under way that is held back from now on. sent: all messages so far.
+    """
+
+    steps: tuple[Step, ...]
+    choices: tuple[tuple[StreamName, int], ...]
+    moved: int | None
+    sent: frozenset[Value] = frozenset()
 
 
 class Way(NamedTuple):
@@ -77,32 +95,55 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
 
     Raises BadInput: the constants cannot be read, or no variable holds the nodes' rows.
     """
-    return _Following(protocol, constants_in(protocol, cfg), bug).along(states)
+    reading = READINGS.get(protocol.name)
+    constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
+    return _Following(protocol, constants, bug, reading).along(states)
 
 
 class _Following:
-    def __init__(self, protocol: Protocol, constants: Any, bug: str | None) -> None:
+    def __init__(
+        self, protocol: Protocol, constants: Any, bug: str | None, reading: Reading | None
+    ) -> None:
+        assert protocol.world is not None, "asked of protocols that have one"
         self._protocol, self._constants, self._bug = protocol, constants, bug
+        self._world, self._reading = protocol.world, reading
         self._machine = PlainMemo(protocol, bug).machine(constants)
         self._form = Abstraction(constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
         self._under_way: list[tuple[int, KnownInput]] = []
+        self._held: list[tuple[int, KnownInput]] = []
         self._sent: set[Value] = set()
-        self._choices: dict[StreamName, list[int]] = {"network": [], "workload": []}
+        self._choices: dict[StreamName, list[int]] = {"network": [], "workload": [], "faults": []}
         self._moves = 0
 
     def along(self, states: Sequence[Shown]) -> Way:
-        places = self._places(states[0].values)
+        shown = self._shown(states[0].values)
         missing = ""
         reached = 1
-        for shown in states[1:]:
-            move = next(self._leading_to(shown.values, places), None)
+        for state in states[1:]:
+            move = next(self._leading_to(*shown(state.values)), None)
             if move is None:
                 missing = f"no move of the reference leads to state {reached + 1} of TLC"
                 break
-            self._make(*move)
+            self._make(move)
             reached += 1
         return self._way(len(states), reached, missing)
+
+    def _shown(self, first: Mapping[str, Value]) -> Callable[[Mapping[str, Value]], Seen]:
+        """What a state of TLC's says of nodes and messages."""
+        reading = self._reading
+        if reading is not None:
+            return lambda values: reading.seen(self._constants, values)
+        places = self._places(first)
+
+        def seen(values: Mapping[str, Value]) -> Seen:
+            rows = {
+                node: _entry(values[name], node) if within else values[name]
+                for node, (name, within) in places.items()
+            }
+            return rows, values.get(NETWORK)
+
+        return seen
 
     def _places(self, values: Mapping[str, Value]) -> dict[int, tuple[str, bool]]:
         """Of each node the variable that holds its row, and whether it is a function of nodes."""
@@ -120,46 +161,81 @@ class _Following:
             )
         return found
 
-    def _leading_to(
-        self, values: Mapping[str, Value], places: Mapping[int, tuple[str, bool]]
-    ) -> Iterator[tuple[Step, list[tuple[StreamName, int]]]]:
-        """The moves after which everything is as TLC shows it, each with its choices."""
-        wanted = {
-            node: _entry(values[name], node) if within else values[name]
-            for node, (name, within) in places.items()
-        }
-        others = {node: self._form.row(state.row) for node, state in self._states.items()}
-        for step, choices in self._moves_from():
-            node = step.before.node
-            rows = {**others, node: self._form.row(step.after.row)}
-            sent = self._sent | {self._form.input(message.value) for _, message in step.sent}
-            if rows == wanted and values.get(NETWORK, sent) == sent:
-                yield step, choices
+    def _own(self, value: Value) -> Value:
+        return self._reading.own(value) if self._reading else value
 
-    def _moves_from(self) -> Iterator[tuple[Step, list[tuple[StreamName, int]]]]:
-        asked: list[tuple[StreamName, int]] = [("network", 0)] if self._under_way else []
+    def _leading_to(
+        self, rows: Mapping[int, Value | None], network: Value | None
+    ) -> Iterator[_Move]:
+        """The moves after which everything is as TLC shows it."""
+        others = {node: self._own(self._form.row(s.row)) for node, s in self._states.items()}
+        for move in self._moves_from():
+            own = {**others}
+            sent = set(self._sent)
+            for step in move.steps:
+                own[step.before.node] = self._own(self._form.row(step.after.row))
+                sent |= {self._own(self._form.input(message.value)) for _, message in step.sent}
+            known: Any = sent if network is None else network
+            # A model that is read may forget messages.
+            if own == rows and (known <= sent if self._reading else known == sent):
+                yield move._replace(sent=frozenset(sent))
+
+    def _moves_from(self) -> Iterator[_Move]:
+        waiting = bool(self._under_way or self._held)
+        asked: list[tuple[StreamName, int]] = [("network", 0)] if waiting else []
         able = [state for state in self._states.values() if state.wants]
         for at, state in enumerate(able):
             for number, input in enumerate(state.wants):
                 step = self._step(state, input)
                 if step is not None:
-                    yield step, [*asked, ("workload", at), ("workload", number)]
-        for at, (node, message) in enumerate(self._under_way):
-            state = self._states[node]
-            step = self._step(state, message) if state.running else None
-            if step is not None:
-                # The network of a model forgets nothing, so the message is under way still.
-                yield step, [("network", ALWAYS), ("network", at), ("network", ALWAYS)]
+                    rare = type(input.value) in self._world.disturbances
+                    made = [*asked, ("workload", at), ("workload", number)]
+                    yield self._whole(step, made + [("faults", ALWAYS)] * rare)
+        for held in (False, True):
+            # It is asked which of the two, where both have something.
+            both = [("network", ALWAYS * held)] if self._held and self._under_way else []
+            for at, (node, message) in enumerate(self._held if held else self._under_way):
+                state = self._states[node]
+                step = self._step(state, message) if state.running else None
+                if step is not None:
+                    # The network of a model forgets nothing, so the message is under way still.
+                    made = [("network", ALWAYS), *both, ("network", at), ("network", ALWAYS)]
+                    moved = at if self._world.awaited is not None and not held else None
+                    yield self._whole(step, made, moved)
+
+    def _whole(
+        self, step: Step, choices: list[tuple[StreamName, int]], moved: int | None = None
+    ) -> _Move:
+        """With what is heard at once. moved: what is held back from now on."""
+        steps: list[Step] = []
+        states = dict(self._states)
+
+        def take(step: Step) -> None:
+            steps.append(step)
+            states[step.before.node] = step.after
+            for node, message in step.travelling:
+                if self._world.at_once(message.value) and states[node].running:
+                    heard = self._step(states[node], message)
+                    if heard is not None:
+                        take(heard)
+
+        take(step)
+        return _Move(tuple(steps), tuple(choices), moved)
 
     def _step(self, state: State, input: KnownInput) -> Step | None:
         return state.steps.get(input) or self._machine.step(state, input)
 
-    def _make(self, step: Step, choices: Sequence[tuple[StreamName, int]]) -> None:
-        for stream, value in choices:
+    def _make(self, move: _Move) -> None:
+        for stream, value in move.choices:
             self._choices[stream].append(value)
-        self._states[step.before.node] = step.after
-        self._under_way += step.travelling
-        self._sent |= {self._form.input(message.value) for _, message in step.sent}
+        if move.moved is not None:
+            self._held.append(self._under_way.pop(move.moved))
+        for step in move.steps:
+            self._states[step.before.node] = step.after
+            self._under_way += [
+                each for each in step.travelling if not self._world.at_once(each[1].value)
+            ]
+        self._sent |= move.sent
         self._moves += 1
 
     def _way(self, states: int, reached: int, missing: str) -> Way:
@@ -168,6 +244,10 @@ class _Following:
         }
         options = {**constants, "moves": max(self._moves, 1), "watched": True}
         options |= {"delivered": 500, "lost": 0, "doubled": 500}
+        known = options_of(self._protocol).of.__struct_fields__
+        rare = [snake(of.__name__) for of in self._world.disturbances]
+        options |= {name: 500 for name in (*rare, LATE) if name in known}
+        options |= {name: True for name in (STRICT,) if name in known}
         made = [
             Choice(stream, 1000, value) for stream, own in self._choices.items() for value in own
         ]

@@ -242,7 +242,7 @@ def _happened(before: State, after: State) -> str:
             return f"{', '.join(sorted(map(_name, fresh)) or changed)} {said}"
     stands = [(node, _stands(was), _stands(now)) for (node, was), (_, now) in pairs]
     roles = [f"{_name(node)} is {now}" for node, was, now in stands if was != now]
-    senders = {_name(sent["source"]) for sent in _fresh_messages(before, after)}
+    senders = {_name(m["source"]) for m in _fresh_messages(before, after) if "source" in m}
     who = changed or sorted(senders)
     if not roles and who:
         return f"{', '.join(who)} {'goes' if len(who) == 1 else 'go'} on"
@@ -282,10 +282,11 @@ _QUIET = {"type", "source", "destination", "request"}
 
 
 def message(m: Any) -> str:
-    """A message in a line: from whom to whom, and every field that says something."""
-    between = f"{_name(m['source'])} > {_name(m['destination'])}"
+    """A message in a line: from whom to whom, if it says so, and all fields that say something."""
+    between = f"{_name(m['source'])} > {_name(m['destination'])} " if "source" in m else ""
     fields = [f"{name}={short(m[name])}" for name in m if name not in _QUIET]
-    return " ".join([between, m["type"], *(each for each in fields if each[-2:] not in _NOTHING)])
+    said = (each for each in fields if each[-2:] not in _NOTHING)
+    return " ".join([f"{between}{m['type']}", *said])
 
 
 _NOTHING = {"=-", "={", "{}", "<>", "=("}

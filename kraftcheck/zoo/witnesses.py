@@ -31,6 +31,12 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z40": {"elr": False, "crashes": 5, "lossy": 1000, "reckless": True},
     "Z53": {"unclean": True, "crashes": 5, "elections": 3},
     "Z54": {"acks": "1", "crashes": 5, "elections": 3},
+    "Z61": {"version": 2, "initialize": 300},
+    "Z65": {"late": 200, "doubled": 200, "elect": 300},
+    "Z71": {"elect": 300},
+    "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
+    "Z73": {"version": 2, "late": 200, "doubled": 200},
+    "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 

@@ -18,7 +18,12 @@ def action_name(of: type) -> str:
 
 def handler_name(action: str) -> str:
     """The method that handles an action."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", action).lower()
+    return snake(action)
+
+
+def snake(name: str) -> str:
+    """A name of the spec in snake case."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def handlers_of(handlers: object, inputs: Iterable[type]) -> dict[type, Any]:

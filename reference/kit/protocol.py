@@ -11,10 +11,10 @@ Law of this file: it knows no protocol, and decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -59,6 +59,7 @@ class NodeKind(NamedTuple):
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
     from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
+    operators: what their names begin with, before the action.
     """
 
     name: str
@@ -74,6 +75,7 @@ class NodeKind(NamedTuple):
     shifted: frozenset[str] = frozenset()
     first_position: int = 0
     hidden: Hidden | None = None
+    operators: str = "Step_"
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -117,6 +119,10 @@ class SharedLog(NamedTuple):
     first: int
 
 
+HISTORY: Final = -1
+"""No node: where a run's history stands among its rows (`World.history`)."""
+
+
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
     what is wrong, in words, or None.
@@ -149,12 +155,26 @@ class World:
     constants: by field, the values to draw from, the simplest first. local: all inputs that are no
     messages and may come to a node in this row. properties: asked after every step. moves: so many
     a run has, to draw from.
+
+    Where rows do not tell enough, history: what a run's past is after a step, of the constants and
+    the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
+    the names of the properties that a run with these options need not keep, unless it is `strict`.
+
+    at_once: whether a message is heard in the step that sends it, or never. disturbances: by local
+    input, how often of a thousand times it comes when it could, to draw from. awaited: whether
+    anybody still waits for what an input does, of the constants, all rows, the node and the input;
+    in runs that are not `late` no other one comes.
     """
 
     constants: Mapping[str, Sequence[Any]]
     local: Callable[[Any, int, Any], Iterable[Any]]
     properties: tuple[Property, ...]
     moves: Sequence[int] = (40, 80)
+    history: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], Any] | None = None
+    unpromised: Callable[[Any], Collection[str]] | None = None
+    at_once: Callable[[Any], bool] = lambda message: False
+    disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
+    awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,7 +11,7 @@ Law of this file: nothing here knows of a protocol; each choice is the simplest 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -19,7 +19,8 @@ import msgspec
 
 from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
-from reference.kit.protocol import Outcome, Protocol, World
+from reference.kit.dispatch import snake
+from reference.kit.protocol import HISTORY, Outcome, Protocol, World
 from reference.protocols import kind_of_row, raised
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import ClientLog, Family, Manner, brief
@@ -41,6 +42,18 @@ FATES: Final[Mapping[str, tuple[int, ...]]] = {
 messages. doubled: of the deliveries, after which the message is under way still."""
 
 
+TRIES: Final = 8
+"""So many inputs are drawn for a move, where one does not come."""
+LATE: Final = "late"
+"""The option of a run in which messages come although nobody waits for them: of a thousand
+deliveries, so many are of messages that were held back, which would be lost or doubled elsewhere.
+"""
+
+
+STRICT: Final = "strict"
+"""The option of a run that is to keep what it does not promise as well."""
+
+
 class PlainScenario(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of a protocol."""
 
@@ -53,6 +66,9 @@ class PlainScenario(msgspec.Struct, frozen=True, kw_only=True):
 def scenario_of(protocol: Protocol) -> PlainScenario:
     world = _world(protocol)
     drawn: dict[str, Any] = {**world.constants, "moves": tuple(world.moves), **FATES}
+    drawn |= _disturbances(world)
+    if world.awaited is not None:
+        drawn |= {LATE: (50, 200)}
     palettes = {name: tuple((1, value) for value in values) for name, values in drawn.items()}
     return PlainScenario(
         name=protocol.name, sentence=protocol.sentence, protocol=protocol, palettes=palettes
@@ -64,6 +80,11 @@ def _world(protocol: Protocol) -> World:
     return protocol.world
 
 
+def _disturbances(world: World) -> dict[str, Sequence[int]]:
+    """By name of an option."""
+    return {snake(of.__name__): values for of, values in world.disturbances.items()}
+
+
 @cache
 def options_of(protocol: Protocol) -> OptionSet[Any]:
     """The constants of a run, how many moves it has, what becomes of messages, and whether it ends
@@ -73,11 +94,17 @@ def options_of(protocol: Protocol) -> OptionSet[Any]:
     own = [(name, fields[name].type, values[0]) for name, values in world.constants.items()]
     general: list[tuple[str, type, Any]] = [("moves", int, world.moves[0]), ("watched", bool, True)]
     general += [(name, int, values[0]) for name, values in FATES.items()]
+    disturbances = _disturbances(world)
+    general += [(name, int, values[0]) for name, values in disturbances.items()]
+    late = (LATE,) if world.awaited is not None else ()
+    general += [(name, int, 0) for name in late]
+    if world.unpromised is not None:
+        general.append((STRICT, bool, False))
     kind = msgspec.defstruct(
         f"{protocol.name}_options", [*own, *general], frozen=True, kw_only=True
     )
-    kinds = {name: (name,) for name in ("lost", "doubled")}
-    return OptionSet(kind, kinds, positive=("moves",), shares=tuple(FATES))
+    kinds = {name: (name,) for name in ("lost", "doubled", *disturbances, *late)}
+    return OptionSet(kind, kinds, positive=("moves",), shares=(*FATES, *disturbances, *late))
 
 
 class PlainMachine(Machine):
@@ -150,6 +177,14 @@ class PlainSimulation:
         self._world = _world(protocol)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         drawn = {name: getattr(options, name) for name in self._world.constants}
+        left = self._world.unpromised
+        unpromised = left(options) if left and not getattr(options, STRICT) else ()
+        self._properties = [e for e in self._world.properties if e.name not in unpromised]
+        self._rare = {of: getattr(options, snake(of.__name__)) for of in self._world.disturbances}
+        self._late = getattr(options, LATE, 0)
+        self._awaited = None if self._late else self._world.awaited
+        self._held: list[tuple[int, KnownInput]] = []
+        self._history: Any = None
         self.constants = protocol.constants(**drawn)
         self._machine = memo.machine(self.constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
@@ -163,20 +198,25 @@ class PlainSimulation:
         options = self._options
         network = self._chooser.stream("network")
         for move in range(options.moves):
-            deliver = bool(self._under_way) and chance(network, options.delivered)
+            waiting = self._under_way or self._held
+            deliver = bool(waiting) and chance(network, options.delivered)
             step = self._delivered() if deliver else self._own()
             if step is not None and not self._take(move * MOVE_US, step):
                 return
 
     def _delivered(self) -> Step | None:
         network = self._chooser.stream("network")
-        at = network.below(len(self._under_way))
-        node, message = self._under_way[at]
+        was_held = bool(self._held) and (not self._under_way or chance(network, self._late))
+        among = self._held if was_held else self._under_way
+        at = network.below(len(among))
+        node, message = among[at]
         if chance(network, self._options.doubled):
             self._counts["duplicated"] += 1
+            if self._late and not was_held:
+                self._held.append(among.pop(at))
         else:
-            del self._under_way[at]
-        if not self._states[node].running:
+            del among[at]
+        if not self._states[node].running or not self._comes(node, message.value):
             self._counts["undelivered"] += 1
             return None
         return self._step(node, message)
@@ -187,8 +227,24 @@ class PlainSimulation:
         able = [state for state in self._states.values() if state.wants]
         if not able:
             return None
-        state = able[workload.below(len(able))]
-        return self._step(state.node, state.wants[workload.below(len(state.wants))])
+        for _ in range(TRIES):
+            state = able[workload.below(len(able))]
+            input = state.wants[workload.below(len(state.wants))]
+            rare = self._rare.get(type(input.value))
+            if rare is not None and not chance(self._chooser.stream("faults"), rare):
+                continue
+            if self._comes(state.node, input.value):
+                return self._step(state.node, input)
+        return None
+
+    def _comes(self, node: int, input: Any) -> bool:
+        """Whether somebody waits for it, where that matters."""
+        if self._awaited is None:
+            return True
+        return self._awaited(self.constants, self._rows(), node, input)
+
+    def _rows(self) -> dict[int, Any]:
+        return {node: state.row for node, state in self._states.items()}
 
     def _step(self, node: int, input: KnownInput) -> Step | None:
         state = self._states[node]
@@ -202,18 +258,33 @@ class PlainSimulation:
         recorder.steps.items.append(step.number)
         recorder.times.items.append(time)
         self.handler_calls += 1
-        before = {node: state.row for node, state in self._states.items()}
+        before = self._rows()
         self._states[step.before.node] = step.after
+        heard = []
         for each in step.travelling:
             if chance(self._chooser.stream("faults"), self._options.lost):
                 self._counts["lost"] += 1
+                if self._late and not self._world.at_once(each[1].value):
+                    self._held.append(each)
+            elif self._world.at_once(each[1].value):
+                heard.append(each)
             else:
                 self._under_way.append(each)
-        return step.inert or not self._options.watched or self._holds(before)
+        if not step.inert and self._options.watched and not self._holds(before):
+            return False
+        return all([self._hear(time, *each) for each in heard])
 
-    def _holds(self, before: Mapping[int, Any]) -> bool:
-        after = {node: state.row for node, state in self._states.items()}
-        for each in self._world.properties:
+    def _hear(self, time: int, node: int, message: KnownInput) -> bool:
+        """What is heard at once. Whether the run goes on."""
+        step = self._step(node, message) if self._states[node].running else None
+        return self.verdict != STOPPED and (step is None or self._take(time, step))
+
+    def _holds(self, before: dict[int, Any]) -> bool:
+        after = self._rows()
+        if self._world.history is not None:
+            before[HISTORY] = self._history
+            after[HISTORY] = self._history = self._world.history(self.constants, before, after)
+        for each in self._properties:
             wrong = each.check(self.constants, before, after)
             if wrong is not None:
                 self.violations.append(Violation(each.name, self.handler_calls - 1, wrong))

@@ -31,14 +31,19 @@ Produce(c, row, p) ==
   [type |-> "Produce", client |-> c, partition |-> p, epoch |-> row.epoch, txn |-> row.txn,
    sequence |-> row.sequences[p]]
 
+Add(c, row, p) == [type |-> "AddPartitions", client |-> c, partition |-> p, epoch |-> row.epoch]
+
+EndOf(c, row) ==
+  [type |-> "EndTxn", client |-> c, epoch |-> row.epoch, decision |-> row.decision,
+   txn |-> row.txn]
+
 (* With version 1 the coordinator is asked before the batch is sent.        *)
 Step_Send(c, row, p, txn) ==
   LET open == [row EXCEPT !.status = "Open", !.txn = txn, !.sent = @ \cup {p}]
       batched == [open EXCEPT !.sequences[p] = @ + 1]
-      add == [type |-> "AddPartitions", client |-> c, partition |-> p, epoch |-> row.epoch]
   IN CASE row.status \notin {"Ready", "Open"} \/ p \in row.sent -> {}
        [] EpochPerTransaction -> Doing(batched, {Produce(c, open, p)})
-       [] OTHER -> Doing(open, {add})
+       [] OTHER -> Doing(open, {Add(c, open, p)})
 
 Step_HandlePartitionAdded(c, row, p) ==
   IF row.status = "Open" /\ p \in row.sent \ row.added
@@ -54,11 +59,9 @@ HasBegun(row) == row.status = "Open" /\ (EpochPerTransaction \/ row.added # {})
 
 (* Commit waits for every batch; abort may come at any time.                *)
 Step_End(c, row, decision) ==
-  IF HasBegun(row) /\ (decision = "Commit" => row.acked = row.sent)
-  THEN Doing([row EXCEPT !.status = "Ending", !.decision = decision],
-             {[type |-> "EndTxn", client |-> c, epoch |-> row.epoch, decision |-> decision,
-               txn |-> row.txn]})
-  ELSE {}
+  LET ending == [row EXCEPT !.status = "Ending", !.decision = decision]
+  IN IF HasBegun(row) /\ (decision = "Commit" => row.acked = row.sent)
+     THEN Doing(ending, {EndOf(c, ending)}) ELSE {}
 
 Step_HandleEnded(row, m, epoch) ==
   IF row.status = "Ending" /\ m.txn = row.txn

@@ -41,6 +41,10 @@ WithBatch(row, m) ==
      !.guard = Unknown,
      !.verifying = Outdated({v \in @ : v.request # m})]
 
+(* What will be refused for ever, as epochs only grow, is forgotten.        *)
+WithoutRefused(row) ==
+  [row EXCEPT !.verifying = {v \in @ : v.request.epoch >= row.producer.epoch}]
+
 (* X11a: a batch arrives; it is appended, refused or has to be verified.    *)
 Step_HandleProduce(row, m) ==
   LET known == {v \in row.verifying : v.request = m /\ v.guarded}

@@ -49,9 +49,6 @@ MayArrive(m, newPartitions) ==
 
 Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitions)}
 
-WithoutRefused(row) ==
-  [row EXCEPT !.verifying = {v \in @ : v.request.epoch >= row.producer.epoch}]
-
 (* Who is told an answer, and what it does.                                 *)
 ClientStep(a) ==
   LET m == a.request IN

@@ -27,7 +27,7 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.cluster", "reference.protocols"),
+    *("reference.transactions", "reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
@@ -61,15 +61,20 @@ RULES = {
     "reference.kit.*": _pure(),
     "reference.quorum.*": _pure(),
     "reference.partition.*": _pure(),
+    "reference.transactions.*": _pure(),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
     "reference.protocols.*": Rule(
-        ours=("reference.kit", "reference.quorum", "reference.partition", "reference.cluster")
+        ours=(
+            *("reference.kit", "reference.quorum", "reference.partition"),
+            *("reference.transactions", "reference.cluster"),
+        )
     ),
     "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
+    "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),

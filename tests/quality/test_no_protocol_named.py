@@ -18,7 +18,10 @@ NAMES = ("quorum", "cluster")
 TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 
 # The folders of protocols, and the places where they are listed.
-FOLDERS = ("reference.quorum", "reference.partition", "reference.cluster")
+FOLDERS = (
+    *("reference.quorum", "reference.partition", "reference.transactions"),
+    "reference.cluster",
+)
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
     *("reference.runner.scenarios", "reference.runner.scripted"),

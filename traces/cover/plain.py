@@ -185,7 +185,7 @@ class PlainComposition:
                 inputs = f"Inputs_{name}(n, rows[n])"
             guard = f"  /\\ spent.{name} < Limit.{name}\n"
             after = f"spent' = [spent EXCEPT !.{name} = @ + 1]"
-        taken = f"\\E m \\in {inputs} : Lift(n, Step_{action}(n, rows[n], m))"
+        taken = f"\\E m \\in {inputs} : Lift(n, {kind.operators}{action}(n, rows[n], m))"
         return f"Move_{action}(n) ==\n{guard}  /\\ {taken}\n  /\\ {after}"
 
     def cfg(self) -> str:

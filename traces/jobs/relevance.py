@@ -57,7 +57,8 @@ def mentions_of(kind: str, action: str, specs: Path) -> Mentions:
 
     Raises ToolError: the spec has no such action.
     """
-    operator = first_row(kind_named(kind)) if action == INIT else f"Step_{action}"
+    of = kind_named(kind)
+    operator = first_row(of) if action == INIT else f"{of.operators}{action}"
     return mentions(operator, _modules(kind, specs))
 
 

@@ -83,7 +83,8 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:
     """The definitions of a frame."""
     cases = "\n    [] ".join(
-        f'action = "{action}" -> Step_{action}(n, row, input)' for action in (INIT, *kind.labels)
+        f'action = "{action}" -> {of}{action}(n, row, input)'
+        for of, action in (("Step_", INIT), *((kind.operators, label) for label in kind.labels))
     )
     first = f'{{[row |-> {kind.first_row}, sent |-> {{}}, ignored |-> ""]}}'
     steps = (

@@ -1,0 +1,1 @@
+"""Known bugs of transactions: one file, one replaced rule each."""

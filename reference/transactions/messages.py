@@ -1,0 +1,254 @@
+"""What coordinators, partitions and producers receive: messages, and all other inputs.
+
+Law of this file: values only. An answer without an error is a message of its own; one with an error
+changes nothing anywhere, and is why a step is ignored. A message may be lost, doubled and late,
+but answers are heard in the step that gives them or never: Kafka knows by its correlation id
+whether somebody still waits for one.
+
+Sets are sorted tuples. Every value is immutable and hashable, equal by content.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from reference.kit.fields import Address, Node, SetOf
+
+COORDINATOR: Final = 0
+"""The transaction log with the coordinators that lead it."""
+NO_CLIENT: Final = 0
+"""Of a request that a partition's leader makes."""
+
+Decision: TypeAlias = Literal["Commit", "Abort"]
+TxnState: TypeAlias = Literal[
+    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"
+]
+
+
+class Input(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
+    """The tag is the name of the class."""
+
+
+class Message(Input, frozen=True):
+    source: Address
+    destination: Address
+
+
+# --- Requests
+
+
+class InitProducerId(Message, frozen=True):
+    """X6. An instance of the producer asks for an epoch."""
+
+    client: int
+
+
+class AddPartitions(Message, frozen=True):
+    """X9. From a producer (version 1), or from a partition's leader (version 2).
+
+    behind: how many epochs of the transaction log the metadata is behind that it was sent by.
+    """
+
+    client: int
+    partition: Node
+    epoch: int
+    behind: int
+
+
+class Verify(Message, frozen=True):
+    """X10. A partition's leader asks whether the partition was added (version 1)."""
+
+    partition: Node
+    epoch: int
+    behind: int
+
+
+class EndTxn(Message, frozen=True):
+    """X19, X20. txn is known to properties only."""
+
+    client: int
+    epoch: int
+    decision: Decision
+    txn: int
+
+
+class Produce(Message, frozen=True, order=True):
+    """X11. The one batch that a transaction writes to a partition."""
+
+    client: int
+    partition: Node
+    epoch: int
+    txn: int
+    sequence: int
+
+
+class WriteTxnMarkers(Message, frozen=True):
+    """X14."""
+
+    partition: Node
+    epoch: int
+    decision: Decision
+    coordinator_epoch: int
+
+
+# --- Answers
+
+
+class Initialized(Message, frozen=True):
+    epoch: int
+
+
+class PartitionAdded(Message, frozen=True):
+    """To a producer of version 1."""
+
+    partition: Node
+
+
+class Ended(Message, frozen=True):
+    """epoch: of the next transaction."""
+
+    txn: int
+    epoch: int
+
+
+class Allowed(Message, frozen=True):
+    """To a partition's leader: batches of this epoch may be appended."""
+
+    epoch: int
+
+
+class Produced(Message, frozen=True):
+    txn: int
+    partition: Node
+
+
+class MarkerReply(Message, frozen=True):
+    marker: WriteTxnMarkers
+
+
+# --- What comes to the transaction log and its coordinators by itself
+
+
+class TxnRecord(msgspec.Struct, frozen=True, order=True):
+    """Of the transaction log. leader_epoch: of the coordinator that wrote it."""
+
+    state: TxnState
+    epoch: int
+    partitions: SetOf[Node]
+    leader_epoch: int
+
+
+class Tail(msgspec.Struct, frozen=True, order=True):
+    """What a replica's log has after the last committed record."""
+
+    records: tuple[TxnRecord, ...]
+
+
+class Acknowledged(Input, frozen=True):
+    """The high watermark reaches the record."""
+
+
+class AppendTimeout(Input, frozen=True):
+    """X3. It did not in time."""
+
+
+class TransactionTimeout(Input, frozen=True):
+    """X26."""
+
+
+class Fence(Input, frozen=True):
+    """X8, the second lock."""
+
+
+class MarkersAgain(Input, frozen=True):
+    """X22. Those that nobody has acknowledged."""
+
+
+class MarkersDone(Input, frozen=True):
+    """X25."""
+
+
+class Elect(Input, frozen=True):
+    """Another replica leads the transaction log. tail: what its log has."""
+
+    tail: Tail
+
+
+class Loaded(Input, frozen=True):
+    """X4. The new leader has read its log."""
+
+
+class LoseLeader(Input, frozen=True):
+    """Of a data partition, as metadata says."""
+
+    partition: Node
+
+
+class FindLeader(Input, frozen=True):
+    partition: Node
+
+
+# --- What comes to a partition's leader, and to a producer
+
+
+class Verification(msgspec.Struct, frozen=True, order=True):
+    """A batch that waits for the coordinator or has its answer. guarded: no other guard has
+    replaced the one that it came with.
+    """
+
+    request: Produce
+    guarded: bool
+    answered: bool
+
+
+class Ask(Input, frozen=True):
+    """X11b. behind: as of AddPartitions."""
+
+    verification: Verification
+    behind: int
+
+
+class Verified(Input, frozen=True):
+    """X11c."""
+
+    verification: Verification
+
+
+class Send(Input, frozen=True):
+    """txn: the number of a transaction that begins with it."""
+
+    partition: Node
+    txn: int
+
+
+class Commit(Input, frozen=True):
+    """A producer ends its transaction."""
+
+
+class Abort(Input, frozen=True):
+    pass
+
+
+class Initialize(Input, frozen=True):
+    """An instance of the producer starts, or asks for its epoch again."""
+
+
+class Retry(Input, frozen=True):
+    """X33. What nobody has answered is sent again."""
+
+
+ANSWERS: Final = (Initialized, PartitionAdded, Ended, Allowed, Produced, MarkerReply)
+MESSAGES: Final = (
+    *(InitProducerId, AddPartitions, Verify, EndTxn, Produce, WriteTxnMarkers),
+    *ANSWERS,
+)
+COORDINATOR_INPUTS: Final = (
+    *(InitProducerId, AddPartitions, Verify, EndTxn, MarkerReply, Acknowledged, AppendTimeout),
+    *(TransactionTimeout, Fence, MarkersAgain, MarkersDone, Elect, Loaded, LoseLeader, FindLeader),
+)
+PARTITION_INPUTS: Final = (Produce, Ask, Allowed, Verified, WriteTxnMarkers)
+PRODUCER_INPUTS: Final = (
+    *(Send, PartitionAdded, Produced, Commit, Abort, Ended, Retry, Initialize, Initialized),
+)

@@ -1,0 +1,149 @@
+"""What the leader of a data partition does with batches and markers: the twin of
+TransactionPartition.tla (X11, X13, X14).
+
+Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
+the rules. What is appended is committed: leader changes of a data partition are the matter of
+reference/partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from reference.kit.dispatch import handlers_of
+from reference.kit.protocol import Outcome
+from reference.transactions.messages import (
+    COORDINATOR,
+    NO_CLIENT,
+    PARTITION_INPUTS,
+    AddPartitions,
+    Allowed,
+    Ask,
+    MarkerReply,
+    Message,
+    Produce,
+    Produced,
+    Verification,
+    Verified,
+    Verify,
+    WriteTxnMarkers,
+)
+from reference.transactions.rules import TransactionRules
+from reference.transactions.types import UNKNOWN, LogEntry, PartitionLeader, Producer
+
+
+def batch_record(m: Produce) -> LogEntry:
+    return LogEntry("Batch", m.txn, m.client, m.epoch, "None")
+
+
+def marker_record(m: WriteTxnMarkers) -> LogEntry:
+    return LogEntry("Marker", 0, 0, m.epoch, m.decision)
+
+
+def outdated(verifying: Iterable[Verification]) -> tuple[Verification, ...]:
+    return tuple(sorted({replace(v, guarded=False) for v in verifying}))
+
+
+def with_batch(row: PartitionLeader, m: Produce) -> PartitionLeader:
+    producer = replace(row.producer, epoch=m.epoch, sequence=m.sequence + 1, open=True)
+    others = [v for v in row.verifying if v.request != m]
+    return PartitionLeader((*row.log, batch_record(m)), producer, UNKNOWN, outdated(others))
+
+
+def without_refused(row: PartitionLeader) -> PartitionLeader:
+    """What will be refused for ever, as epochs only grow, is forgotten."""
+    left = tuple([v for v in row.verifying if v.request.epoch >= row.producer.epoch])
+    return replace(row, verifying=left)
+
+
+class PartitionHandlers:
+    """The handlers, for one set of rules."""
+
+    __slots__ = ("_handlers", "rules")
+
+    def __init__(self, rules: TransactionRules) -> None:
+        self.rules = rules
+        self._handlers = handlers_of(self, PARTITION_INPUTS)
+
+    def step(self, n: int, row: PartitionLeader, input: object) -> Outcome | None:
+        outcome: Outcome | None = self._handlers[type(input)](n, row, input)
+        return outcome
+
+    def handle_produce(self, n: int, row: PartitionLeader, m: Produce) -> Outcome | None:
+        """X11a: a batch arrives; it is appended, refused or has to be verified."""
+        done = Produced(n, m.source, m.txn, m.partition)
+        if self.rules.is_duplicate_batch(row.producer, m):
+            return handled(row, row, "NONE", done)
+        if m.epoch < row.producer.epoch:
+            return handled(row, row, "INVALID_PRODUCER_EPOCH", done)
+        if not self.rules.needs_verification(row.producer, m.epoch):
+            error = self.rules.batch_error(row.producer, m, False)
+            return handled(row, with_batch(row, m) if error == "NONE" else row, error, done)
+        if any(v.request == m and v.guarded for v in row.verifying):
+            return None
+        others = [v for v in row.verifying if v.request != m]
+        verifying = tuple(sorted([*others, Verification(m, True, False)]))
+        waiting = replace(row, guard=max(row.guard, m.epoch), verifying=verifying)
+        return handled(row, waiting, "WAIT", done)
+
+    def handle_ask(self, n: int, row: PartitionLeader, input: Ask) -> Outcome | None:
+        """X11b. Version 2 adds, version 1 asks whether the partition has been added."""
+        v = input.verification
+        if v.answered or v not in row.verifying:
+            return None
+        epoch = v.request.epoch
+        if self.rules.epoch_per_transaction:
+            m: Message = AddPartitions(n, COORDINATOR, NO_CLIENT, n, epoch, input.behind)
+        else:
+            m = Verify(n, COORDINATOR, n, epoch, input.behind)
+        return Outcome(row, (m,))
+
+    def handle_allowed(self, n: int, row: PartitionLeader, m: Allowed) -> Outcome | None:
+        """X11b: the coordinator lets the batches of this epoch in."""
+        allowed = {
+            replace(v, answered=v.answered or v.request.epoch == m.epoch) for v in row.verifying
+        }
+        return handled(row, replace(row, verifying=tuple(sorted(allowed))), "WAIT", m)
+
+    def handle_verified(self, n: int, row: PartitionLeader, input: Verified) -> Outcome | None:
+        """X11c, X13: a verified batch is appended, or refused after all."""
+        v, m = input.verification, input.verification.request
+        if not v.answered or v not in row.verifying:
+            return None
+        done = Produced(n, m.source, m.txn, m.partition)
+        without = replace(row, verifying=tuple([each for each in row.verifying if each != v]))
+        if self.rules.is_duplicate_batch(row.producer, m):
+            return handled(row, without, "NONE", done)
+        error = self.rules.batch_error(row.producer, m, v.guarded)
+        return handled(row, with_batch(row, m) if error == "NONE" else without, error, done)
+
+    def handle_write_txn_markers(
+        self, n: int, row: PartitionLeader, m: WriteTxnMarkers
+    ) -> Outcome | None:
+        """X14. A marker that says again what stands at the end is not appended again here (in Kafka
+        it is); its guard and coordinator epoch count.
+        """
+        done = MarkerReply(n, COORDINATOR, m)
+        error = self.rules.marker_error(row.producer, m)
+        if error != "NONE":
+            return handled(row, row, error, done)
+        record = marker_record(m)
+        clears = self.rules.marker_clears_guard(row.guard, m)
+        sequence = row.producer.sequence if row.producer.epoch == m.epoch else UNKNOWN
+        after = PartitionLeader(
+            log=row.log if row.log[-1:] == (record,) else (*row.log, record),
+            producer=Producer(m.epoch, m.coordinator_epoch, sequence, False),
+            guard=UNKNOWN if clears else row.guard,
+            verifying=outdated(row.verifying) if clears else row.verifying,
+        )
+        return handled(row, after, "NONE", done)
+
+
+def handled(row: PartitionLeader, after: PartitionLeader, error: str, done: Message) -> Outcome:
+    """done: what is sent of what was written."""
+    after = without_refused(after)
+    if error == "NONE":
+        return Outcome(after, (done,))
+    return Outcome(after, ignored=error if error != "WAIT" and after == row else "")

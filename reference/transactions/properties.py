@@ -1,0 +1,393 @@
+"""What transactions promise, as named properties, and the history that they need: the twin of
+TransactionProperties.tla.
+
+Law of this file: no rule is asked, or else replacing one would change the property with it. The
+fate of a batch is the type of the first marker after it in its partition, "None" while there is
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import combinations
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from reference.kit.protocol import HISTORY, Property
+from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
+from reference.transactions.types import (
+    Client,
+    Constants,
+    Coordinators,
+    LogEntry,
+    PartitionLeader,
+)
+
+TXN_STATES: Final = (
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
+)
+STATUSES: Final = ("Off", "Initializing", "Ready", "Open", "Ending")
+
+
+class Decided(NamedTuple):
+    """A Prepare or Complete record that is committed."""
+
+    state: str
+    epoch: int
+    partitions: tuple[int, ...]
+
+
+class Told(NamedTuple):
+    """The end of a transaction that was answered without an error."""
+
+    txn: int
+    decision: str
+    epoch: int
+
+
+class History(msgspec.Struct, frozen=True):
+    """asked: transactions whose producer asked to commit them. handed_out: the epoch that
+    InitProducerId was last answered with. late: (partition, transaction) of batches that were
+    appended below that epoch.
+    """
+
+    decided: frozenset[Decided] = frozenset()
+    told: frozenset[Told] = frozenset()
+    asked: frozenset[int] = frozenset()
+    handed_out: int = 0
+    late: frozenset[tuple[int, int]] = frozenset()
+
+
+Rows: TypeAlias = Mapping[int, Any]
+
+
+class State(NamedTuple):
+    """All rows, by what they are."""
+
+    constants: Constants
+    log: Coordinators
+    partitions: Mapping[int, PartitionLeader]
+    clients: Mapping[int, Client]
+    history: History
+
+
+def state_of(constants: Constants, rows: Rows) -> State:
+    return State(
+        constants,
+        rows[COORDINATOR],
+        {p: rows[p] for p in constants.partitions},
+        {c: rows[c] for c in constants.clients},
+        rows.get(HISTORY) or History(),
+    )
+
+
+# --- The history
+
+
+def history_next(constants: Constants, before: Rows, after: Rows) -> History:
+    """The history after a step."""
+    old, new = state_of(constants, before), state_of(constants, after)
+    past = old.history
+    decided = {Decided(r.state, r.epoch, r.partitions) for r in newly_committed(old, new)}
+    handed = [
+        row.epoch for c, row in new.clients.items() if _moved(old, new, c, "Initializing", "Ready")
+    ]
+    told = {
+        Told(old.clients[c].txn, old.clients[c].decision, row.epoch)
+        for c, row in new.clients.items()
+        if _moved(old, new, c, "Ending", "Ready")
+    }
+    asked = {
+        row.txn
+        for c, row in new.clients.items()
+        if row.decision == "Commit" and _moved(old, new, c, "Open", "Ending")
+    }
+    late = {
+        (p, entry.txn)
+        for p, row in new.partitions.items()
+        for entry in row.log[len(old.partitions[p].log) :]
+        if entry.kind == "Batch" and entry.epoch < past.handed_out
+    }
+    return History(
+        past.decided | {d for d in decided if d.state not in ("Empty", "Ongoing")},
+        past.told | told,
+        past.asked | asked,
+        handed[0] if handed else past.handed_out,
+        past.late | late,
+    )
+
+
+def _moved(old: State, new: State, c: int, source: str, to: str) -> bool:
+    return old.clients[c].status == source and new.clients[c].status == to
+
+
+def newly_committed(old: State, new: State) -> tuple[Any, ...]:
+    return () if new.log.log.committed == old.log.log.committed else old.log.log.leader
+
+
+# --- Words
+
+
+def batches(row: PartitionLeader) -> Iterator[tuple[int, LogEntry]]:
+    return ((at, e) for at, e in enumerate(row.log) if e.kind == "Batch")
+
+
+def markers(row: PartitionLeader) -> Iterator[LogEntry]:
+    return (e for e in row.log if e.kind == "Marker")
+
+
+def fate(row: PartitionLeader, at: int) -> str:
+    return next((e.decision for e in row.log[at + 1 :] if e.kind == "Marker"), "None")
+
+
+def fates(state: State) -> set[tuple[int, str, int]]:
+    """(transaction, fate, partition) of every batch."""
+    return {
+        (e.txn, fate(row, at), p) for p, row in state.partitions.items() for at, e in batches(row)
+    }
+
+
+def decision_is(state: str) -> Decision:
+    return "Commit" if state in ("PrepareCommit", "CompleteCommit") else "Abort"
+
+
+def has_fate(state: State, txn: int, wanted: str) -> str | None:
+    wrong = [p for t, fate, p in fates(state) if t == txn and fate == wanted]
+    return f"its batch in partition {min(wrong)} has the marker {wanted}" if wrong else None
+
+
+# --- Types
+
+
+def transaction_type_inv(state: State) -> str | None:
+    for n, c in enumerate(state.log.coordinators, 1):
+        if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
+            return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
+        if c.pending.state not in (*TXN_STATES, "None", "PrepareEpochFence"):
+            return f"coordinator {n} has {c.pending.state} pending"
+        if not {*c.to_mark} <= {*c.txn.partitions}:
+            return f"coordinator {n} marks what is not in its transaction"
+        if c.active and n > state.log.leader_epoch:
+            return f"coordinator {n} is active in epoch {state.log.leader_epoch}"
+    for p, row in state.partitions.items():
+        if row.producer.epoch < -1 or row.guard < -1:
+            return f"partition {p} has the producer epoch {row.producer.epoch}, guard {row.guard}"
+        if any(v.request.partition != p for v in row.verifying):
+            return f"partition {p} verifies a batch of another"
+    wrong = [c for c, row in state.clients.items() if row.status not in STATUSES]
+    return f"producer {wrong[0]} is {state.clients[wrong[0]].status}" if wrong else None
+
+
+def producer_state_is_of_log(state: State) -> str | None:
+    """T: what a partition knows of its producer is what its log says."""
+    for p, row in state.partitions.items():
+        known, last = (row.producer.epoch, row.producer.open), row.log[-1:]
+        said = (last[0].epoch, last[0].kind == "Batch") if last else (-1, False)
+        if known != said:
+            return f"partition {p} knows epoch and open {known}, its log says {said}"
+    return None
+
+
+# --- Safety
+
+
+def txn_atomic(state: State) -> str | None:
+    """No transaction is committed in one place and aborted in another."""
+    found = fates(state)
+    committed = {t for t, fate, _ in found if fate == "Commit"}
+    torn = sorted(t for t, fate, _ in found if fate == "Abort" and t in committed)
+    return f"transaction {torn[0]} is committed in one place, aborted in another" if torn else None
+
+
+def acked_commit(state: State) -> str | None:
+    """What a producer was told is committed is aborted nowhere."""
+    return _told_otherwise(state, "Commit", "Abort")
+
+
+def aborted_invisible(state: State) -> str | None:
+    """A reader of committed data never sees a batch of a transaction whose producer was told that
+    it is aborted."""
+    return _told_otherwise(state, "Abort", "Commit")
+
+
+def _told_otherwise(state: State, decision: str, other: str) -> str | None:
+    for told in sorted(state.history.told):
+        wrong = has_fate(state, told.txn, other) if told.decision == decision else None
+        if wrong:
+            return f"{decision} of transaction {told.txn} was answered; {wrong}"
+    return None
+
+
+def commit_was_asked(state: State) -> str | None:
+    """Nor one of a transaction that nobody asked to commit."""
+    wrong = sorted(
+        t for t, fate, _ in fates(state) if fate == "Commit" and t not in state.history.asked
+    )
+    return f"nobody asked to commit transaction {wrong[0]}, and it is" if wrong else None
+
+
+def decided_before_marked(state: State) -> str | None:
+    """A marker is in a log only if its decision is committed before."""
+    decided = {(d.state, d.epoch) for d in state.history.decided}
+    for p, row in state.partitions.items():
+        for m in markers(row):
+            if (f"Prepare{m.decision}", m.epoch) not in decided:
+                return f"partition {p} has {m.decision} of epoch {m.epoch}, which is not decided"
+    return None
+
+
+def one_decision(state: State) -> str | None:
+    """With an epoch for each transaction there is one decision for an epoch in all that anybody can
+    see: markers, Complete records, answers."""
+    seen: set[tuple[int, str]]
+    seen = {(m.epoch, m.decision) for row in state.partitions.values() for m in markers(row)}
+    seen |= {(t.epoch, t.decision) for t in state.history.told}
+    seen |= {
+        (d.epoch, decision_is(d.state))
+        for d in state.history.decided
+        if d.state.startswith("Complete")
+    }
+    return _two_decisions(state, seen)
+
+
+def one_prepared_decision(state: State) -> str | None:
+    """... and one among the Prepare records that are committed. This holds only where no append is
+    given up (X3): else a second one overrules it."""
+    return _two_decisions(state, {(d.epoch, decision_is(d.state)) for d in state.history.decided})
+
+
+def _two_decisions(state: State, seen: AbstractSet[tuple[int, str]]) -> str | None:
+    if state.constants.version != 2:
+        return None
+    both = sorted(e for e, decision in seen if decision == "Commit" and (e, "Abort") in seen)
+    return f"epoch {both[0]} has two decisions" if both else None
+
+
+def log_matches_markers(state: State) -> str | None:
+    """A transaction is complete only when each of its partitions has a marker."""
+    decided = state.history.decided
+    for done in sorted(d for d in decided if d.state.startswith("Complete")):
+        decision = decision_is(done.state)
+        prepared = [d for d in decided if d[:2] == (f"Prepare{decision}", done.epoch)]
+        if not any(_all_marked(state, d.partitions, done.epoch, decision) for d in prepared):
+            return f"{done.state} of epoch {done.epoch} is committed, and a marker is missing"
+    return None
+
+
+def _all_marked(state: State, partitions: tuple[int, ...], epoch: int, decision: str) -> bool:
+    wanted = (epoch, decision)
+    return all(
+        any((m.epoch, m.decision) == wanted for m in markers(state.partitions[p]))
+        for p in partitions
+    )
+
+
+def zombie_commits_nothing(state: State) -> str | None:
+    """An instance that a newer one has replaced commits nothing any more."""
+    late = sorted(
+        t for t, fate, p in fates(state) if fate == "Commit" and (p, t) in state.history.late
+    )
+    return f"transaction {late[0]} of a replaced producer is committed" if late else None
+
+
+def exactly_once_append(state: State) -> str | None:
+    """A producer's batch is once in its partition's log, and committed batches of one producer
+    stand there in the order of its transactions."""
+    committed = {t.txn for t in state.history.told if t.decision == "Commit"}
+    for p, row in state.partitions.items():
+        for (_, one), (_, other) in combinations(batches(row), 2):
+            if one.txn == other.txn:
+                return f"partition {p} has the batch of transaction {one.txn} twice"
+            both = {one.txn, other.txn} <= committed and one.client == other.client
+            if both and one.txn > other.txn:
+                return f"partition {p} has transaction {other.txn} after {one.txn}"
+    return None
+
+
+def no_hanging(state: State) -> str | None:
+    """What is open in a partition, its coordinator knows of, and will end."""
+    c = state.log.coordinators[state.log.leader_epoch - 1]
+    if not c.active:
+        return None
+    ends = c.txn.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
+    for p, row in state.partitions.items():
+        if row.producer.open and not (ends and p in c.txn.partitions):
+            return f"a transaction is open in partition {p}, and its coordinator is {c.txn.state}"
+    return None
+
+
+def epoch_held_once(state: State) -> str | None:
+    """No two instances hold one epoch."""
+    held = {
+        c: row.epoch
+        for c, row in state.clients.items()
+        if row.status in ("Ready", "Open", "Ending")
+    }
+    for one, other in combinations(held, 2):
+        if held[one] == held[other]:
+            return f"producers {one} and {other} both have epoch {held[one]}"
+    return None
+
+
+# --- Properties of steps
+
+
+def epoch_monotonic(old: State, new: State) -> str | None:
+    """Epochs never go back: not in the transaction log, not in a partition."""
+    if new.log.log.committed.epoch < old.log.log.committed.epoch:
+        return f"the transaction log goes back to epoch {new.log.log.committed.epoch}"
+    for p, row in new.partitions.items():
+        before, after = old.partitions[p].producer, row.producer
+        if after.epoch < before.epoch or after.coordinator_epoch < before.coordinator_epoch:
+            return (
+                f"partition {p} goes back from epoch {before.epoch} of coordinator "
+                f"{before.coordinator_epoch} to {after.epoch} of {after.coordinator_epoch}"
+            )
+    return None
+
+
+def zombie_fenced(old: State, new: State) -> str | None:
+    """Once InitProducerId was answered, no older instance has a partition added or a transaction
+    ended."""
+    at = old.log.leader_epoch - 1
+    before, after = old.log.coordinators[at].pending, new.log.coordinators[at].pending
+    request = after.request
+    if after == before or not isinstance(request, AddPartitions | EndTxn):
+        return None
+    if request.epoch >= old.history.handed_out:
+        return None
+    return f"a request of epoch {request.epoch} begins {after.state} after a newer one was told"
+
+
+def _named(name: str, check: Callable[..., str | None]) -> Property:
+    """Of a state, or of a step."""
+    of_steps = check in (epoch_monotonic, zombie_fenced)
+
+    def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
+        new = state_of(constants, after)
+        return check(state_of(constants, before), new) if of_steps else check(new)
+
+    sentence = " ".join((check.__doc__ or "rows have their types").split())
+    return Property(name, sentence, asked)
+
+
+PROPERTIES: Final = (
+    _named("TransactionTypeInv", transaction_type_inv),
+    _named("ProducerStateIsOfLog", producer_state_is_of_log),
+    _named("TxnAtomic", txn_atomic),
+    _named("AckedCommit", acked_commit),
+    _named("AbortedInvisible", aborted_invisible),
+    _named("CommitWasAsked", commit_was_asked),
+    _named("DecidedBeforeMarked", decided_before_marked),
+    _named("OneDecision", one_decision),
+    _named("OnePreparedDecision", one_prepared_decision),
+    _named("LogMatchesMarkers", log_matches_markers),
+    _named("ZombieCommitsNothing", zombie_commits_nothing),
+    _named("ExactlyOnceAppend", exactly_once_append),
+    _named("NoHanging", no_hanging),
+    _named("EpochHeldOnce", epoch_held_once),
+    _named("EpochMonotonic", epoch_monotonic),
+    _named("ZombieFenced", zombie_fenced),
+)

@@ -1,0 +1,257 @@
+"""Transactions, as one protocol: the transaction log, data partitions and producers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.transactions.client import ClientHandlers
+from reference.transactions.coordinator import CoordinatorHandlers, current
+from reference.transactions.messages import (
+    ANSWERS,
+    COORDINATOR,
+    COORDINATOR_INPUTS,
+    MESSAGES,
+    NO_CLIENT,
+    PARTITION_INPUTS,
+    PRODUCER_INPUTS,
+    Abort,
+    Acknowledged,
+    AddPartitions,
+    AppendTimeout,
+    Ask,
+    Commit,
+    Elect,
+    EndTxn,
+    Fence,
+    FindLeader,
+    Initialize,
+    InitProducerId,
+    Input,
+    Loaded,
+    LoseLeader,
+    MarkersAgain,
+    MarkersDone,
+    Message,
+    Produce,
+    Retry,
+    Send,
+    TransactionTimeout,
+    Verified,
+    Verify,
+    WriteTxnMarkers,
+)
+from reference.transactions.partition import PartitionHandlers
+from reference.transactions.properties import PROPERTIES, history_next
+from reference.transactions.rules import COMPLETED, TransactionRules, prepared
+from reference.transactions.types import (
+    INITIAL_PARTITION,
+    Client,
+    Constants,
+    Coordinators,
+    PartitionLeader,
+    initial_client,
+    initial_coordinators,
+)
+
+COORDINATOR_KIND: Final = NodeKind(
+    name="transaction-log",
+    module="TransactionNodes",
+    row=Coordinators,
+    inputs=COORDINATOR_INPUTS,
+    initial=initial_coordinators,
+    first_row="InitialCoordinators",
+    is_running=lambda row: True,
+    role=lambda row: current(row).txn.state if current(row).active else "Loading",
+    operators="Node_",
+)
+PARTITION_KIND: Final = NodeKind(
+    name="transaction-partition",
+    module="TransactionNodes",
+    row=PartitionLeader,
+    inputs=PARTITION_INPUTS,
+    initial=lambda constants: INITIAL_PARTITION,
+    first_row="InitialPartition",
+    is_running=lambda row: True,
+    role=lambda row: "Open" if row.producer.open else "Closed",
+    operators="Node_",
+)
+PRODUCER_KIND: Final = NodeKind(
+    name="transaction-producer",
+    module="TransactionNodes",
+    row=Client,
+    inputs=PRODUCER_INPUTS,
+    initial=lambda constants: initial_client(constants, "Ready"),
+    first_row="FirstProducer",
+    is_running=lambda row: True,
+    role=lambda row: row.status,
+    operators="Node_",
+)
+"""The first instance, which has its epoch already."""
+INSTANCE_KIND: Final = PRODUCER_KIND._replace(
+    name="transaction-instance",
+    initial=lambda constants: initial_client(constants, "Off"),
+    first_row="FurtherProducer",
+)
+
+
+def _kind_of(constants: Constants, node: int) -> NodeKind:
+    if node == COORDINATOR:
+        return COORDINATOR_KIND
+    if node in constants.partitions:
+        return PARTITION_KIND
+    return PRODUCER_KIND if node == constants.clients[0] else INSTANCE_KIND
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    rules: TransactionRules = of(TransactionRules)(constants)
+    coordinators, partitions = CoordinatorHandlers(rules), PartitionHandlers(rules)
+    clients = ClientHandlers(rules)
+
+    def step(n: int, row: Any, input: Any) -> Any:
+        if n == COORDINATOR:
+            return coordinators.step(row, input)
+        return (partitions if n in constants.partitions else clients).step(n, row, input)
+
+    return step
+
+
+# --- What comes to nodes by itself
+
+
+def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
+    if node == COORDINATOR:
+        return _of_coordinators(constants, row)
+    return (
+        _of_partition(constants, row)
+        if node in constants.partitions
+        else _of_producer(constants, node, row)
+    )
+
+
+def _of_coordinators(constants: Constants, row: Coordinators) -> Iterable[Input]:
+    c = current(row)
+    if not c.active:
+        yield Loaded()
+    elif c.pending.logged:
+        yield from (Acknowledged(), AppendTimeout())
+    elif c.pending.state == "PrepareEpochFence":
+        yield Fence()
+    elif c.pending.state in COMPLETED:
+        yield MarkersAgain() if c.to_mark else MarkersDone()
+    elif c.txn.state == "Ongoing":
+        yield TransactionTimeout()
+    if row.leader_epoch < constants.max_coordinators:
+        yield from map(Elect, row.log.tails)
+    yield from map(FindLeader, row.leaderless)
+    yield from (LoseLeader(p) for p in constants.partitions if p not in row.leaderless)
+
+
+def _of_partition(constants: Constants, row: PartitionLeader) -> Iterable[Input]:
+    for v in row.verifying:
+        if v.answered:
+            yield Verified(v)
+        else:
+            yield from (Ask(v, behind) for behind in range(constants.max_coordinators))
+
+
+def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
+    if row.status in ("Off", "Initializing"):
+        return (Initialize(),)
+    if row.status == "Ending":
+        return (Retry(),)
+    left = [p for p in constants.partitions if p not in row.sent]
+    txn = row.txn if row.status == "Open" else next_txn(constants, c, row)
+    ends: tuple[Input, ...] = ()
+    if row.status == "Open":
+        ends = (Commit(),) if row.acked == row.sent else (Retry(),)
+        ends = (*ends, Abort())
+    return (*[Send(p, txn) for p in left], *ends)
+
+
+def next_txn(constants: Constants, c: int, row: Client) -> int:
+    """A number that no other transaction has, and no earlier one of its producer is above."""
+    return (row.epoch + sum(row.sequences)) * len(constants.clients) + c
+
+
+# --- Runs
+
+
+def _awaited(constants: Constants, rows: Mapping[int, Any], node: int, input: Input) -> bool:
+    """Whether its sender still waits for an answer."""
+    match input:
+        case Verified():
+            return _awaited(constants, rows, node, input.verification.request)
+        case Produce():
+            return (rows[input.client].status, rows[input.client].txn) == ("Open", input.txn)
+        case EndTxn():
+            return (rows[input.client].status, rows[input.client].txn) == ("Ending", input.txn)
+        case InitProducerId():
+            return bool(rows[input.client].status == "Initializing")
+        case AddPartitions() if input.client != NO_CLIENT:
+            row, p = rows[input.client], input.partition
+            asks = row.status == "Open" and row.epoch == input.epoch
+            return asks and p in row.sent and p not in row.added
+        case WriteTxnMarkers():
+            c = current(rows[COORDINATOR])
+            said = (c.coordinator_epoch, c.txn.state, c.txn.epoch)
+            wanted = (input.coordinator_epoch, prepared(input.decision), input.epoch)
+            return input.partition in c.to_mark and said == wanted
+    return True
+
+
+def _at_once(m: Message) -> bool:
+    """Answers, and what a partition's leader asks."""
+    asks = isinstance(m, Verify) or (isinstance(m, AddPartitions) and m.client == NO_CLIENT)
+    return asks or isinstance(m, ANSWERS)
+
+
+LATE_V1: Final = ("TxnAtomic", "AckedCommit", "AbortedInvisible", "CommitWasAsked")
+"""What version 1 does not promise by contract where requests are late (Z64, Z75)."""
+
+
+def _unpromised(options: Any) -> Collection[str]:
+    left = ["OnePreparedDecision"] if options.append_timeout else []
+    return [*left, *LATE_V1] if options.version == 1 and options.late else left
+
+
+TRANSACTIONS: Final = Protocol(
+    name="transactions",
+    sentence="a producer writes to partitions all or nothing, as coordinators decide",
+    constants=Constants,
+    kinds=(COORDINATOR_KIND, PARTITION_KIND, PRODUCER_KIND, INSTANCE_KIND),
+    messages=MESSAGES,
+    alike="partitions",
+    peers=lambda constants: constants.partitions,
+    nodes=lambda constants: (COORDINATOR, *constants.clients, *constants.partitions),
+    kind_of=_kind_of,
+    handlers=_handlers,
+    rules=(TransactionRules,),
+    names={COORDINATOR: "T"},
+    world=World(
+        constants={
+            "partitions": ((11, 12),),
+            "version": (2, 1),
+            "clients": ((1, 2),),
+            "max_coordinators": (3,),
+        },
+        local=_local,
+        properties=PROPERTIES,
+        moves=(300, 500),
+        history=history_next,
+        unpromised=_unpromised,
+        at_once=_at_once,
+        disturbances={
+            Elect: (0, 100, 300),
+            TransactionTimeout: (0, 50, 200),
+            AppendTimeout: (0, 50, 200),
+            LoseLeader: (0, 100),
+            Initialize: (0, 100, 300),
+            Ask: (300, 600),
+            Abort: (20, 100),
+            Retry: (50, 200),
+        },
+        awaited=_awaited,
+    ),
+)

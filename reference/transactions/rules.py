@@ -1,0 +1,222 @@
+"""Every decision of transactions that has a name: the twin of TransactionRules.tla.
+
+Law of this file: a rule is a pure function of its arguments and the constants; it sends nothing and
+changes nothing. Each method has the name of its operator in snake case, the same parameters and the
+same place in the order. A bug replaces some of them in a subclass and nothing else.
+
+Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug (Z70,
+Z71, Z72). What is answered is an error, or "Append": a transition begins, and the answer waits
+until its record is committed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reference.transactions.messages import (
+    AddPartitions,
+    Decision,
+    EndTxn,
+    Produce,
+    TxnState,
+    Verify,
+    WriteTxnMarkers,
+)
+from reference.transactions.types import UNKNOWN, Constants, Coordinator, Producer
+
+PREPARING: Final = ("PrepareCommit", "PrepareAbort")
+COMPLETED: Final = ("CompleteCommit", "CompleteAbort")
+
+
+def prepared(decision: Decision) -> TxnState:
+    return "PrepareCommit" if decision == "Commit" else "PrepareAbort"
+
+
+def completed_as(decision: Decision) -> TxnState:
+    return "CompleteCommit" if decision == "Commit" else "CompleteAbort"
+
+
+def decision_of(state: str) -> Decision:
+    return "Commit" if state in ("PrepareCommit", "CompleteCommit") else "Abort"
+
+
+class TransactionRules:
+    """The decisions, for one set of constants."""
+
+    __slots__ = ("constants", "epoch_per_transaction")
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants = constants
+        self.epoch_per_transaction = constants.version == 2
+
+    # --- Coordinator ---
+
+    def acts_on_committed_only(self) -> bool:
+        """X4. A new leader of the log makes its state of nothing that is not committed. Kafka takes
+        all that it has read (Z71).
+        """
+        return True
+
+    def initialised_epoch(self, epoch: int) -> int:
+        """X7. The epoch that a new instance of the producer is given."""
+        return epoch + 1
+
+    def fenced_epoch(self, epoch: int) -> int:
+        """X8. The epoch with which the coordinator aborts: nobody's."""
+        return epoch + 1
+
+    def ended_epoch(self, epoch: int) -> int:
+        """X19, X20. The epoch after a producer ended its transaction."""
+        return epoch + 1 if self.epoch_per_transaction else epoch
+
+    def init_producer_id_answer(self, row: Coordinator) -> str:
+        """X6. An error, "Append" or "Fence"."""
+        if row.pending.state != "None" or row.txn.state in PREPARING:
+            return "CONCURRENT_TRANSACTIONS"
+        return "Fence" if row.txn.state == "Ongoing" else "Append"
+
+    def add_partitions_answer(self, row: Coordinator, m: AddPartitions) -> str:
+        """X9. Pending comes before everything else (KAFKA-18660)."""
+        if row.pending.state != "None":
+            return "CONCURRENT_TRANSACTIONS"
+        if m.epoch != row.txn.epoch:
+            return "PRODUCER_FENCED"
+        if row.txn.state in PREPARING:
+            return "CONCURRENT_TRANSACTIONS"
+        if row.txn.state == "Ongoing" and m.partition in row.txn.partitions:
+            return "NONE"
+        return "Append"
+
+    def verify_answer(self, row: Coordinator, m: Verify) -> str:
+        """X10. Pending is not looked at (KAFKA-14904): the guard makes up for it."""
+        if m.epoch != row.txn.epoch:
+            return "INVALID_PRODUCER_EPOCH"
+        if row.txn.state in PREPARING:
+            return "CONCURRENT_TRANSACTIONS"
+        return "NONE" if m.partition in row.txn.partitions else "TRANSACTION_ABORTABLE"
+
+    def answers_when_deposed(self) -> bool:
+        """A coordinator that another has replaced does not answer. Kafka's does what needs no
+        append until it unloads (X2, X5; Z72).
+        """
+        return False
+
+    def is_end_pending(self, row: Coordinator) -> bool:
+        return row.pending.state not in ("None", "PrepareEpochFence")
+
+    def end_txn_answer_v1(self, row: Coordinator, m: EndTxn) -> str:
+        """X19. A repeat, and the end of the next transaction, look the same."""
+        if m.epoch != row.txn.epoch:
+            return "PRODUCER_FENCED"
+        if self.is_end_pending(row):
+            return "CONCURRENT_TRANSACTIONS"
+        if row.txn.state == "Ongoing":
+            return "Append"
+        if row.txn.state == completed_as(m.decision):
+            return "NONE"
+        if row.txn.state == prepared(m.decision):
+            return "CONCURRENT_TRANSACTIONS"
+        return "INVALID_TXN_STATE"
+
+    def end_txn_answer_v2(self, row: Coordinator, m: EndTxn) -> str:
+        """X20. What a retry and the transaction at hand are told; commit after an abort by the
+        coordinator is PRODUCER_FENCED (KAFKA-20785).
+        """
+        is_retry, is_current = row.txn.epoch == m.epoch + 1, row.txn.epoch == m.epoch
+        state, aborts = row.txn.state, m.decision == "Abort"
+        if self.is_end_pending(row):
+            return "CONCURRENT_TRANSACTIONS"
+        if not is_retry and not is_current:
+            return "PRODUCER_FENCED"
+        if state == "Ongoing":
+            return "Append" if is_current else "PRODUCER_FENCED"
+        if state == "Empty" and is_retry:
+            return "PRODUCER_FENCED"
+        if state in PREPARING:
+            if not is_retry:
+                return "PRODUCER_FENCED"
+            same = state == prepared(m.decision)
+            return "CONCURRENT_TRANSACTIONS" if same else "INVALID_TXN_STATE"
+        if is_current:
+            return "Append" if aborts else "INVALID_TXN_STATE"
+        if state == completed_as(m.decision):
+            return "NONE"
+        return "INVALID_TXN_STATE" if aborts else "PRODUCER_FENCED"
+
+    def end_txn_answer(self, row: Coordinator, m: EndTxn) -> str:
+        if self.epoch_per_transaction:
+            return self.end_txn_answer_v2(row, m)
+        return self.end_txn_answer_v1(row, m)
+
+    def marker_destination(self, has_leader: bool) -> str:
+        """X22. Where the marker of a partition goes that has a leader, or none: "Leader", "Later"
+        or "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted (Z70).
+        """
+        return "Leader" if has_leader else "Later"
+
+    def is_marker_reply_current(self, row: Coordinator, m: WriteTxnMarkers) -> bool:
+        """X24. Whether this answer to a marker is about the row's transaction."""
+        return (
+            m.coordinator_epoch == row.coordinator_epoch
+            and row.txn.state == prepared(m.decision)
+            and m.epoch == row.txn.epoch
+        )
+
+    # --- Partition: data, X11, X13, T1 to T3 ---
+
+    def is_duplicate_batch(self, producer: Producer, m: Produce) -> bool:
+        """T1, by counting: there is one batch of each transaction."""
+        return m.epoch == producer.epoch and m.sequence < producer.sequence
+
+    def is_ongoing(self, producer: Producer, epoch: int) -> bool:
+        return producer.open and producer.epoch == epoch
+
+    def needs_verification(self, producer: Producer, epoch: int) -> bool:
+        """X11. A transaction's first batch here is verified first."""
+        return not self.is_ongoing(producer, epoch)
+
+    def batch_error(self, producer: Producer, m: Produce, guarded: bool) -> str:
+        """X13. What a batch is refused for; guarded: the guard under which it was verified is still
+        the one that stands here.
+        """
+        if m.epoch < producer.epoch:
+            return "INVALID_PRODUCER_EPOCH"
+        if self.needs_verification(producer, m.epoch) and not guarded:
+            return "INVALID_TXN_STATE"
+        is_new, is_first = m.epoch != producer.epoch, m.sequence == 0
+        if is_new and not is_first and (producer.epoch != UNKNOWN or self.epoch_per_transaction):
+            return "OUT_OF_ORDER_SEQUENCE_NUMBER"
+        if not is_new and producer.sequence not in (UNKNOWN, m.sequence):
+            return "OUT_OF_ORDER_SEQUENCE_NUMBER"
+        return "NONE"
+
+    # --- Partition: markers, X14 ---
+
+    def marker_epoch_ok(self, producer: Producer, m: WriteTxnMarkers) -> bool:
+        """A marker of this epoch ends what is open. With an epoch for each transaction it is above
+        the transaction's own (KIP-1228).
+        """
+        if self.epoch_per_transaction:
+            return m.epoch > producer.epoch
+        return m.epoch >= producer.epoch
+
+    def marker_repeat_ok(self, producer: Producer, m: WriteTxnMarkers) -> bool:
+        """A marker that comes again, after which nothing was begun (KAFKA-19999)."""
+        return m.epoch == producer.epoch and not producer.open
+
+    def is_coordinator_fenced(self, producer: Producer, m: WriteTxnMarkers) -> bool:
+        """T4. Of a coordinator that was replaced."""
+        return m.coordinator_epoch < producer.coordinator_epoch
+
+    def marker_error(self, producer: Producer, m: WriteTxnMarkers) -> str:
+        if not self.marker_epoch_ok(producer, m) and not self.marker_repeat_ok(producer, m):
+            return "INVALID_PRODUCER_EPOCH"
+        if self.is_coordinator_fenced(producer, m):
+            return "TRANSACTION_COORDINATOR_FENCED"
+        return "NONE"
+
+    def marker_clears_guard(self, guard: int, m: WriteTxnMarkers) -> bool:
+        """A guard of the marker's own epoch belongs to the next transaction (KAFKA-18575,
+        KAFKA-18654).
+        """
+        return not (self.epoch_per_transaction and guard == m.epoch)

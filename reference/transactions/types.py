@@ -1,0 +1,174 @@
+"""The rows of transactions, and what they begin as: values, with the names of the spec.
+
+Law of this file: nothing is decided here. Rows are immutable and hashable.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from reference.kit.fields import AtLeastOne, ByNode, Node, SetOf
+from reference.transactions.messages import (
+    AddPartitions,
+    Decision,
+    EndTxn,
+    InitProducerId,
+    Tail,
+    TxnRecord,
+    TxnState,
+    Verification,
+)
+
+UNKNOWN: Final = -1
+"""No epoch, no sequence: Kafka's own sentinel."""
+
+Pended: TypeAlias = Literal[TxnState, "None", "PrepareEpochFence"]
+Status: TypeAlias = Literal["Off", "Initializing", "Ready", "Open", "Ending"]
+
+
+class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="protocol"):
+    """partitions, clients: their nodes, all above 0. version: 2 has an epoch for each transaction
+    (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
+    """
+
+    partitions: SetOf[int]
+    version: Literal[1, 2]
+    clients: SetOf[int]
+    max_coordinators: AtLeastOne
+
+
+# --- The transaction log and its coordinators
+
+
+class NobodyAsks(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
+    """Nobody waits for a transition."""
+
+
+class Txn(msgspec.Struct, frozen=True):
+    """What a coordinator keeps of a record."""
+
+    state: TxnState
+    epoch: int
+    partitions: SetOf[Node]
+
+
+class PendingTxn(msgspec.Struct, frozen=True):
+    """The transition that was begun. logged: its record is in the log. request: who is answered."""
+
+    state: Pended
+    epoch: int
+    partitions: SetOf[Node]
+    logged: bool
+    request: InitProducerId | AddPartitions | EndTxn | NobodyAsks
+
+
+class Coordinator(msgspec.Struct, frozen=True):
+    """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla)."""
+
+    active: bool
+    coordinator_epoch: int
+    txn: Txn
+    pending: PendingTxn
+    to_mark: SetOf[Node]
+
+
+class TailLog(msgspec.Struct, frozen=True):
+    """specs/common/TailLog.tla. leader: what its log has after the committed record. tails: what
+    the log of any replica that may lead has; sorted.
+    """
+
+    committed: TxnRecord
+    leader: tuple[TxnRecord, ...]
+    tails: SetOf[Tail]
+
+
+class Coordinators(msgspec.Struct, frozen=True):
+    """The transaction log with its coordinators, by leader epoch from 1 on. leaderless: the data
+    partitions that have no leader, as metadata says.
+    """
+
+    coordinators: tuple[Coordinator, ...]
+    leader_epoch: int
+    log: TailLog
+    leaderless: SetOf[Node]
+
+
+NO_REQUEST: Final = NobodyAsks()
+NOTHING_PENDING: Final = PendingTxn("None", UNKNOWN, (), False, NO_REQUEST)
+INITIAL_RECORD: Final = TxnRecord("Empty", 0, (), 1)
+
+
+def txn_of(record: TxnRecord | PendingTxn) -> Txn:
+    return Txn(record.state, record.epoch, record.partitions)  # type: ignore[arg-type]
+
+
+def no_coordinator(n: int) -> Coordinator:
+    return Coordinator(False, n, txn_of(INITIAL_RECORD), NOTHING_PENDING, ())
+
+
+def initial_coordinators(constants: Constants) -> Coordinators:
+    first, *others = map(no_coordinator, range(1, constants.max_coordinators + 1))
+    return Coordinators(
+        coordinators=(msgspec.structs.replace(first, active=True), *others),
+        leader_epoch=1,
+        log=TailLog(INITIAL_RECORD, (), (Tail(()),)),
+        leaderless=(),
+    )
+
+
+# --- A data partition
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """A record of a partition's log."""
+
+    kind: Literal["Batch", "Marker"]
+    txn: int
+    client: int
+    epoch: int
+    decision: Literal[Decision, "None"]
+
+
+class Producer(msgspec.Struct, frozen=True):
+    """What a log says of the producer. sequence: the next one; UNKNOWN: no batch is remembered."""
+
+    epoch: int
+    coordinator_epoch: int
+    sequence: int
+    open: bool
+
+
+class PartitionLeader(msgspec.Struct, frozen=True):
+    """The leader of a partition (specs/transactions/TransactionPartition.tla). guard: the epoch of
+    the one that stands here, or UNKNOWN. verifying: sorted.
+    """
+
+    log: tuple[LogEntry, ...]
+    producer: Producer
+    guard: int
+    verifying: SetOf[Verification]
+
+
+INITIAL_PARTITION: Final = PartitionLeader((), Producer(UNKNOWN, 0, UNKNOWN, False), UNKNOWN, ())
+
+
+# --- A producer
+
+
+class Client(msgspec.Struct, frozen=True):
+    """One instance of the producer (specs/transactions/TransactionClient.tla)."""
+
+    status: Status
+    epoch: int
+    txn: int
+    sent: SetOf[Node]
+    added: SetOf[Node]
+    acked: SetOf[Node]
+    sequences: ByNode[int]
+    decision: Literal[Decision, "None"]
+
+
+def initial_client(constants: Constants, status: Status) -> Client:
+    return Client(status, 0, 0, (), (), (), (0,) * len(constants.partitions), "None")

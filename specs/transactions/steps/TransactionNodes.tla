@@ -1,0 +1,236 @@
+-------------------------- MODULE TransactionNodes --------------------------
+(***************************************************************************)
+(* The handlers as those of nodes that send each other messages: what       *)
+(* recorded steps of the reference are judged by.  Nothing is decided here. *)
+(* Node_A is Step_A of TransactionCoordinator, TransactionPartition or      *)
+(* TransactionClient, lifted as Transactions does.                          *)
+(*                                                                          *)
+(* The transaction log with the coordinators that lead it is one node, as   *)
+(* receiving and appending are one step: coordinators (by leader epoch),    *)
+(* leaderEpoch, log, and leaderless: what their metadata says.  Each        *)
+(* partition's leader is a node, and each instance of the producer.  An     *)
+(* answer without an error is a message, an error is why a step is ignored. *)
+(***************************************************************************)
+EXTENDS TransactionCoordinator, TransactionPartition, TransactionClient, TailLog, TLC
+
+CONSTANTS Clients, MaxCoordinators
+
+CoordinatorNode == 0
+NoClient == 0     \* of a request that a partition's leader makes
+
+Result(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
+Disabled == {}
+
+(* Why nothing came of an input, if nothing came of it.                     *)
+Reason(before, after, sent, error) ==
+  IF after = before /\ sent = {} /\ error \notin {"NONE", "WAIT"} THEN error ELSE ""
+
+From(n, to, content) == content @@ [source |-> n, destination |-> to]
+
+-----------------------------------------------------------------------------
+(* The transaction log and its coordinators.                                *)
+
+(* A tail is a record here, so that the set of them has members of a type.  *)
+TailsOf(log) == [log EXCEPT !.tails = {t.records : t \in @}]
+WithTails(log) == [log EXCEPT !.tails = {[records |-> t] : t \in @}]
+
+InitialCoordinators ==
+  [coordinators |-> [k \in 1..MaxCoordinators |-> [NoCoordinator(k) EXCEPT !.active = (k = 1)]],
+   leaderEpoch |-> 1, log |-> WithTails(InitialTailLog(InitialRecord)), leaderless |-> {}]
+
+(* The first instance of the producer has its epoch already.                *)
+FirstProducer == InitialClient("Ready")
+FurtherProducer == InitialClient("Off")
+
+Current(row) == row.coordinators[row.leaderEpoch]
+
+(* Who hears an answer, and of what.                                        *)
+Told(a) ==
+  LET m == a.request
+      told(content) == {From(CoordinatorNode, m.source, content)}
+  IN CASE a.error # "NONE" -> {}
+       [] m.type = "InitProducerId" -> told([type |-> "Initialized", epoch |-> a.epoch])
+       [] m.type = "EndTxn" -> told([type |-> "Ended", txn |-> m.txn, epoch |-> a.epoch])
+       [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
+            told([type |-> "PartitionAdded", partition |-> m.partition])
+       [] OTHER -> told([type |-> "Allowed", epoch |-> m.epoch])
+
+ErrorIn(answers) == IF answers = {} THEN "NONE" ELSE (CHOOSE a \in answers : TRUE).error
+
+Lifted(row, k, outcomes) ==
+  {LET after == [row EXCEPT
+                   !.coordinators[k] = o.row,
+                   !.log = IF o.records = <<>> THEN @
+                           ELSE WithTails(WithAppended(TailsOf(@), o.records))]
+       sent == {From(CoordinatorNode, m.partition, m) : m \in o.sent}
+                 \cup UNION {Told(a) : a \in o.answers}
+   IN [row |-> after, sent |-> sent, ignored |-> Reason(row, after, sent, ErrorIn(o.answers))] :
+     o \in outcomes}
+
+(* As LiftAnswering: only the leader appends.                               *)
+Answering(row, k, outcomes) ==
+  IF \/ k = row.leaderEpoch
+     \/ AnswersWhenDeposed /\ \A o \in outcomes : o.records = <<>> /\ o.row = row.coordinators[k]
+  THEN Lifted(row, k, outcomes) ELSE Disabled
+
+(* A request says how many epochs its sender's metadata is behind.          *)
+Asked(row, m) == row.leaderEpoch - m.behind
+
+Node_HandleInitProducerId(n, row, m) ==
+  Lifted(row, row.leaderEpoch, Step_HandleInitProducerId(Current(row), m))
+
+Node_HandleAddPartitions(n, row, m) ==
+  LET k == Asked(row, m)
+  IN IF k \notin 1..row.leaderEpoch THEN Disabled
+     ELSE Answering(row, k, Step_HandleAddPartitions(row.coordinators[k], m))
+
+Node_HandleVerify(n, row, m) ==
+  LET k == Asked(row, m)
+  IN IF k \notin 1..row.leaderEpoch THEN Disabled
+     ELSE Answering(row, k, Step_HandleVerify(row.coordinators[k], m))
+
+Node_HandleEndTxn(n, row, m) ==
+  Lifted(row, row.leaderEpoch, Step_HandleEndTxn(Current(row), m))
+
+Node_HandleMarkerReply(n, row, m) ==
+  IF m.marker.coordinatorEpoch # row.leaderEpoch THEN Disabled
+  ELSE Lifted(row, row.leaderEpoch, Step_HandleMarkerReply(Current(row), m.marker))
+
+Node_HandleAcknowledged(n, row, input) ==
+  {[o EXCEPT !.row.log = WithTails(WithCommitted(TailsOf(@)))] :
+     o \in Lifted(row, row.leaderEpoch, Step_HandleAcknowledged(Current(row), row.leaderless))}
+
+Node_HandleAppendTimeout(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleAppendTimeout(Current(row)))
+Node_HandleTransactionTimeout(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleTransactionTimeout(Current(row)))
+Node_HandleFence(n, row, input) == Lifted(row, row.leaderEpoch, Step_HandleFence(Current(row)))
+Node_HandleMarkersAgain(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleMarkersAgain(Current(row), row.leaderless))
+Node_HandleMarkersDone(n, row, input) ==
+  Lifted(row, row.leaderEpoch, Step_HandleMarkersDone(Current(row)))
+
+Node_HandleElect(n, row, input) ==
+  IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
+  ELSE Result([row EXCEPT
+                 !.leaderEpoch = @ + 1,
+                 !.log = WithTails(WithLeader(TailsOf(@), input.tail.records)),
+                 !.coordinators[row.leaderEpoch] =
+                   IF AnswersWhenDeposed THEN @ ELSE NoCoordinator(row.leaderEpoch)], {})
+
+Inputs_Elect(n, row) == {[type |-> "Elect", tail |-> t] : t \in row.log.tails}
+
+Node_HandleLoaded(n, row, input) ==
+  LET log == TailsOf(row.log) IN
+  IF Current(row).active THEN Disabled
+  ELSE {[o EXCEPT !.row.log = IF ActsOnCommittedOnly THEN WithTails(WithCommitted(log)) ELSE @] :
+          o \in Lifted(row, row.leaderEpoch,
+                       Step_HandleLoaded(Current(row), LastOf(log), row.leaderless))}
+
+Node_HandleLoseLeader(n, row, input) ==
+  IF input.partition \in row.leaderless THEN Disabled
+  ELSE Result([row EXCEPT !.leaderless = @ \cup {input.partition}], {})
+Node_HandleFindLeader(n, row, input) ==
+  IF input.partition \notin row.leaderless THEN Disabled
+  ELSE Result([row EXCEPT !.leaderless = @ \ {input.partition}], {})
+
+Inputs_LoseLeader(n, row) == {[type |-> "LoseLeader", partition |-> p] : p \in Partitions}
+Inputs_FindLeader(n, row) == {[type |-> "FindLeader", partition |-> p] : p \in Partitions}
+
+-----------------------------------------------------------------------------
+(* Partitions.                                                              *)
+
+(* As LiftBatch and HandleMarker.  done: what is sent of what was written.  *)
+Handled(row, outcomes, done) ==
+  {LET after == WithoutRefused(o.row)
+       sent == IF o.error = "NONE" THEN {done} ELSE {}
+   IN [row |-> after, sent |-> sent, ignored |-> Reason(row, after, sent, o.error)] :
+     o \in outcomes}
+
+Produced(n, m) ==
+  From(n, m.source, [type |-> "Produced", txn |-> m.txn, partition |-> m.partition])
+
+Node_HandleProduce(n, row, m) == Handled(row, Step_HandleProduce(row, m), Produced(n, m))
+
+Node_HandleAsk(n, row, input) ==
+  LET asked == [type |-> "Verify", partition |-> n, epoch |-> input.verification.request.epoch,
+                behind |-> input.behind]
+  IN IF input.verification \notin row.verifying \/ input.verification.answered THEN Disabled
+     ELSE Result(row, {From(n, CoordinatorNode,
+                            IF EpochPerTransaction
+                            THEN [client |-> NoClient, type |-> "AddPartitions"] @@ asked
+                            ELSE asked)})
+
+Node_HandleAllowed(n, row, m) == Handled(row, Step_HandleAllowed(row, m.epoch), m)
+
+Node_HandleVerified(n, row, input) ==
+  LET v == input.verification
+  IN IF v \notin row.verifying THEN Disabled
+     ELSE Handled(row, Step_HandleVerified(row, v), Produced(n, v.request))
+
+Node_HandleWriteTxnMarkers(n, row, m) ==
+  Handled(row, Step_HandleMarker(row, m),
+          From(n, CoordinatorNode, [type |-> "MarkerReply", marker |-> m]))
+
+Inputs_Ask(n, row) ==
+  {[type |-> "Ask", verification |-> v, behind |-> b] :
+     v \in row.verifying, b \in 0..(MaxCoordinators - 1)}
+Inputs_Verified(n, row) == {[type |-> "Verified", verification |-> v] : v \in row.verifying}
+
+-----------------------------------------------------------------------------
+(* Producers.                                                               *)
+
+(* A request knows to whom it is sent.                                      *)
+Sent(n, m) ==
+  CASE m.type = "Produce" -> From(n, m.partition, m)
+    [] m.type = "AddPartitions" -> From(n, CoordinatorNode, [behind |-> 0] @@ m)
+    [] OTHER -> From(n, CoordinatorNode, m)
+
+Did(n, outcomes) ==
+  {[row |-> o.row, sent |-> {Sent(n, m) : m \in o.sent}, ignored |-> ""] : o \in outcomes}
+
+Node_HandleSend(n, row, input) == Did(n, Step_Send(n, row, input.partition, input.txn))
+Node_HandlePartitionAdded(n, row, m) == Did(n, Step_HandlePartitionAdded(n, row, m.partition))
+Node_HandleProduced(n, row, m) == Did(n, Step_HandleProduced(row, m))
+Node_HandleCommit(n, row, input) == Did(n, Step_End(n, row, "Commit"))
+Node_HandleAbort(n, row, input) == Did(n, Step_End(n, row, "Abort"))
+Node_HandleEnded(n, row, m) == Did(n, Step_HandleEnded(row, m, m.epoch))
+
+(* It asks for an epoch, and again as long as it has none.                  *)
+Node_HandleInitialize(n, row, input) ==
+  LET asking == IF row.status = "Initializing" THEN {[row |-> row, sent |-> {}]}
+                ELSE Step_Initialize(row)
+  IN {[row |-> o.row, ignored |-> "",
+       sent |-> {Sent(n, [type |-> "InitProducerId", client |-> n])}] : o \in asking}
+
+(* X33: what nobody has answered is sent again.  The network of Transactions *)
+(* forgets nothing, so there it needs no action.                            *)
+Unanswered(n, row) ==
+  LET before == [row EXCEPT !.sequences = [p \in Partitions |-> @[p] - 1]]
+      batched == IF EpochPerTransaction THEN row.sent ELSE row.added
+      adds == IF EpochPerTransaction THEN {} ELSE row.sent \ row.added
+  IN CASE row.status = "Open" ->
+            {Produce(n, before, p) : p \in batched \ row.acked}
+              \cup {Add(n, row, p) : p \in adds}
+       [] row.status = "Ending" -> {EndOf(n, row)}
+       [] OTHER -> {}
+
+Node_HandleRetry(n, row, input) ==
+  IF Unanswered(n, row) = {} THEN Disabled
+  ELSE Result(row, {Sent(n, m) : m \in Unanswered(n, row)})
+
+Node_HandleInitialized(n, row, m) == Did(n, Step_HandleInitialized(row, m.epoch))
+
+(* A number that no other transaction has, and no earlier one of its        *)
+(* producer is above.                                                       *)
+RECURSIVE Total(_, _)
+Total(counts, over) ==
+  IF over = {} THEN 0
+  ELSE LET p == CHOOSE p \in over : TRUE IN counts[p] + Total(counts, over \ {p})
+NextTxn(n, row) ==
+  IF row.status = "Open" THEN row.txn
+  ELSE (row.epoch + Total(row.sequences, Partitions)) * Cardinality(Clients) + n
+
+Inputs_Send(n, row) ==
+  {[type |-> "Send", partition |-> p, txn |-> NextTxn(n, row)] : p \in Partitions}
+=============================================================================

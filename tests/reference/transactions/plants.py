@@ -1,0 +1,141 @@
+"""A violation of each property of transactions: one state in order changes, and what it breaks.
+
+Tests judge them plainly and cheaply, and hold the specification against them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from reference.kit.protocol import HISTORY
+from reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
+from reference.transactions.properties import Decided, History, Told
+from reference.transactions.protocol import TRANSACTIONS
+from reference.transactions.types import (
+    NOTHING_PENDING,
+    Constants,
+    LogEntry,
+    PartitionLeader,
+    Producer,
+    Txn,
+)
+
+TWO: Final = Constants((11, 12), 2, (1, 2), 3)
+Rows = dict[int, Any]
+
+
+def first_rows(constants: Constants = TWO) -> Rows:
+    rows = {
+        node: TRANSACTIONS.kind_of(constants, node).initial(constants)
+        for node in TRANSACTIONS.nodes(constants)
+    }
+    return {**rows, HISTORY: History()}
+
+
+def batch(txn: int, epoch: int, client: int = 1) -> LogEntry:
+    return LogEntry("Batch", txn, client, epoch, "None")
+
+
+def marker(decision: Any, epoch: int) -> LogEntry:
+    return LogEntry("Marker", 0, 0, epoch, decision)
+
+
+def partition(*log: LogEntry) -> PartitionLeader:
+    """With the producer state that its log has."""
+    last = log[-1]
+    return PartitionLeader(log, Producer(last.epoch, 1, -1, last.kind == "Batch"), -1, ())
+
+
+COMMITTED: Final = (batch(1, 0), marker("Commit", 1))
+ABORTED: Final = (batch(1, 0), marker("Abort", 1))
+_ENDED: Final = Decided("PrepareCommit", 1, (11, 12)), Decided("CompleteCommit", 1, ())
+
+
+def settled() -> Rows:
+    """Transaction 1 was committed in both partitions, and its producer told so."""
+    rows = first_rows()
+    history = History(frozenset(_ENDED), frozenset({Told(1, "Commit", 1)}), frozenset({1}))
+    both = {11: partition(*COMMITTED), 12: partition(*COMMITTED)}
+    log = rows[COORDINATOR]
+    committed = TxnRecord("CompleteCommit", 1, (), 1)
+    own = replace(log.coordinators[0], txn=Txn("CompleteCommit", 1, ()))
+    log = replace(
+        log,
+        coordinators=(own, *log.coordinators[1:]),
+        log=replace(log.log, committed=committed),
+    )
+    ready = replace(rows[1], epoch=1)
+    return {**rows, **both, 1: ready, COORDINATOR: log, HISTORY: history}
+
+
+class Plant(NamedTuple):
+    """A step from a state in order to one that violates the property, perhaps among others."""
+
+    violates: str
+    after: Rows
+    before: Rows
+
+
+def _plant(violates: str, changed: Rows, before: Rows | None = None, **history: Any) -> Plant:
+    before = before or settled()
+    past = replace(before[HISTORY], **history)
+    return Plant(violates, {**before, **changed, HISTORY: past}, before)
+
+
+def _coordinator(**fields: Any) -> Rows:
+    log = settled()[COORDINATOR]
+    own = replace(log.coordinators[0], **fields)
+    return {COORDINATOR: replace(log, coordinators=(own, *log.coordinators[1:]))}
+
+
+def _of_epoch(epoch: int) -> Any:
+    ended = EndTxn(1, COORDINATOR, 1, epoch, "Commit", 1)
+    return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
+
+
+def plants() -> list[Plant]:
+    rows = settled()
+    told_abort = frozenset({Told(1, "Abort", 1)})
+    log = rows[COORDINATOR]
+    active = replace(log.coordinators[1], active=True)
+    both_ready = {2: replace(rows[2], status="Ready", epoch=1)}
+    open_now = partition(*COMMITTED, batch(2, 1))
+    known = Txn("Ongoing", 1, (12,))
+    twice = partition(batch(1, 0), batch(1, 0), marker("Commit", 1))
+    reordered = partition(batch(2, 0), batch(1, 0), marker("Commit", 1))
+    both_told = frozenset({Told(1, "Commit", 1), Told(2, "Commit", 1)})
+    wrong = replace(rows[11].producer, epoch=5)
+    earlier = {11: replace(rows[11], producer=replace(rows[11].producer, coordinator_epoch=0))}
+    older = {
+        COORDINATOR: replace(log, log=replace(log.log, committed=TxnRecord("Empty", 0, (), 1)))
+    }
+    return [
+        _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
+        _plant(
+            "TransactionTypeInv",
+            {COORDINATOR: replace(log, coordinators=(log.coordinators[0], active, active))},
+        ),
+        _plant("ProducerStateIsOfLog", {11: replace(rows[11], producer=wrong)}),
+        _plant("ProducerStateIsOfLog", {11: replace(rows[11], log=())}),
+        _plant("TxnAtomic", {12: partition(*ABORTED)}),
+        _plant("AckedCommit", {11: partition(*ABORTED), 12: partition(*ABORTED)}),
+        _plant("AbortedInvisible", {}, told=told_abort),
+        _plant("CommitWasAsked", {}, asked=frozenset()),
+        _plant("DecidedBeforeMarked", {}, decided=frozenset(_ENDED[1:])),
+        _plant("OneDecision", {12: partition(*ABORTED)}),
+        _plant("OneDecision", {}, told=told_abort),
+        _plant("OnePreparedDecision", {}, decided={*_ENDED, Decided("PrepareAbort", 1, ())}),
+        _plant("LogMatchesMarkers", {12: partition(batch(1, 0))}),
+        _plant("LogMatchesMarkers", {}, decided=frozenset(_ENDED[1:])),
+        _plant("ZombieCommitsNothing", {}, late=frozenset({(11, 1)})),
+        _plant("ExactlyOnceAppend", {11: twice}),
+        _plant("ExactlyOnceAppend", {11: reordered}, told=both_told, asked=frozenset({1, 2})),
+        _plant("NoHanging", {11: open_now}),
+        _plant("NoHanging", {11: open_now, **_coordinator(txn=known)}),
+        _plant("EpochHeldOnce", both_ready),
+        _plant("EpochMonotonic", older),
+        _plant("EpochMonotonic", earlier),
+        _plant("ZombieFenced", _coordinator(pending=_of_epoch(0)), handed_out=2),
+    ]
