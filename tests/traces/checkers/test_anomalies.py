@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks._slow_anomalies import Anomaly, slow_anomalies
+from tests.traces.checkers.slow_anomalies import Anomaly, slow_anomalies
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
 from traces.checkers.anomalies_moves import move_anomalies
 from traces.checkers.anomalies_values import value_anomalies

@@ -10,7 +10,6 @@ from collections import Counter
 import msgspec
 import pytest
 
-from benchmarks._slow_logs import explained
 from reference.clients import promises
 from reference.clients.promises import TABLE, Configuration, Envelope, promised
 from tests.traces.checkers.calls import call, history
@@ -21,6 +20,7 @@ from tests.traces.checkers.log_world import (
     Setting,
     log_history,
 )
+from tests.traces.checkers.slow_logs import explained
 from tests.traces.checkers.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
 from traces.checkers import scans
 from traces.checkers.columns import indices

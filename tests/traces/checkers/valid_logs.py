@@ -2,7 +2,7 @@
 
 For each setting of clients and each fault (log_world.py): N histories that a world with the row's
 mechanism made, which may not be called violated; and N small ones with one thing changed, which are
-found to be violated, or are harmless: the twin that tries every order (_slow_logs.py) explains
+found to be violated, or are harmless: the twin that tries every order (slow_logs.py) explains
 them. What it does not explain and is not found is MISSED. Of those that were found, one in TWINNED
 is asked of the twin as well: if it explains them, that is a false alarm.
 
@@ -25,8 +25,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from benchmarks._slow_logs import TooLarge, explained
 from tests.traces.checkers.log_world import SETTINGS, Setting, damaged, log_history
+from tests.traces.checkers.slow_logs import TooLarge, explained
 from traces.checkers.assessment import Assessment, assess
 from traces.checkers.columns import Builder, LogBatch, compacted, sessions_of
 from traces.checkers.log import gaps_in

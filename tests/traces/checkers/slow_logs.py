@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from benchmarks._slow_anomalies import slow_anomalies
 from reference.clients.promises import Compaction, Promise
+from tests.traces.checkers.slow_anomalies import slow_anomalies
 from traces.history import FAIL, OK, History, Operation
 
 STEPS_MAX = 200_000
