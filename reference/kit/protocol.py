@@ -48,6 +48,9 @@ class Hidden(NamedTuple):
     complete: frozenset[str]
     seen: Mapping[str, str]
 
+    def __hash__(self) -> int:
+        return hash(self.module)
+
 
 class NodeKind(NamedTuple):
     """What there is to know of a kind of node.
