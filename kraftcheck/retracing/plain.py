@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from kraftcheck.exits import BadInput
-from kraftcheck.retracing.readings import READINGS, Reading
+from kraftcheck.retracing.readings import Reading, reading_of
 from reference.kit.dispatch import snake
 from reference.kit.protocol import Protocol
 from reference.runner.run import Run, simulate_run
@@ -95,7 +95,7 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
 
     Raises BadInput: the constants cannot be read, or no variable holds the nodes' rows.
     """
-    reading = READINGS.get(protocol.name)
+    reading = reading_of(protocol.name)
     constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
     return _Following(protocol, constants, bug, reading).along(states)
 

@@ -255,3 +255,4 @@ TRANSACTIONS: Final = Protocol(
         awaited=_awaited,
     ),
 )
+PROTOCOL: Final = TRANSACTIONS

@@ -30,7 +30,12 @@ OWN = (
 PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.observed", "traces.jobs.cluster_checks"),
-    *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition", "kraftcheck.witness"),
+    *(
+        "kraftcheck.retracing.quorum",
+        "kraftcheck.retracing.partition",
+        "kraftcheck.retracing.transactions",
+    ),
+    "kraftcheck.witness",
 )
 STILL = (
     "kraftcheck.observing",

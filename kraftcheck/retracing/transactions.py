@@ -1,0 +1,76 @@
+"""How TLC's states of transactions are read.
+
+Their models know a partition by a model value, count transactions together, have the
+transaction log beside its coordinators, and forget messages that are refused for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kraftcheck.exits import BadInput
+from kraftcheck.retracing.readings import Reading
+from reference.transactions.messages import COORDINATOR
+from reference.transactions.types import Constants
+from tla_utils import Record, ToolError, Value, function
+from tla_utils.values import Function, ModelValue
+from traces.cover.settings import Settings
+
+FIRST_PARTITION: Final = 11
+HIDDEN: Final = frozenset(("source", "destination", "behind"))
+"""Fields of messages that the models do not have."""
+
+
+def _constants(texts: Mapping[str, str]) -> Constants:
+    """Raises BadInput: one is missing, or no number."""
+    settings = Settings(texts)
+    try:
+        names = settings.members("Partitions")
+        return Constants(
+            tuple(range(FIRST_PARTITION, FIRST_PARTITION + len(names))),
+            2 if settings.number("Version") == 2 else 1,
+            tuple(range(1, len(settings.members("Clients")) + 1)),
+            settings.number("MaxCoordinators"),
+        )
+    except ToolError as error:
+        raise BadInput(str(error)) from None
+
+
+def _shown(value: Value) -> Value:
+    """Without what the models leave out or number otherwise."""
+    match value:
+        case ModelValue():
+            return FIRST_PARTITION - 1 + int(value.name.removeprefix("p"))
+        case tuple():
+            return tuple([_shown(each) for each in value])
+        case frozenset():
+            return frozenset(_shown(each) for each in value)
+        case Record() if set(value) == {"records"}:
+            return _shown(value["records"])
+        case Record():
+            is_add = value.get("type") == "AddPartitions"
+            left_out = HIDDEN | {"client"} if is_add else HIDDEN
+            # The number of a transaction; a coordinator's row has a record of that name.
+            left_out |= {"txn"} if isinstance(value.get("txn"), int) else set()
+            return Record({k: _shown(each) for k, each in value.items() if k not in left_out})
+        case Function():
+            return function((_shown(k), _shown(each)) for k, each in value.items())
+    return value
+
+
+def _seen(
+    constants: Constants, values: Mapping[str, Value]
+) -> tuple[dict[int, Value | None], Value | None]:
+    of_log = ("coordinators", "leaderEpoch", "log", "leaderless")
+    rows: dict[int, Value | None] = {
+        COORDINATOR: _shown(Record({name: values[name] for name in of_log}))
+    }
+    for name in ("clients", "partitions"):
+        entries: Any = _shown(values[name])
+        numbered = enumerate(entries, 1) if isinstance(entries, tuple) else entries.items()
+        rows |= dict(numbered)
+    return rows, _shown(values["network"])
+
+
+READING: Final = Reading(_constants, _seen, _shown)
