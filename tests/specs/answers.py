@@ -2,8 +2,9 @@
 
 The answer to a model is settled by what TLC reads and how it is started: the root module with all
 that it extends or instantiates, the cfg, the options of the search, the jar. Their digest is the
-key of an answer. Where nothing is kept, TLC is asked; `python -m tests.specs.answers` asks what is
-missing and forgets what no test asks any more, with --again it asks everything (minutes).
+key of an answer. Where nothing is kept, TLC is asked; `make answers` asks what is missing, keeps it
+as it comes, and in the end forgets what no test asks any more; with --again it asks everything anew
+(minutes).
 
 Laws of this file:
 
@@ -24,15 +25,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pytest
 
 from tla_utils import ModuleText, TlcJob, TlcResult, find_jar, run_tlc
 from tla_utils.output import Kind, State, Verdict
 from tla_utils.runner import command_line
 from tla_utils.sources import source_digest
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-KEPT: Final = Path(__file__).with_name("answers.json")
-UPDATE: Final = "python -m tests.specs.answers"
+HERE: Final = Path(__file__).resolve().parent
+KEPT: Final = HERE / "answers.json"
+UPDATE: Final = "make answers"
 AGAIN: Final = "TLC_AGAIN"
 """The variable of the environment that has everything asked again."""
 
@@ -61,7 +63,7 @@ def answer(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
     if found is None and not os.environ.get(AGAIN):
         found = kept().get(digest)
     if found is None:
-        warnings.warn(f"TLC's answers are not all kept: {UPDATE}", stacklevel=2)
+        warnings.warn(f"TLC's answers are not all kept: `{UPDATE}` keeps them", stacklevel=2)
         result = run_tlc(job, work_dir=work_dir)
         if result.verdict != "unknown":
             asked[digest] = _of(job, result)
@@ -127,20 +129,26 @@ def store(answers: dict[str, Answer]) -> None:
     KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def main() -> int:
-    """Run the tests that ask, and keep what TLC said if all of them pass."""
-    import pytest
+class _Keeping:
+    """Of tests that pass, what TLC said is kept at once: whoever is stopped goes on from there."""
 
-    # The tests have this module under its own name.
-    from tests.specs import answers
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            store(kept() | asked)
 
-    if "--again" in sys.argv[1:]:
+
+def main(*words: str) -> int:
+    """Run the tests that ask; the exit code is pytest's."""
+    if "--again" in words:
         os.environ[AGAIN] = "1"
-    code = pytest.main(["-n0", "-q", "-m", "tlc", str(ROOT / "tests" / "specs")])
+    code = pytest.main(["-n0", "-q", "-m", "tlc", str(HERE)], [_Keeping()])
     if code == pytest.ExitCode.OK:
-        store(answers.asked)
+        store(asked)
     return int(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # The tests have this module under its own name.
+    from tests.specs import answers
+
+    sys.exit(answers.main(*sys.argv[1:]))
