@@ -32,6 +32,7 @@ def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[
         "settings": cluster.state.settings,
         "configuration": msgspec.structs.replace(configuration, elr=elr),
         "envelope": facts.envelope(moves, [], [], cluster.session_ms),
+        "envelope_is": "read from the metadata log",
         "complete": True,
     }
     data = msgspec.json.format(msgspec.json.encode(told), indent=1)
