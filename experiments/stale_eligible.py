@@ -1,6 +1,6 @@
 """Z133 on a real cluster: a broker that is no replica any more stays eligible to lead.
 
-    .venv/bin/python -m experiments.stale_eligible [--control] [--repeat N]
+    .venv/bin/python -m experiments.stale_eligible [--how HOW] [--control] [--repeat N]
 
 The eligible leader replicas (ELR, KIP-966) have left the ISR and still hold everything that was
 acknowledged. When a reassignment ends, the broker that it removes is taken for one of them: it was
@@ -14,8 +14,12 @@ in the ISR a moment ago. It deletes its log. Should it become a replica again, i
 5. b4 is stopped, and b1 is started. It is eligible: it leads, with an empty log.
 6. The others are started, and cut their logs to b1's.
 
-The control: b3 is stopped after the reassignment has ended. There are two in the ISR by then, as
-many as min.insync.replicas, so that there is no ELR to add to; all else is the same.
+--how replaced: as told. cancelled: the first reassignment is to b2 and b4, and is given up when b4
+is in the ISR. b4 deletes its log, and takes b1's part in what follows, and b1 b4's.
+
+The control: b3 is stopped after the reassignment has ended, or was given up. There are two in the
+ISR by then, as many as min.insync.replicas, so that there is no ELR to add to; all else is the
+same.
 
 All settings are Kafka's own. Every stop is a clean one (SIGTERM), no election is unclean, and no
 link is cut.
@@ -29,6 +33,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -47,9 +52,30 @@ ELECTION_S = 20
 """A leaderless partition whose eligible replica is back has a leader within a second or so."""
 
 
-def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+class Way(NamedTuple):
+    """How a broker comes to be no replica any more.
+
+    first: the replicas that are asked for; back: the same, to have that broker again. removed: that
+    broker; holder: who has everything. cancelled: whether the first is given up.
+    """
+
+    first: tuple[str, ...]
+    back: tuple[str, ...]
+    removed: str
+    holder: str
+    cancelled: bool
+
+
+WAYS = {
+    "replaced": Way((B2, B3, B4), (B1, B3, B4), B1, B4, False),
+    "cancelled": Way((B2, B4), (B4, B2, B3), B4, B1, True),
+}
+
+
+def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     partition = Partition(cluster, B1, B1, HOSTS)
+    removed, holder = way.removed, way.holder
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
 
@@ -71,52 +97,57 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         say(f"{RECORDS} records are acknowledged", B1)
         for host in (B2,) if control else (B2, B3):
             stop(host)
-        partition.await_isr({B1, B3} if control else {B1}, asking=B1)
+        others = {B3} if control else set()
+        partition.await_isr({B1, *others}, asking=B1)
         say("stopped: b2" if control else "stopped: b2, b3", B1)
-        partition.reassign((B2, B3, B4), asking=B1)
-        partition.await_isr({B3, B4} if control else {B4}, asking=B4)
-        say("b4 has taken the place of b1", B4)
+        partition.reassign(way.first, asking=B1)
+        if way.cancelled:
+            partition.await_isr({B1, B4, *others}, asking=B1)
+            partition.reassign(None, asking=B1)
+        partition.await_isr({holder, *others}, asking=holder)
+        say(f"{removed} is no replica any more", holder)
         if control:
             stop(B3)
-            partition.await_isr({B4}, asking=B4)
-        stop(B1)
-        partition.reassign((B1, B3, B4), asking=B4)
-        say("b1 is to take the place of b2", B4)
-        stop(B4)
-        start(B1)
-        led = elected(partition)
-        say(f"b4 is stopped, b1 is started; it leads: {led}", B1)
-        for host in (B4, B3, B2):
+            partition.await_isr({holder}, asking=holder)
+        stop(removed)
+        partition.reassign(way.back, asking=holder)
+        say(f"{removed} is to be one again", holder)
+        stop(holder)
+        start(removed)
+        led = elected(partition, removed)
+        say(f"stopped: {holder}, started: {removed}; it leads: {led}", removed)
+        for host in (holder, B3, B2):
             start(host)
-        partition.await_isr({B1, B3, B4}, asking=B1)
-        say("all are started", B1)
+        partition.await_isr(set(way.back), asking=B3)
+        say("all are started", B3)
         read_all(setting, {})
     logs = evidence.write(cluster, folder, CONFIGURATION)
     for broker in logs:
         click.echo(f"         on b{broker.broker}: {len(broker.records)} records")
-    given = len(partition.read(B1))
+    given = len(partition.read(B3))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
     return given < RECORDS
 
 
-def elected(partition: Partition) -> bool:
-    """Whether b1 is, though nobody else is up who holds anything."""
+def elected(partition: Partition, host: str) -> bool:
+    """Whether it is, though nobody is up who holds anything."""
     try:
-        partition.await_leader(B1, asking=B1, seconds=ELECTION_S)
+        partition.await_leader(host, asking=host, seconds=ELECTION_S)
     except ClusterError:
         return False
     return True
 
 
 @click.command()
-@click.option("--control", is_flag=True, help="Nobody is eligible while b1 is replaced.")
+@click.option("--how", type=click.Choice(list(WAYS)), default="replaced", show_default=True)
+@click.option("--control", is_flag=True, help="Nobody is eligible while a replica is removed.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("stale_eligible")
-def main(control: bool, repeat: int, out: Path | None) -> None:
+def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
     """Try whether a broker that is no replica any more stays eligible to lead."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, control=control)
+        tried = partial(run, way=WAYS[how], control=control)
         shown = evidence.repeated(tried, repeat, out or Path(name), "spare", {}, ())
     click.echo("VIOLATED: acknowledged records are gone" if shown else "all are there")
     sys.exit(int(shown > 0))

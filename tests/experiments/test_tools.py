@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.evidence import begun
 from experiments.tools import TOPIC, Acked, Partition, Program
 from live.cluster import Cluster, ClusterError, State
+from live.journal import Journal
 
 BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
 
@@ -86,3 +88,12 @@ def test_a_program_that_ended_is_an_error_with_its_last_words() -> None:
     process = program("import sys; sys.stdin.readline(); print('refused')")
     with pytest.raises(ClusterError, match="ended: refused"), Program(process) as told:
         told.do("one")
+
+
+def test_faults_are_read_from_a_history(tmp_path: Path) -> None:
+    with Journal(tmp_path / "history.jsonl") as journal:
+        journal.moment("start-stop", "b1")
+        journal.event(0, "invoke", "poll", [["poll"]])
+        journal.moment("stop-stop", "b1")
+        journal.moment("start-partition", "b2")
+    assert begun(tmp_path / "history.jsonl") == ["stop", "partition"]
