@@ -83,43 +83,41 @@ def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
             journal.moment("start-stop", host)
             cluster.stop(host)
 
-        def start(host: str) -> None:
-            cluster.start(host)
+        def start(host: str, wait: bool = True) -> None:
+            cluster.start(host, wait=wait)
             journal.moment("stop-stop", host)
 
-        def say(what: str, asking: str) -> None:
+        def say(what: str, described: str) -> None:
             partition.say(what)
-            click.echo(f"         {partition.describe(asking)}")
+            click.echo(f"         {described}")
 
         Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1)
         for _ in range(RECORDS):
             greet(setting, {})
-        say(f"{RECORDS} records are acknowledged", B1)
         for host in (B2,) if control else (B2, B3):
             stop(host)
         others = {B3} if control else set()
-        partition.await_isr({B1, *others}, asking=B1)
-        say("stopped: b2" if control else "stopped: b2, b3", B1)
+        described = partition.await_isr({B1, *others}, asking=B1)
+        say(f"{RECORDS} records acked; {'b2' if control else 'b2, b3'} stopped", described)
         partition.reassign(way.first, asking=B1)
         if way.cancelled:
-            partition.await_isr({B1, B4, *others}, asking=B1)
+            say("b4 is in the ISR", partition.await_isr({B1, B4, *others}, asking=B1))
             partition.reassign(None, asking=B1)
-        partition.await_isr({holder, *others}, asking=holder)
-        say(f"{removed} is no replica any more", holder)
+        described = partition.await_isr({holder, *others}, asking=holder)
+        say(f"{removed} is no replica any more", described)
         if control:
             stop(B3)
             partition.await_isr({holder}, asking=holder)
         stop(removed)
         partition.reassign(way.back, asking=holder)
-        say(f"{removed} is to be one again", holder)
+        say(f"{removed} is to be one again", partition.describe(holder))
         stop(holder)
         start(removed)
-        led = elected(partition, removed)
-        say(f"stopped: {holder}, started: {removed}; it leads: {led}", removed)
-        for host in (holder, B3, B2):
-            start(host)
-        partition.await_isr(set(way.back), asking=B3)
-        say("all are started", B3)
+        say(f"{holder} stopped, {removed} started", elected(partition, removed))
+        for host in (holder, B2):
+            start(host, wait=False)
+        start(B3)
+        say("all are started", partition.await_isr(set(way.back), asking=B3))
         read_all(setting, {})
     logs = evidence.write(cluster, folder, CONFIGURATION)
     for broker in logs:
@@ -129,13 +127,12 @@ def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
     return given < RECORDS
 
 
-def elected(partition: Partition, host: str) -> bool:
-    """Whether it is, though nobody is up who holds anything."""
+def elected(partition: Partition, host: str) -> str:
+    """Waits whether it is, though nobody is up who holds anything. Returns `describe`."""
     try:
-        partition.await_leader(host, asking=host, seconds=ELECTION_S)
+        return partition.await_leader(host, asking=host, seconds=ELECTION_S)
     except ClusterError:
-        return False
-    return True
+        return partition.describe(host)
 
 
 @click.command()

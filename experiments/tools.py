@@ -159,9 +159,9 @@ class Partition:
         self._cluster.run_tool(self._admin, str(REASSIGN), known, TOPIC, wanted)
 
     def describe(self, asking: str) -> str:
-        """Leader, replicas, ISR and ELR, as Kafka's own command says them."""
+        """Leader, replicas, ISR and ELR, as Kafka's own command says them; "" if it does not."""
         said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
-        return next(line.strip() for line in said.splitlines() if "Leader: " in line)
+        return next((line.strip() for line in said.splitlines() if "Leader: " in line), "")
 
     def produce(self, leader: str, *, acks: int) -> subprocess.Popen[str]:
         """Begins to produce one record."""
@@ -193,14 +193,17 @@ class Partition:
                 return first
         raise ClusterError("the producer ended without an ack")
 
-    def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> None:
-        """Raises ClusterError: the ISR is another one after that time."""
-        self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
+    def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> str:
+        """Returns `describe`. Raises ClusterError: the ISR is another one after that time."""
+        return self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
 
-    def await_leader(self, host: str | None, *, asking: str, seconds: float = 60) -> None:
-        """host: None: nobody leads. Raises ClusterError: somebody else does after that time."""
+    def await_leader(self, host: str | None, *, asking: str, seconds: float = 60) -> str:
+        """host: None: nobody leads. Returns `describe`.
+
+        Raises ClusterError: somebody else does after that time.
+        """
         wanted = {"none"} if host is None else set(self._numbers([host]))
-        self._await(r"Leader: (\S+)", wanted, asking, seconds)
+        return self._await(r"Leader: (\S+)", wanted, asking, seconds)
 
     def read(
         self, asking: str, isolation: str = "read_uncommitted", topic: str = TOPIC
@@ -245,13 +248,13 @@ class Partition:
         )
         return [line for line in said.splitlines() if not line.startswith(("Dumping", "Log start"))]
 
-    def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:
+    def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> str:
         deadline = time.monotonic() + seconds
         while True:
-            said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
+            said = self.describe(asking)
             found = re.search(pattern, said)
             if found is not None and set(found[1].split(",")) == wanted:
-                return
+                return said
             if time.monotonic() > deadline:
                 seen = found[0] if found else "nothing"
                 raise ClusterError(f"{seen} after {seconds:.0f} seconds, not {sorted(wanted)}")
