@@ -49,7 +49,7 @@ from reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
 RECORDS = 10
-WAIT_S = 60
+WAIT_S = 30
 """After all that was asked for is in the ISR."""
 FIRST = {"back": (B1, B2, B3), "more": (B1, B2)}
 OTHER = {"back": (B1, B2, B4), "more": (B3, B4)}
@@ -62,18 +62,16 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     first, other, second = FIRST[how], OTHER[how], SECOND[how]
     down = [host for host in other if host not in first]
 
-    def say(what: str) -> None:
+    def say(what: str) -> str:
+        """Returns what Kafka's own command says of the partition."""
         partition.say(what)
-        click.echo(f"         {partition.describe(B1)}")
-        for line in reassign(cluster, partition, "--list").splitlines():
-            if TOPIC in line:
-                click.echo(f"         {line.strip()}")
+        click.echo(f"         {(described := partition.describe(B1))}")
+        return described
 
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         Partition(cluster, B1, B1, first).create(asking=B1, min_insync=len(first) - 1)
-        for _ in range(RECORDS):
-            greet(setting, {})
+        greet(setting, {}, RECORDS)
         for host in down:
             journal.moment("start-stop", host)
             cluster.stop(host)
@@ -88,14 +86,12 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
             cluster.start(host)
             journal.moment("stop-stop", host)
         time.sleep(WAIT_S)
-        said = partition.describe(B1)
-        still = reassign(cluster, partition, "--list")
-        say(f"all are up for {WAIT_S} s")
+        said = say(f"all are up for {WAIT_S} s")
         read_all(setting, {})
     evidence.write(cluster, folder, configuration(first))
     wanted = {str(cluster.node(host).number) for host in second}
     found = set(said.split("Replicas: ")[1].split()[0].split(","))
-    shown = found != wanted or TOPIC in still
+    shown = found != wanted or "Adding Replicas" in said
     if how == "back" and shown:
         ask_for(cluster, partition, second, ())
         say("it was asked for again")
@@ -126,14 +122,9 @@ def ask_for(
     file = cluster.directory / "reassignment.json"
     file.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
     words = ("--execute", "--additional", "--reassignment-json-file", str(file))
-    for line in reassign(cluster, partition, *words).splitlines():
+    for line in partition.ask("reassign.ReassignPartitionsCommand", B1, *words).splitlines():
         if line.strip():
             click.echo(f"         {line.strip()}")
-
-
-def reassign(cluster: Cluster, partition: Partition, *words: str) -> str:
-    """What Kafka's own command says."""
-    return partition.ask("reassign.ReassignPartitionsCommand", B1, *words)
 
 
 @click.command()

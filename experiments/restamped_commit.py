@@ -80,8 +80,7 @@ def run(cluster: Cluster, folder: Path, how: str, protocol: Protocol) -> bool:
     partition.ask("TopicCommand", HOSTS[0], *words)
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        for _ in range(RECORDS):
-            greet(setting, {})
+        greet(setting, {}, RECORDS)
         step = "copy" if how == "transaction" else "commit"
         with Application(cluster, "m", protocol) as m, Application(cluster, "n", protocol) as n:
             m.do(f"read {RECORDS}")
@@ -90,8 +89,7 @@ def run(cluster: Cluster, folder: Path, how: str, protocol: Protocol) -> bool:
             journal.moment("start-pause", "M")
             n.do(f"read {RECORDS}")
             if how == "commit":
-                for _ in range(MORE):
-                    greet(setting, {})
+                greet(setting, {}, MORE)
                 n.do(f"read {MORE}")
             first = n.ask(step)
             partition.say(f"N was given them, too; {step}: {first or 'done'}")

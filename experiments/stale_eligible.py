@@ -92,8 +92,7 @@ def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
             click.echo(f"         {described}")
 
         Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1)
-        for _ in range(RECORDS):
-            greet(setting, {})
+        greet(setting, {}, RECORDS)
         for host in (B2,) if control else (B2, B3):
             stop(host)
         others = {B3} if control else set()
