@@ -1,6 +1,6 @@
 """Z133 on a real cluster: a broker that is no replica any more stays eligible to lead.
 
-    .venv/bin/python -m experiments.stale_eligible [--how HOW] [--control] [--repeat N]
+    .venv/bin/python -m experiments.stale_eligible [--control] [--repeat N]
 
 The eligible leader replicas (ELR, KIP-966) have left the ISR and still hold everything that was
 acknowledged. When a reassignment ends, the broker that it removes is taken for one of them: it was
@@ -14,12 +14,8 @@ in the ISR a moment ago. It deletes its log. Should it become a replica again, i
 5. b4 is stopped, and b1 is started. It is eligible: it leads, with an empty log.
 6. The others are started, and cut their logs to b1's.
 
---how replaced: as told. cancelled: the first reassignment is to b2 and b4, and is given up when b4
-is in the ISR. b4 deletes its log, and takes b1's part in what follows, and b1 b4's.
-
-The control: b3 is stopped after the reassignment has ended, or was given up. There are two in the
-ISR by then, as many as min.insync.replicas, so that there is no ELR to add to; all else is the
-same.
+The control: b3 is stopped after the reassignment has ended. There are two in the ISR by then, as
+many as min.insync.replicas, so that there is no ELR to add to; all else is the same.
 
 All settings are Kafka's own. Every stop is a clean one (SIGTERM), no election is unclean, and no
 link is cut.
@@ -33,7 +29,6 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -52,30 +47,9 @@ ELECTION_S = 20
 """A leaderless partition whose eligible replica is back has a leader within a second or so."""
 
 
-class Way(NamedTuple):
-    """How a broker comes to be no replica any more.
-
-    first: the replicas that are asked for; back: the same, to have that broker again. removed: that
-    broker; holder: who has everything. cancelled: whether the first is given up.
-    """
-
-    first: tuple[str, ...]
-    back: tuple[str, ...]
-    removed: str
-    holder: str
-    cancelled: bool
-
-
-WAYS = {
-    "replaced": Way((B2, B3, B4), (B1, B3, B4), B1, B4, False),
-    "cancelled": Way((B2, B4), (B4, B2, B3), B4, B1, True),
-}
-
-
-def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     partition = Partition(cluster, B1, B1, HOSTS)
-    removed, holder = way.removed, way.holder
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
 
@@ -98,25 +72,21 @@ def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
         others = {B3} if control else set()
         described = partition.await_isr({B1, *others}, asking=B1)
         say(f"{RECORDS} records acked; {'b2' if control else 'b2, b3'} stopped", described)
-        partition.reassign(way.first, asking=B1)
-        if way.cancelled:
-            say("b4 is in the ISR", partition.await_isr({B1, B4, *others}, asking=B1))
-            partition.reassign(None, asking=B1)
-        described = partition.await_isr({holder, *others}, asking=holder)
-        say(f"{removed} is no replica any more", described)
+        partition.reassign((B2, B3, B4), asking=B1)
+        say("b4 has taken b1's place", partition.await_isr({B4, *others}, asking=B4))
         if control:
             stop(B3)
-            partition.await_isr({holder}, asking=holder)
-        stop(removed)
-        partition.reassign(way.back, asking=holder)
-        say(f"{removed} is to be one again", partition.describe(holder))
-        stop(holder)
-        start(removed)
-        say(f"{holder} stopped, {removed} started", elected(partition, removed))
-        for host in (holder, B2):
+            partition.await_isr({B4}, asking=B4)
+        stop(B1)
+        partition.reassign((B1, B3, B4), asking=B4)
+        say("b1 is to take b2's place", partition.describe(B4))
+        stop(B4)
+        start(B1)
+        say("b4 stopped, b1 started", elected(partition))
+        for host in (B4, B2):
             start(host, wait=False)
         start(B3)
-        say("all are started", partition.await_isr(set(way.back), asking=B3))
+        say("all are started", partition.await_isr({B1, B3, B4}, asking=B3))
         read_all(setting, {})
     logs = evidence.write(cluster, folder, CONFIGURATION)
     for broker in logs:
@@ -126,24 +96,23 @@ def run(cluster: Cluster, folder: Path, way: Way, control: bool) -> bool:
     return given < RECORDS
 
 
-def elected(partition: Partition, host: str) -> str:
-    """Waits whether it is, though nobody is up who holds anything. Returns `describe`."""
+def elected(partition: Partition) -> str:
+    """Waits whether b1 is, though nobody is up who holds anything. Returns `describe`."""
     try:
-        return partition.await_leader(host, asking=host, seconds=ELECTION_S)
+        return partition.await_leader(B1, asking=B1, seconds=ELECTION_S)
     except ClusterError:
-        return partition.describe(host)
+        return partition.describe(B1)
 
 
 @click.command()
-@click.option("--how", type=click.Choice(list(WAYS)), default="replaced", show_default=True)
-@click.option("--control", is_flag=True, help="Nobody is eligible while a replica is removed.")
+@click.option("--control", is_flag=True, help="Nobody is eligible while b1 is replaced.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
 @click_errors("stale_eligible")
-def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
+def main(control: bool, repeat: int, out: Path | None) -> None:
     """Try whether a broker that is no replica any more stays eligible to lead."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        tried = partial(run, way=WAYS[how], control=control)
+        tried = partial(run, control=control)
         shown = evidence.repeated(tried, repeat, out or Path(name), "spare", {}, ())
     click.echo("VIOLATED: acknowledged records are gone" if shown else "all are there")
     sys.exit(int(shown > 0))
