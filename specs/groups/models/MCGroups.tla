@@ -31,6 +31,10 @@ Paid(what, most, Action) ==
 (* A member that has left stays away: its going is paid for.                *)
 HasLeft(n) == clients[n].state = "Unsubscribed" /\ clients[n].correlation # 0
 
+(* Another coordinator knows nothing of the answer.                         *)
+IsAnswerLost(n) ==
+  clients[n].awaiting /\ \A m \in network \cup coordinator.waiting : m.destination # n
+
 MemberActions(n) ==
   \/ \E topics \in Subscriptions :
        IF clients[n].state = "Unsubscribed"
@@ -41,6 +45,7 @@ MemberActions(n) ==
   \/ Paid("leaves", MaxLeaves, Unsubscribe(n))
   \/ Paid("timeouts", MaxTimeouts, LoseHeartbeat(n, Late))
   \/ Paid("timeouts", MaxTimeouts, RequestTimeout(n))
+  \/ IsAnswerLost(n) /\ Free(RequestTimeout(n))
 
 CoordinatorActions ==
   \/ Free(GroupCommit)
