@@ -160,7 +160,7 @@ Step_HandleGroupHeartbeat(n, row, m) ==
 
 Removed(row, n) == [row EXCEPT !.log = Appended(@, WithoutMember(Newest(@), n))]
 
-Step_HandleSessionTimeout(n, row, input) ==
+Step_HandleGroupSessionTimeout(n, row, input) ==
   IF Newest(row.log).members[input.member].state = "None" THEN Disabled
   ELSE Outcome(Removed(row, input.member), {})
 
@@ -183,7 +183,7 @@ Step_HandleMoveCoordinator(n, row, input) ==
   ELSE Outcome([log |-> Loaded(row.log, input.tail), waiting |-> WaitingAfterMove(row.waiting)],
                {})
 
-Inputs_SessionTimeout(n, row) == {[type |-> "SessionTimeout", member |-> k] : k \in Members}
+Inputs_GroupSessionTimeout(n, row) == {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
 Inputs_RebalanceTimeout(n, row) == {[type |-> "RebalanceTimeout", member |-> k] : k \in Members}
 Inputs_MoveCoordinator(n, row) == {[type |-> "MoveCoordinator", tail |-> t] : t \in row.log.tails}
 =============================================================================

@@ -21,6 +21,12 @@ InitialLog(group) == WithTails(InitialTailLog(group))
 Newest(log) == LastOf(log)
 
 Appended(log, group) == WithTails(WithAppended(TailsOf(log), <<group>>))
-Committed(log) == WithTails(WithCommitted(TailsOf(log)))
+
+(* The high watermark passes what a replica holds only once the replica has *)
+(* fetched it from this leader, which first has it truncate what is not the *)
+(* leader's.  So nobody who may be elected holds more.  (TailLog leaves the *)
+(* tails of earlier leaders, which is more than there can be.)              *)
+Committed(log) == InitialLog(LastOf(log))
+
 Loaded(log, tail) == WithTails(WithLeader(TailsOf(log), tail.records))
 =============================================================================

@@ -62,16 +62,16 @@ IsIdle(row, m, outcome) ==
        a.destination = m.source =>
          a.error = "NONE" /\ a.epoch = row.epoch /\ ~a.tells
 
-SendHeartbeat(n) ==
-  \E told \in Step_HandleSendHeartbeat(n, clients[n], 0) : \E m \in told.sent :
+SendGroupHeartbeat(n) ==
+  \E told \in Step_HandleSendGroupHeartbeat(n, clients[n], 0) : \E m \in told.sent :
     \E o \in Step_HandleGroupHeartbeat(Coordinator, coordinator, m) :
       /\ ~IsIdle(clients[n], m, o)
       /\ Lift(o, [clients EXCEPT ![n] = told.row], network)
 
 (* Nobody gets it, until late perhaps; the member waits in vain.            *)
 LoseHeartbeat(n, late) ==
-  \E told \in Step_HandleSendHeartbeat(n, clients[n], 0) :
-    \E o \in Step_HandleRequestTimeout(n, told.row, 0) :
+  \E told \in Step_HandleSendGroupHeartbeat(n, clients[n], 0) :
+    \E o \in Step_HandleHeartbeatTimeout(n, told.row, 0) :
       Lift([row |-> coordinator, sent |-> IF late THEN told.sent ELSE {}],
            [clients EXCEPT ![n] = o.row], network)
 
@@ -88,7 +88,7 @@ HearAnswer(m) ==
                                                     clients[m.destination], m))
 
 (* An answer is lost, or was never given.                                   *)
-RequestTimeout(n) == LiftMember(n, Step_HandleRequestTimeout(n, clients[n], 0))
+HeartbeatTimeout(n) == LiftMember(n, Step_HandleHeartbeatTimeout(n, clients[n], 0))
 
 -----------------------------------------------------------------------------
 (* Members by themselves.                                                   *)
@@ -107,9 +107,9 @@ CompleteReconciliation(n) == LiftMember(n, Step_HandleCompleteReconciliation(n, 
 -----------------------------------------------------------------------------
 (* The coordinator by itself.                                               *)
 
-SessionTimeout(n) ==
-  LiftCoordinator(Step_HandleSessionTimeout(Coordinator, coordinator,
-                                            [type |-> "SessionTimeout", member |-> n]))
+GroupSessionTimeout(n) ==
+  LiftCoordinator(Step_HandleGroupSessionTimeout(Coordinator, coordinator,
+                                            [type |-> "GroupSessionTimeout", member |-> n]))
 GroupCommit == LiftCoordinator(Step_HandleGroupCommit(Coordinator, coordinator, 0))
 
 (* Answers under way are lost: who was told nothing asks again.             *)

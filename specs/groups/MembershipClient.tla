@@ -61,7 +61,7 @@ Step_HandleUnsubscribe(n, row, input) ==
 -----------------------------------------------------------------------------
 (* G23: heartbeats.                                                         *)
 
-Step_HandleSendHeartbeat(n, row, input) ==
+Step_HandleSendGroupHeartbeat(n, row, input) ==
   LET given == IF row.state = "Joining" THEN AllFields ELSE row.unsent
   IN IF row.state = "Unsubscribed" \/ row.awaiting THEN {}
      ELSE Doing([row EXCEPT
@@ -73,7 +73,7 @@ Step_HandleSendHeartbeat(n, row, input) ==
 (* No answer came in time, or the connection was closed.                    *)
 Failed(row) == [row EXCEPT !.awaiting = FALSE, !.unsent = UnsentAfterFailure(@)]
 
-Step_HandleRequestTimeout(n, row, input) ==
+Step_HandleHeartbeatTimeout(n, row, input) ==
   IF row.awaiting THEN Doing(Failed(row), {}) ELSE {}
 
 (* G25.                                                                     *)

@@ -40,16 +40,16 @@ MemberActions(n) ==
        IF clients[n].state = "Unsubscribed"
        THEN ~HasLeft(n) /\ Free(Subscribe(n, topics))
        ELSE Paid("changes", MaxChanges, Subscribe(n, topics))
-  \/ Free(SendHeartbeat(n))
+  \/ Free(SendGroupHeartbeat(n))
   \/ Free(StartReconciliation(n)) \/ Free(CompleteReconciliation(n))
   \/ Paid("leaves", MaxLeaves, Unsubscribe(n))
   \/ Paid("timeouts", MaxTimeouts, LoseHeartbeat(n, Late))
-  \/ Paid("timeouts", MaxTimeouts, RequestTimeout(n))
-  \/ IsAnswerLost(n) /\ Free(RequestTimeout(n))
+  \/ Paid("timeouts", MaxTimeouts, HeartbeatTimeout(n))
+  \/ IsAnswerLost(n) /\ Free(HeartbeatTimeout(n))
 
 CoordinatorActions ==
   \/ Free(GroupCommit)
-  \/ \E n \in Members : Paid("expiries", MaxExpiries, SessionTimeout(n))
+  \/ \E n \in Members : Paid("expiries", MaxExpiries, GroupSessionTimeout(n))
   \/ \E tail \in coordinator.log.tails : Paid("moves", MaxMoves, MoveCoordinator(tail))
 
 MCNext ==

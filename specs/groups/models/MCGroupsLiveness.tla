@@ -17,10 +17,10 @@ LiveSpec ==
   /\ \A n \in Members :
        /\ WF_mcVars(\E topics \in Subscriptions : ~HasLeft(n)
                       /\ clients[n].state = "Unsubscribed" /\ Free(Subscribe(n, topics)))
-       /\ WF_mcVars(Wanted("SendHeartbeat", Free(SendHeartbeat(n))))
+       /\ WF_mcVars(Wanted("SendGroupHeartbeat", Free(SendGroupHeartbeat(n))))
        /\ WF_mcVars(Wanted("HearAnswer", \E m \in network :
                              m.destination = n /\ Free(HearAnswer(m))))
-       /\ WF_mcVars(Wanted("RequestTimeout", IsAnswerLost(n) /\ Free(RequestTimeout(n))))
+       /\ WF_mcVars(Wanted("HeartbeatTimeout", IsAnswerLost(n) /\ Free(HeartbeatTimeout(n))))
        /\ WF_mcVars(Wanted("StartReconciliation", Free(StartReconciliation(n))))
        /\ WF_mcVars(Wanted("CompleteReconciliation", Free(CompleteReconciliation(n))))
 
