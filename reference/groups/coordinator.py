@@ -111,7 +111,7 @@ class CoordinatorHandlers:
         """The operation has made `group` of what was newest."""
         waiting = tuple(sorted({*row.waiting, told}))
         if group != newest(row.log):
-            return Outcome(GroupCoordinator(appended(row.log, group), waiting))
+            return Outcome(replace(row, log=appended(row.log, group), waiting=waiting))
         if self.rules.waits_for_written(row):
             return Outcome(replace(row, waiting=waiting))
         return Outcome(row, (told,))
@@ -141,7 +141,7 @@ class CoordinatorHandlers:
     def handle_group_commit(self, row: GroupCoordinator, input: GroupCommit) -> Outcome | None:
         if not row.log.leader:
             return None
-        return Outcome(GroupCoordinator(committed(row.log), ()), row.waiting)
+        return Outcome(replace(row, log=committed(row.log), waiting=()), row.waiting)
 
     def handle_move_coordinator(
         self, row: GroupCoordinator, input: MoveCoordinator
@@ -149,7 +149,9 @@ class CoordinatorHandlers:
         if input.tail not in row.log.tails:
             return None
         waiting = self.rules.waiting_after_move(row.waiting)
-        return Outcome(GroupCoordinator(loaded(row.log, input.tail), waiting))
+        log = loaded(row.log, input.tail)
+        epoch = row.leader_epoch + 1
+        return Outcome(GroupCoordinator(leader_epoch=epoch, log=log, waiting=waiting))
 
     # --- Changes of a group ---
 

@@ -47,8 +47,10 @@ class OffsetsLog(msgspec.Struct, frozen=True):
 
 
 class GroupCoordinator(msgspec.Struct, frozen=True):
-    """The coordinator (specs/groups/GroupHandlers.tla). waiting: answers; sorted."""
+    """The coordinator (specs/groups/GroupHandlers.tla). leader_epoch: of its partition.
+    waiting: answers; sorted."""
 
+    leader_epoch: Rank
     log: OffsetsLog
     waiting: SetOf[GroupHeartbeatResponse]
 

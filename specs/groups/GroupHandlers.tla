@@ -3,8 +3,9 @@
 (* What the group coordinator does with an input (G1 to G21), for one       *)
 (* group.  Its row:                                                         *)
 (*                                                                          *)
-(*   log       the log of its partition (GroupLog)                          *)
-(*   waiting   answers that wait until all is committed                     *)
+(*   leaderEpoch   of its partition                                         *)
+(*   log           the log of its partition (GroupLog)                      *)
+(*   waiting       answers that wait until all is committed                 *)
 (*                                                                          *)
 (* A group:                                                                 *)
 (*                                                                          *)
@@ -37,7 +38,8 @@ NoMember ==
    assigned |-> {}, pending |-> {}]
 InitialGroup ==
   [epoch |-> 1, targetEpoch |-> 1, members |-> [n \in Members |-> NoMember], held |-> {}]
-InitialCoordinator == [log |-> InitialLog(InitialGroup), waiting |-> {}]
+InitialCoordinator ==
+  [leaderEpoch |-> 1, log |-> InitialLog(InitialGroup), waiting |-> {}]
 
 Outcome(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
 Ignored(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
@@ -174,13 +176,14 @@ Step_HandleRebalanceTimeout(n, row, input) ==
 (* The high watermark reaches the end of the log.                           *)
 Step_HandleGroupCommit(n, row, input) ==
   IF row.log.leader = <<>> THEN Disabled
-  ELSE Outcome([log |-> Committed(row.log), waiting |-> {}], row.waiting)
+  ELSE Outcome([row EXCEPT !.log = Committed(@), !.waiting = {}], row.waiting)
 
 (* Another broker leads the partition, with a log that it may have, and has *)
 (* loaded it.                                                               *)
 Step_HandleMoveCoordinator(n, row, input) ==
   IF input.tail \notin row.log.tails THEN Disabled
-  ELSE Outcome([log |-> Loaded(row.log, input.tail), waiting |-> WaitingAfterMove(row.waiting)],
+  ELSE Outcome([row EXCEPT !.leaderEpoch = @ + 1, !.log = Loaded(@, input.tail),
+                           !.waiting = WaitingAfterMove(@)],
                {})
 
 Inputs_GroupSessionTimeout(n, row) == {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
