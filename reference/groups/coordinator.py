@@ -56,10 +56,11 @@ def revoking(
 class CoordinatorHandlers:
     """The handlers, for one set of rules."""
 
-    __slots__ = ("_handlers", "_place", "rules")
+    __slots__ = ("_handlers", "_max_coordinators", "_place", "rules")
 
     def __init__(self, rules: GroupRules) -> None:
         self.rules = rules
+        self._max_coordinators = rules.constants.max_coordinators
         self._place = {n: at for at, n in enumerate(rules.constants.members)}
         self._handlers = handlers_of(self, COORDINATOR_INPUTS)
 
@@ -146,7 +147,7 @@ class CoordinatorHandlers:
     def handle_move_coordinator(
         self, row: GroupCoordinator, input: MoveCoordinator
     ) -> Outcome | None:
-        if input.tail not in row.log.tails:
+        if row.leader_epoch == self._max_coordinators or input.tail not in row.log.tails:
             return None
         waiting = self.rules.waiting_after_move(row.waiting)
         log = loaded(row.log, input.tail)

@@ -28,11 +28,13 @@ ClientState: TypeAlias = Literal[
 
 class Constants(msgspec.Struct, frozen=True, tag="groups", tag_field="protocol"):
     """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
-    max_correlation: after it, numbers of heartbeats begin with 1 again.
+    max_coordinators: how many leader epochs the log may have. max_correlation: after it, numbers of
+    heartbeats begin with 1 again.
     """
 
     members: SetOf[int]
     partitions: SetOf[int]
+    max_coordinators: AtLeastOne
     max_correlation: AtLeastOne
 
 
@@ -50,7 +52,7 @@ class GroupCoordinator(msgspec.Struct, frozen=True):
     """The coordinator (specs/groups/GroupHandlers.tla). leader_epoch: of its partition.
     waiting: answers; sorted."""
 
-    leader_epoch: Rank
+    leader_epoch: int
     log: OffsetsLog
     waiting: SetOf[GroupHeartbeatResponse]
 

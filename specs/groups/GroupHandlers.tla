@@ -31,6 +31,8 @@
 (***************************************************************************)
 EXTENDS GroupRules, GroupLog
 
+CONSTANT MaxCoordinators   \* how many leader epochs the log may have
+
 Coordinator == 0   \* its address
 
 NoMember ==
@@ -181,7 +183,7 @@ Step_HandleGroupCommit(n, row, input) ==
 (* Another broker leads the partition, with a log that it may have, and has *)
 (* loaded it.                                                               *)
 Step_HandleMoveCoordinator(n, row, input) ==
-  IF input.tail \notin row.log.tails THEN Disabled
+  IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
   ELSE Outcome([row EXCEPT !.leaderEpoch = @ + 1, !.log = Loaded(@, input.tail),
                            !.waiting = WaitingAfterMove(@)],
                {})

@@ -9,12 +9,10 @@
 (*     member does in between, it can do after, before it is answered.      *)
 (*  2. An answer for which nobody waits is forgotten.                       *)
 (*  3. A heartbeat is not sent of which nothing would come.                 *)
-(*  4. With Prompt, a record is committed in the step that appends it: no   *)
-(*     coordinator loses anything, so nobody can tell.                      *)
+(*  4. With one coordinator, a record is committed in the step that appends *)
+(*     it: nothing can be lost, so nobody can tell.                         *)
 (***************************************************************************)
 EXTENDS GroupHandlers, MembershipClient
-
-CONSTANT Prompt
 
 VARIABLES
   coordinator,   \* the row of the group's coordinator, whoever it is
@@ -33,9 +31,9 @@ IsAnswer(m) == m.type = "GroupHeartbeatResponse"
 Expected(messages, rows) ==
   {m \in messages : IsAnswer(m) => rows[m.destination].awaiting}
 
-(* With Prompt, what follows from an operation.                             *)
+(* With one coordinator, what follows from an operation.                    *)
 CommittedAtOnce(outcome) ==
-  IF ~Prompt \/ outcome.row.log.leader = <<>> THEN outcome
+  IF MaxCoordinators > 1 \/ outcome.row.log.leader = <<>> THEN outcome
   ELSE LET done == CHOOSE o \in Step_HandleGroupCommit(Coordinator, outcome.row, 0) : TRUE
        IN [done EXCEPT !.sent = @ \cup outcome.sent]
 

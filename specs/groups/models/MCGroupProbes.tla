@@ -45,7 +45,7 @@ NoUnsubscribedProbe == \A n \in Members : Server(n).pending \subseteq Server(n).
 
 (* Another coordinator lacks what the last one had appended; has what is    *)
 (* not committed; answers of the last one are not given.                    *)
-Moved == spent'.moves > spent.moves
+Moved == coordinator'.leaderEpoch > coordinator.leaderEpoch
 NoLostTailProbe ==
   [][Moved => Len(coordinator'.log.leader) >= Len(coordinator.log.leader)]_mcVars
 NoLoadedTailProbe == [][Moved => coordinator'.log.leader = <<>>]_mcVars
