@@ -10,10 +10,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from reference.groups.messages import (
+    ALL_FIELDS,
     COORDINATOR,
     LEAVE_EPOCH,
     MEMBER_INPUTS,
-    ALL_FIELDS,
     CompleteReconciliation,
     Given,
     GroupHeartbeat,

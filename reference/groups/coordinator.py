@@ -21,10 +21,10 @@ from reference.groups.messages import (
     GroupHeartbeat,
     GroupHeartbeatResponse,
     GroupRecord,
+    GroupSessionTimeout,
     MemberRecord,
     MoveCoordinator,
     RebalanceTimeout,
-    GroupSessionTimeout,
 )
 from reference.groups.rules import GroupRules, as_set
 from reference.groups.types import NO_MEMBER, GroupCoordinator
@@ -182,8 +182,7 @@ class CoordinatorHandlers:
         wanted = as_set(p for member in group.members for p in member.subscribed)
         present = [n for n in members if self._member(group, n).state != "None"]
         owners = (
-            dict(zip(wanted, among, strict=True))
-            for among in product(present, repeat=len(wanted))
+            dict(zip(wanted, among, strict=True)) for among in product(present, repeat=len(wanted))
         )
         able = [owner for owner in owners if self.rules.is_target(group, owner)]
         owner = able[group.epoch % len(able)]
@@ -212,9 +211,7 @@ class CoordinatorHandlers:
             return self._within_subscription(member, m) if changed else member
         return self._towards(group, member, m)
 
-    def _towards(
-        self, group: GroupRecord, member: MemberRecord, m: GroupHeartbeat
-    ) -> MemberRecord:
+    def _towards(self, group: GroupRecord, member: MemberRecord, m: GroupHeartbeat) -> MemberRecord:
         target = {*member.target} & {*member.subscribed}
         kept = {*member.assigned} & target
         revoked, wanted = as_set({*member.assigned} - kept), target - kept

@@ -17,12 +17,12 @@ from reference.groups.messages import (
     CompleteReconciliation,
     GroupCommit,
     GroupHeartbeat,
+    GroupSessionTimeout,
+    HeartbeatTimeout,
     Input,
     MoveCoordinator,
     RebalanceTimeout,
-    HeartbeatTimeout,
     SendGroupHeartbeat,
-    GroupSessionTimeout,
     StartReconciliation,
     Subscribe,
     Unsubscribe,
@@ -129,7 +129,6 @@ GROUPS: Final = Protocol(
     kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
     handlers=_handlers,
     rules=(GroupRules,),
-    names={COORDINATOR: "G"},
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

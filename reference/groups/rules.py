@@ -121,9 +121,7 @@ class GroupRules:
         self, m: GroupHeartbeat, before: MemberRecord, after: MemberRecord
     ) -> bool:
         """G18."""
-        return (
-            m.epoch == JOIN_EPOCH or m.given == ALL_FIELDS or after.assigned != before.assigned
-        )
+        return m.epoch == JOIN_EPOCH or m.given == ALL_FIELDS or after.assigned != before.assigned
 
     def is_revocation_late(self, member: MemberRecord) -> bool:
         """G20. Of a member whose time to revoke is over."""

@@ -112,7 +112,7 @@ def member_records() -> Iterator[MemberRecord]:
 def heartbeats() -> Iterator[GroupHeartbeat]:
     for epoch, given, owned in itertools.product((0, 1, 2, 3), ((), ("Owned",), ALL_FIELDS), SETS):
         if "Owned" in given or not owned:
-            yield GroupHeartbeat(1, 0, 1, epoch, given, (), owned)  # type: ignore[arg-type]
+            yield GroupHeartbeat(1, 0, 1, epoch, given, (), owned)
 
 
 def clients() -> Iterator[GroupMember]:
@@ -152,9 +152,9 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (("HasRevoked", (some, m)) for some in SETS[1:] for m in beats)
     for epoch in (2, 3, 4):
         yield "NeedsTarget", (replace(GROUP, epoch=epoch),)
-    for row in clients():
-        yield "Report", (row,)
-        yield from (("IsAwaited", (row, replace(response, correlation=c))) for c in (1, 2))
+    for client in clients():
+        yield "Report", (client,)
+        yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
 
 
 def disagreements(rules: GroupRules, most: int, specs_dir: Path) -> set[str]:

@@ -40,7 +40,7 @@ def complaints(specs: Path) -> list[str]:
     required = {root: properties(module) for module, roots in _ROOTS.items() for root in roots}
     # Liveness is checked for itself; other models judge the safety of those states.
     liveness = ("MCPartitionLiveness", "MCTransactionsLiveness", "MCGroupsLiveness")
-    required |= dict.fromkeys(liveness, [])
+    required |= {root: [] for root in liveness}
     return lint(read_manifest(specs / "models.toml"), required)
 
 

@@ -1,8 +1,8 @@
 """Z90 (KAFKA-16147): a partition that is given back before it was revoked is free for another.
 
-What a member has no more to revoke is taken from what is held after what it was given is put there,
-and these may be the same partitions. Nobody seems to have them, and the next one who wants them gets
-them.
+What a member has no more to revoke is taken from what is held after what it was given is put
+there, and these may be the same partitions. Nobody seems to have them, and the next one who wants
+them gets them.
 """
 
 from __future__ import annotations

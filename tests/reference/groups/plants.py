@@ -33,8 +33,7 @@ class Plant(NamedTuple):
 
 def first_rows(constants: Constants = TWO) -> Rows:
     return {
-        node: GROUPS.kind_of(constants, node).initial(constants)
-        for node in GROUPS.nodes(constants)
+        node: GROUPS.kind_of(constants, node).initial(constants) for node in GROUPS.nodes(constants)
     }
 
 

@@ -80,7 +80,9 @@ def rows(specs_dir: Path) -> tuple[list[str], list[str]]:
         for name in ROWS
         for field in map(snake, outer_fields(text[text.index("[", text.index(f"{name} ==")) :]))
     ]
-    return theirs, [f"{name}.{field}" for name, of in ROWS.items() for field in of.__struct_fields__]
+    return theirs, [
+        f"{name}.{field}" for name, of in ROWS.items() for field in of.__struct_fields__
+    ]
 
 
 Compared = Callable[[Path], tuple[list[str], list[str]]]
