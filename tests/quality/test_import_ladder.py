@@ -97,7 +97,11 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.formats.*": Rule(
-        ours=("system", "traces.schema", "traces.values", "traces.history"),
+        # Of protocols, what they say of themselves.
+        ours=(
+            *("system", "traces.schema", "traces.values", "traces.history"),
+            *("reference.kit", "reference.protocols"),
+        ),
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(

@@ -35,7 +35,9 @@ PARTS = (
         "kraftcheck.retracing.partition",
         "kraftcheck.retracing.transactions",
     ),
-    "kraftcheck.witness",
+    *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
+    *("kraftcheck.witness.departures", "kraftcheck.witness.following"),
+    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.speech"),
 )
 STILL = (
     "kraftcheck.observing",
