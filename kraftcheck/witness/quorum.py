@@ -204,7 +204,10 @@ def replay(
     place = artifacts.claim(out) if out else None
     with tempfile.TemporaryDirectory() as folder:
         trace = (place or Path(folder)) / TRACE
-        text = [header(constants, kafka.producer(WITNESS.classes)) + "\n", *(of_run(text, 0) for text, _ in lines)]
+        text = [
+            header(constants, kafka.producer(WITNESS.classes)) + "\n",
+            *(of_run(text, 0) for text, _ in lines),
+        ]
         artifacts.write_whole(trace, "".join(text))
         found = witnessed(read_foreign(trace), profile, screen.note)
     for line in following.told(followed, script):

@@ -133,7 +133,7 @@ RULES = {
     ),
     # What a real cluster wrote, held against the rules of the reference.
     "traces.observed.*": Rule(
-        ours=("traces.schema", *PROTOCOLS, "system"), third_party=("msgspec",)
+        ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     "traces.cover.*": Rule(
         ours=(
