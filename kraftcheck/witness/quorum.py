@@ -34,6 +34,7 @@ from reference.runner.scripted import QuorumSetting
 from reference.sim.choices import run_seed
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, write
+from system.commands import command
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.cover.matching import Matcher
@@ -348,7 +349,7 @@ def _concluded(
         for difference in each.differences[:LISTED]:
             screen.line(f"    {difference}")
     for path in saved:
-        screen.line(f"again: kraftcheck witness replay {path}")
+        screen.line(f"again: {command('witness', 'replay', path)}")
     document = {
         "verdict": exits.VERDICTS[code],
         "kafka": kafka.version,

@@ -75,6 +75,8 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
     return msgspec.defstruct(
         f"{'Partial' if partial else ''}{struct.__name__}",
         fields,
+        # A JSON Schema tells types of one name apart by their modules.
+        module=struct.__module__,
         tag=config.tag,
         tag_field=config.tag_field,
         frozen=True,
