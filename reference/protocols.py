@@ -24,6 +24,7 @@ from reference.kit.fields import has_form
 from reference.kit.protocol import NodeKind, Protocol
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
+from reference.transactions.protocol import TRANSACTIONS
 
 FOLDERS: Final = "KRAFTCHECK_PROTOCOL"
 """The variable that names folders of protocols, separated as in PATH."""
@@ -93,7 +94,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION]
+    found = [QUORUM, PARTITION, TRANSACTIONS]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),

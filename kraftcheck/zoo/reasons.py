@@ -15,6 +15,8 @@ NO_OVERLAY: Mapping[str, str] = MappingProxyType(
         "Z53": "a configuration, nothing is replaced",
         "Z54": "a configuration, nothing is replaced",
         "Z59": "in the reference only: no model sends so many batches",
+        "Z64": "a configuration, nothing is replaced",
+        "Z75": "a configuration, nothing is replaced",
     }
 )
 """By bug that is replayed without an overlay: why."""

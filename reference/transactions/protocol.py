@@ -208,7 +208,7 @@ def _at_once(m: Message) -> bool:
 
 
 LATE_V1: Final = ("TxnAtomic", "AckedCommit", "AbortedInvisible", "CommitWasAsked")
-"""What version 1 does not promise by contract where requests are late (Z64, Z75)."""
+"""What version 1 does not promise by contract where requests are late."""
 
 
 def _unpromised(options: Any) -> Collection[str]:
@@ -228,7 +228,6 @@ TRANSACTIONS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(TransactionRules,),
-    names={COORDINATOR: "T"},
     world=World(
         constants={
             "partitions": ((11, 12),),

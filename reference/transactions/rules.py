@@ -4,9 +4,9 @@ Law of this file: a rule is a pure function of its arguments and the constants; 
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the
 same place in the order. A bug replaces some of them in a subclass and nothing else.
 
-Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug (Z70,
-Z71, Z72). What is answered is an error, or "Append": a transition begins, and the answer waits
-until its record is committed.
+Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug. What
+is answered is an error, or "Append": a transition begins, and the answer waits until its record is
+committed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TransactionRules:
 
     def acts_on_committed_only(self) -> bool:
         """X4. A new leader of the log makes its state of nothing that is not committed. Kafka takes
-        all that it has read (Z71).
+        all that it has read.
         """
         return True
 
@@ -97,7 +97,7 @@ class TransactionRules:
 
     def answers_when_deposed(self) -> bool:
         """A coordinator that another has replaced does not answer. Kafka's does what needs no
-        append until it unloads (X2, X5; Z72).
+        append until it unloads (X2, X5).
         """
         return False
 
@@ -150,7 +150,7 @@ class TransactionRules:
 
     def marker_destination(self, has_leader: bool) -> str:
         """X22. Where the marker of a partition goes that has a leader, or none: "Leader", "Later"
-        or "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted (Z70).
+        or "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted.
         """
         return "Leader" if has_leader else "Later"
 

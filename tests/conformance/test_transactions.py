@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from reference.bugs.catalog import replayable
 from reference.kit.protocol import HISTORY
-from reference.protocols import PROTOCOLS
 from reference.runner.run import simulate_run
 from reference.transactions.messages import (
     COORDINATOR,
@@ -38,13 +37,7 @@ from tests.reference.transactions.plants import TWO, Rows, first_rows, plants, s
 from tla_utils import Record, Value, function
 from traces.jobs.abstraction import Abstraction
 
-pytestmark = [
-    pytest.mark.tlc,
-    pytest.mark.skipif(
-        all(each.name != "transactions" for each in PROTOCOLS),
-        reason="transactions are not registered: tests/protocols/test_transactions.py runs these",
-    ),
-]
+pytestmark = pytest.mark.tlc
 
 MODULE = "TransactionProperties"
 STEPS = ("EpochMonotonic", "ZombieFenced")

@@ -701,15 +701,21 @@ class _Work:
         if not self.batch.compacted:
             return
         replaced, sent = self.replacing
-        unsure = sent[first] < self.r_end[rows]
+        # Perhaps it ended with the record of an append that nobody saw, before the first.
+        hidden = self.r.start.take(rows) < self.offsets[first]
+        hidden &= self.vanishing[segment] < self.r_end[rows]
+        unsure = hidden | (sent[first] < self.r_end[rows])
         some = indices(unsure & (replaced[first] >= 0))
         self.ended_perhaps = (rows[some], first[some], replaced[first[some]])
         after = np.where(unsure, -1, replaced[first])
         gone = indices((first < self.base[segment + 1]) & (after < self.base[-1]))
-        rows, first, after = rows[gone], first[gone], after[gone]
+        rows, first, after, hidden = rows[gone], first[gone], after[gone], hidden[gone]
         self.high[rows] = self.base[-1]
         told = self.r.end.take(rows) > self.offsets[first]
-        self._unreplaced(rows[told], first[told], first[told] + 1)
+        plain = told & ~hidden
+        self._unreplaced(rows[plain], first[plain], first[plain] + 1)
+        hidden &= told & (replaced[first] >= 0)
+        self.replaced.append((rows[hidden], replaced[first[hidden]]))
         known = after >= 0
         self.ended = (rows[known], first[known], after[known])
 
@@ -751,6 +757,21 @@ class _Work:
         sent = np.full(groups, ENDLESS)
         np.minimum.at(sent, theirs, begun)
         return np.append(after, -1), np.append(sent[mine], ENDLESS)
+
+    @cached_property
+    def vanishing(self) -> Ints:
+        """Of each segment, when the first append was sent that has no known place and whose record
+        may be gone (ENDLESS: none)."""
+        spare = indices(self.live if self.copies else self.unseen())
+        segment, value = self.a.segment, self.a.value
+        if self.batch.keys is not None and not self.copies:
+            live, key = indices(self.live), self.batch.keys.key[value]
+            mine, all_of, groups = _join(segment[spare], key[spare], segment[live], key[live])
+            others = np.bincount(all_of, minlength=groups)[mine] > 1
+            spare = spare[others | self.batch.keys.tombstone[value[spare]]]
+        sent = np.full(self.batch.segments, ENDLESS)
+        np.minimum.at(sent, segment[spare], self.a_begin[spare])
+        return sent
 
     def _worth(self, since: Ints, until: Ints) -> Ints:
         """1 if all the skipped were acknowledged and nobody read them: they may be lost. Else 0."""

@@ -186,6 +186,7 @@ class _Pieces:
         np.add.at(passes, self.at(self.until), -1)
         self.passed: Flags = np.cumsum(passes[:-1]) > 0
         self.earliest = np.full(len(self.cuts), BEFORE)
+        self.latest = np.full(len(self.cuts), ENDLESS)
 
     def _passages(self) -> tuple[Ints, Ints]:
         """The offsets that fetches went through: what is there and free was free for good."""
@@ -225,7 +226,10 @@ class _Pieces:
             same = keys.key[values[log.known]] == keys.key[records.batch.appends.value[append]]
             behind = self.offsets[same & later]
         here = (self.at(self.since) <= piece) & (piece < self.at(self.until))
-        rows = self.through[here]
+        found_nothing = (log.kind == FETCH) & log.empty & (log.start >= 0)
+        found_nothing &= log.start <= self.cuts[piece]
+        found_nothing &= self.latest[piece] <= records.r_begin[log.rows]
+        rows = np.concatenate((self.through[here], indices(found_nothing)))
         if keys is not None and keys.tombstone[records.batch.appends.value[append]]:
             return True
         if not len(behind):
@@ -258,7 +262,10 @@ class _Pieces:
             some = indices(log.present > 0)
             np.minimum.at(latest, self.at(log.present[some] - 1), records.r_end[log.rows[some]])
         earliest = self.earliest = np.maximum.accumulate(earliest)
-        latest = np.minimum.accumulate(latest[::-1])[::-1]
+        latest = self.latest = np.minimum.accumulate(latest[::-1])[::-1]
+        if records.batch.compacted and not log.sparing:
+            # What was taken when a fetch found nothing there was gone.
+            self.passed |= latest <= earliest
         begin, end = records.a_begin[must], records.a_end[must]
         timed = laws.time or laws.missed or laws.seen
         low = np.searchsorted(latest, begin, side="right") if timed else np.zeros(len(must), int)

@@ -82,6 +82,7 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         frozen=True,
         kw_only=True,
         forbid_unknown_fields=True,
+        module=struct.__module__,
         namespace={"__doc__": _meaning(struct)},
     )
 

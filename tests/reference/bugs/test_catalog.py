@@ -21,19 +21,26 @@ from reference.protocols import PROTOCOLS
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.rules import QuorumRules
+from reference.transactions.properties import PROPERTIES
 from tests.reference.partition import cluster as partition_cluster
 from tests.reference.partition.walks import PartitionWalk
 from tests.reference.quorum.builders import THREE
 from tests.reference.quorum.walks import walk
 
-INVARIANTS = {"quorum": INVARIANT_NAMES, "partition": PARTITION_INVARIANT_NAMES}
+INVARIANTS = {
+    "quorum": INVARIANT_NAMES,
+    "partition": PARTITION_INVARIANT_NAMES,
+    "transactions": tuple([each.name for each in PROPERTIES]),
+}
 LIVENESS = {
+    "DecisionCompletes",
     "EventuallyFullyReplicated",
     "EventuallyInSync",
     "EventuallyLeaderElected",
     "EventuallyWriteAccepted",
     "FollowedLeaderStays",
     "IsolatedLeaderResigns",
+    "NoHangingTransaction",
     "NotStuckInProspective",
     "PendingAlterPartitionResolved",
     "ValuesEventuallyAcked",
@@ -51,11 +58,17 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert quorum == [f"Z{n:02d}" for n in range(1, 22)] + ["Z68"]
     partition = [each.id for each in bugs_of("partition")]
     assert partition == [f"Z{n}" for n in range(22, 61)] + ["Z67", "Z69"]
-    assert [each.id for each in CATALOG] == sorted([*quorum, *partition])
+    transactions = [each.id for each in bugs_of("transactions")]
+    assert transactions == [
+        *("Z61", "Z62", "Z64", "Z65", "Z70", "Z71", "Z72", "Z73", "Z74", "Z75", "Z82")
+    ]
+    assert [each.id for each in CATALOG] == sorted([*quorum, *partition, *transactions])
     assert [each.id for each in CATALOG if each.scope] == [
         *("Z11", "Z17", "Z18", "Z19", "Z21", "Z22", "Z47", "Z57")
     ]
-    assert [each.id for each in CATALOG if each.is_control] == ["Z40", "Z53", "Z54"]
+    assert [each.id for each in CATALOG if each.is_control] == [
+        *("Z40", "Z53", "Z54", "Z64", "Z75")
+    ]
 
 
 @pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.id)
@@ -76,7 +89,7 @@ def test_an_entry_says_what_there_is_to_say(entry: Bug) -> None:
 
 def test_every_property_beside_the_invariants_is_some_bugs() -> None:
     named = {name for each in CATALOG for name in each.properties}
-    assert named - {*INVARIANT_NAMES, *PARTITION_INVARIANT_NAMES} == LIVENESS | OF_HISTORIES
+    assert named - set(chain.from_iterable(INVARIANTS.values())) == LIVENESS | OF_HISTORIES
 
 
 @of_each
@@ -118,7 +131,7 @@ def test_a_bug_is_found_by_its_id() -> None:
         *[("Z1", "quorum", "Z01"), ("z99", "quorum", "Z09"), ("Z22", "quorum", "Z21")],
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z68")],
         *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z69")],
-        *[("Z6", None, "Z06"), ("z77", None, "Z67"), ("unclean election", None, "Z53")],
+        *[("Z6", None, "Z06"), ("z87", None, "Z82, Z75"), ("unclean election", None, "Z53")],
         *[("fencing", None, "known are Z01")],
     ],
 )
@@ -211,7 +224,7 @@ def test_an_overlay_that_differs_is_reported(tmp_path: Path) -> None:
 
 
 def test_handlers_know_of_no_bug(repo_root: Path) -> None:
-    folders = ("kit", "clients", "quorum", "partition", "cluster")
+    folders = ("kit", "clients", "quorum", "partition", "cluster", "transactions")
     files = [path for name in folders for path in (repo_root / "reference" / name).glob("*.py")]
     assert len(files) > 25
     for path in files:

@@ -31,6 +31,7 @@ EXTENTS = {
     "quorum": Extent(12, (7, 13), 12, 5),
     "partition": Extent(8, (5, 7), 12, 3),
     "cluster": Extent(3, (2, 4), 4, 1),
+    "transactions": Extent(4, (3, 5), 6, 1),
 }
 
 REPLAYED = [(name, run) for name, extent in EXTENTS.items() for run in range(extent.replayed)]

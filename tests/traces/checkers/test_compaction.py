@@ -257,6 +257,37 @@ def test_what_a_process_did_before_binds_it_where_its_clock_touches() -> None:
         assert found.verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        # A tombstone, and what A2 replaces; another key's stays.
+        *[(("a", None), UNKNOWN), (A1, UNKNOWN), (("c", None), UNKNOWN), (C1, VIOLATED)],
+    ],
+)
+@pytest.mark.parametrize("end", [None, 2])
+def test_a_fetch_may_end_with_what_nobody_saw(sent: Any, expected: str, end: int | None) -> None:
+    calls = (
+        call("append", 0, None, sent),
+        call("append", 10, 15, A2, 1),
+        call("fetch", 20, 25, 0, (), end=end),
+    )
+    assert verdict(*calls) == expected
+    assert verdict(*calls, compaction="keys-unknown") == UNKNOWN
+    assert verdict(*calls[1:]) == VIOLATED
+
+
+def test_what_was_there_and_was_not_found_was_replaced() -> None:
+    """The append's record can only stand at 0, which was taken when the fetch found nothing."""
+    calls = (
+        *(call("latest", 3, 5, None, 1), call("append", 4, 35, B1)),
+        *(call("fetch", 9, 15, 0, ()), call("append", 36, 38, A1, 1)),
+    )
+    for idempotence in (True, False):
+        assert verdict(*calls, compaction="keys-unknown", idempotence=idempotence) == UNKNOWN
+    late = (calls[0], calls[1], call("fetch", 40, 45, 0, ((1, A1),)), calls[3])
+    assert verdict(*late, compaction="keys-unknown") == HOLDS
+
+
 def test_keys_are_those_of_pairs() -> None:
     keys = keys_of(typed(((1, "x"), (True, "x"), ("1", None), (1, "y"))))
     assert keys.key.tolist() == [0, 1, 2, 0]

@@ -6,7 +6,7 @@ found to be violated, or are harmless: the twin that tries every order (slow_log
 them. What it does not explain and is not found is MISSED. Of those that were found, one in TWINNED
 is asked of the twin as well: if it explains them, that is a false alarm.
 
-    python -m tests.traces.checkers.valid_logs [N] [--seed S] [--setting LEVEL FAULT]
+    python -m tests.traces.checkers.valid_logs [N] [--seed S] [--level LEVEL ...]
                                                        default 200, seed 1
 
 Exit code 1 if a valid log was violated, or an invalid one missed.
@@ -163,10 +163,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.traces.checkers.valid_logs")
     parser.add_argument("count", nargs="?", type=int, default=HISTORIES, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--setting", nargs=2, metavar=("LEVEL", "FAULT"))
+    parser.add_argument("--level", action="append", help="of the settings; may be repeated")
     options = parser.parse_args(arguments or [])
-    wanted = options.setting and tuple(options.setting)
-    settings = [s for s in SETTINGS if wanted in (None, (s.level, s.fault))]
+    settings = [s for s in SETTINGS if not options.level or s.level in options.level]
     if not settings or options.count < 1:
         parser.error("there is no such setting, or nothing to do")
     begin = time.monotonic()

@@ -19,7 +19,10 @@ from traces.foreign.reading import read_foreign
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "foreign"
 PROGRAMS = ("Voter", "Broker")
-KINDS = ("Voter", "Broker", "Controller")
+KINDS = (
+    *("Voter", "Broker", "Controller"),
+    *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
+)
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")
 

@@ -56,6 +56,8 @@ NUMBERS = {
     *("keep", "incarnation", "log_start", "corrupt", "checkpoint", "leader_epoch"),
     *("partition_epoch", "offset", "required", "producer", "producer_epoch", "sequence"),
     *("first", "last", "client", "acks"),
+    # Of transactions; their clients are told apart, and no two of their transactions are alike.
+    *("coordinator_epoch", "behind", "guard", "txn", "sequences"),
 }
 
 

@@ -14,7 +14,7 @@ from reference.cluster.sim.scenario import CLUSTER
 from reference.partition.messages import CONTROLLER
 from reference.partition.replay import replay
 from reference.partition.types import initial_controller
-from reference.protocols import KINDS
+from reference.protocols import parts_of
 from reference.runner.narrate import narrate
 from reference.runner.run import forget, simulate_part, simulate_run
 from reference.sim.choices import SeededChooser
@@ -55,7 +55,7 @@ def test_runs_are_worth_being_judged(many: PartTables) -> None:
     assert ignored <= 0.3 * sum(column(many, "handler_calls"))
     taken = set(many.tables["steps"]["action"].to_pylist())
     # Brokers of a cluster do not stop cleanly (scenario.py says why).
-    every = {action for kind in KINDS for action in kind.actions}
+    every = {a for part in parts_of("cluster") for kind in part.kinds for a in kind.actions}
     assert taken == every - {"HandleControlledShutdown"}
 
 
