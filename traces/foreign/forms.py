@@ -75,13 +75,12 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
     return msgspec.defstruct(
         f"{'Partial' if partial else ''}{struct.__name__}",
         fields,
-        # A JSON Schema tells types of one name apart by their modules.
-        module=struct.__module__,
         tag=config.tag,
         tag_field=config.tag_field,
         frozen=True,
         kw_only=True,
         forbid_unknown_fields=True,
+        # A JSON Schema tells types of one name apart by their modules.
         module=struct.__module__,
         namespace={"__doc__": _meaning(struct)},
     )
