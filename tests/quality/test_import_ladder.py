@@ -54,7 +54,7 @@ RULES = {
     "system.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("system",)),
+    "tla_utils.*": Rule(ours=("system",), third_party=("networkx",)),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
