@@ -71,7 +71,7 @@ class TlcJob:
     seed: of TLC's random choices. deadlock: whether a state without successor is a violation.
     go_on: report every violation instead of the first (TLC's -continue).
     simulate: random behaviours instead of a search. dfid: iterative deepening to this depth.
-    dump: write the state graph to this file, in dot form with action labels (see graph.py).
+    dump: write the state graph to this file, in dot form with action labels (see dump.py).
     coverage: count how often each action is taken.
     long: JVM flags for searches over about 30 s instead of those for short jobs.
     java, jar: what to run; None finds them (see jar.py).

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reference.kit.log import EpochEnd
 from reference.protocols import MESSAGES, PROTOCOLS, kind_of_row, protocol_of_kind
 from reference.runner.run import Run, Taken
 from reference.runner.scenarios import FAMILIES
-from reference.sim.family import ADDRESSES, Manner, brief, says_nothing
+from reference.sim.family import Manner, brief
 from reference.sim.operations import Operation
 
 
@@ -79,16 +80,21 @@ def render_input(value: Any) -> str:
     if isinstance(value, MESSAGES):
         words.append(f"{_name(value.source)}>{_name(value.destination)}")
         # What a response answers is seen where it was sent.
-        shown = tuple(name for name in shown if name not in (*ADDRESSES, "request"))
+        shown = tuple(name for name in shown if name not in ("source", "destination", "request"))
     for name in shown:
         content = getattr(value, name)
         if isinstance(content, MESSAGES):
             words.append(f"({render_input(content)})")
-        elif not says_nothing(content):
+        elif not _says_nothing(content):
             words.append(name if content is True else f"{name}={brief(content)}")
     return " ".join(words)
 
 
+def _says_nothing(content: object) -> bool:
+    return content is False or content in ("NONE", -1, (), _NO_END)
+
+
+_NO_END = EpochEnd(-1, -1)
 _NAMES = {node: name for each in PROTOCOLS for node, name in each.names.items()}
 WIDTH = 36
 """Of the columns between node and input, where several protocols stand side by side."""

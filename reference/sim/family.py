@@ -6,7 +6,7 @@ Every scenario is of one family. Families are listed in reference/runner/scenari
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -70,29 +70,11 @@ def who(node: int) -> str:
     return "-" if node == -1 else str(node)
 
 
-ADDRESSES: Final = ("source", "destination")
-OF_FEW: Final = 3
-"""So many fields of a value need no names: 7@2 is a value of epoch 2."""
-
-
 def brief(content: object) -> str:
     if isinstance(content, EpochEnd):
         return f"{content.end_offset}@{content.epoch}"
     if isinstance(content, tuple):
         return ",".join(brief(item) for item in content)
     if isinstance(content, msgspec.Struct):
-        fields = msgspec.structs.asdict(content)
-        if content.__struct_config__.tag is None and len(fields) <= OF_FEW:
-            return "@".join(brief(item) for item in reversed(fields.values()))
-        told = {k: v for k, v in fields.items() if k not in ADDRESSES and not says_nothing(v)}
-        said = " ".join(k if v is True else f"{k}={brief(v)}" for k, v in told.items())
-        return f"{type(content).__name__}({said})"
+        return "@".join(str(item) for item in reversed(msgspec.structs.astuple(content)))
     return str(content)
-
-
-def says_nothing(content: object) -> bool:
-    """No error, no node, no end, nothing listed."""
-    return content is False or content in ("NONE", -1, (), _NO_END)
-
-
-_NO_END: Final = EpochEnd(-1, -1)

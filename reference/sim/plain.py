@@ -307,6 +307,10 @@ input   what the step consumed; `0>1` is from node 0 to node 1; then what it sen
 """
 
 
+FEW: Final = 3
+"""So many fields of a value need no names: 7@2 is a value of epoch 2."""
+
+
 def _columns(step: Any) -> str:
     """Of any row: what the node is, and what the step changed in its fields."""
     role = kind_of_row(step.after).role
@@ -333,9 +337,22 @@ def _changes(path: str, before: Any, after: Any) -> Iterator[str]:
         for at, (one, two) in enumerate(zip(before, after, strict=True), 1):
             yield from _changes(f"{path}[{at}]", one, two)
     elif isinstance(after, tuple) and isinstance(before, tuple) and before == after[: len(before)]:
-        yield f"{path}+={brief(after[len(before) :])}"
+        yield f"{path}+={_told(after[len(before) :])}"
     else:
-        yield f"{path}={brief(after)}"
+        yield f"{path}={_told(after)}"
+
+
+def _told(value: object) -> str:
+    """A value in brief; what is no number or two has its name."""
+    if isinstance(value, tuple):
+        return ",".join(map(_told, value))
+    if not isinstance(value, msgspec.Struct):
+        return brief(value)
+    fields = msgspec.structs.asdict(value)
+    if len(fields) <= FEW and value.__struct_config__.tag is None:
+        return "@".join(_told(each) for each in reversed(fields.values()))
+    told = {k: v for k, v in fields.items() if k not in ("source", "destination")}
+    return f"{type(value).__name__}({' '.join(f'{k}={_told(v)}' for k, v in told.items())})"
 
 
 def family_of(protocol: Protocol) -> Family:

@@ -12,8 +12,9 @@ import pytest
 
 from kraftcheck.witness import following
 from kraftcheck.witness.departures import left_open
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.quorum import drive, host_of, of_run
 from kraftcheck.witness.speech import header
-from kraftcheck.witness.work import Kafka, drive, host_of, of_run
 from kraftcheck.zoo.schedules import FOLDER
 from reference.quorum.types import Constants
 from reference.steered.scripts import read

@@ -62,6 +62,7 @@ RULES = {
     "reference.quorum.*": _pure(),
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
+    "reference.groups.*": _pure(),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
@@ -75,6 +76,7 @@ RULES = {
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
+    "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),
@@ -97,7 +99,11 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.formats.*": Rule(
-        ours=("system", "traces.schema", "traces.values", "traces.history"),
+        # Of protocols, what they say of themselves.
+        ours=(
+            *("system", "traces.schema", "traces.values", "traces.history"),
+            *("reference.kit", "reference.protocols"),
+        ),
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
@@ -129,7 +135,7 @@ RULES = {
     ),
     # What a real cluster wrote, held against the rules of the reference.
     "traces.observed.*": Rule(
-        ours=("traces.schema", *PROTOCOLS, "system"), third_party=("msgspec",)
+        ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     "traces.cover.*": Rule(
         ours=(

@@ -20,11 +20,13 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
+_PARTS |= {"IsMove", "CommittedNow"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
     "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
     "TransactionProperties": ("MCTransactions",),
+    "GroupProperties": ("MCGroups",),
 }
 
 
@@ -38,7 +40,8 @@ def properties(module: str) -> list[str]:
 def complaints(specs: Path) -> list[str]:
     required = {root: properties(module) for module, roots in _ROOTS.items() for root in roots}
     # Liveness is checked for itself; other models judge the safety of those states.
-    required |= {"MCPartitionLiveness": [], "MCTransactionsLiveness": []}
+    liveness = ("MCPartitionLiveness", "MCTransactionsLiveness", "MCGroupsLiveness")
+    required |= {root: [] for root in liveness}
     return lint(read_manifest(specs / "models.toml"), required)
 
 
@@ -46,6 +49,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
     assert len(properties("TransactionProperties")) == 16
+    assert len(properties("GroupProperties")) == 13
     assert complaints(SPECS) == []
 
 
