@@ -190,20 +190,21 @@ class Judgement:
         """A read passed over a record, or found nothing where one was there; what is known to have
         replaced it came too late for that read, but an append without a known place may have
         replaced it as well. Or an append without a known place would stand where fetches went
-        through, unless it was replaced.
+        through, unless it was replaced; or behind what it came before, unless that is a copy.
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)
-        if not batch.compacted:
+        if not (batch.compacted or records.at_least_once):
             return found
-        reads, slots = records.replaced
-        late = slots >= records.high[reads]
-        late |= self.scan.earliest[slots] >= records.r_end[reads]
-        found[batch.reads.segment[reads[late]]] = True
-        reads, first, after = records.ended_perhaps
-        late = (after == records.slots) | (self.scan.earliest[after] >= records.r_end[reads])
-        late &= self.scan.latest[first] <= records.r_begin[reads]
-        found[batch.reads.segment[reads[late]]] = True
+        if batch.compacted:
+            reads, slots = records.replaced
+            late = slots >= records.high[reads]
+            late |= self.scan.earliest[slots] >= records.r_end[reads]
+            found[batch.reads.segment[reads[late]]] = True
+            reads, first, after = records.ended_perhaps
+            late = (after == records.slots) | (self.scan.earliest[after] >= records.r_end[reads])
+            late &= self.scan.latest[first] <= records.r_begin[reads]
+            found[batch.reads.segment[reads[late]]] = True
         for laws in UNPLACED.values():
             (_, tight), (_, loose) = (unplaced(records, laws, surely=s) for s in (True, False))
             found[np.setdiff1d(tight, loose)] = True
@@ -220,7 +221,7 @@ class Judgement:
             return "no operation: nothing was judged"
         if self.records.ambiguous[segment]:
             return "a value was appended more than once with unknown fate: who wrote what is open"
-        return "an append whose place is not known may have replaced a record: that is open"
+        return "an append whose place is not known may stand where that matters: that is open"
 
 
 def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Judgement:

@@ -56,9 +56,10 @@ def unplaced(
     """(appends, segments): of each segment (among these) in which some find no place, one of them.
 
     surely: of a compacted topic, an append may stand where fetches went through only if what is
-    known to stand behind it can have replaced it, and behind none that found nothing: some may
-    seem to find no place that have one. Else it may stand there whatever its key
-    is, and some may be passed over that have none. Elsewhere both are the same, and exact.
+    known to stand behind it can have replaced it, and behind none that found nothing; and what was
+    seen is no copy, if it need not be. So some may seem to find no place that have one. Else an
+    append may stand there whatever its key is, and some may be passed over that have none. Of a
+    topic that is not compacted, without copies, both are the same, and exact.
     """
     appends = records.batch.appends
     spare = indices(records.spare)
@@ -100,7 +101,7 @@ class _Log:
 
     def __init__(self, records: Records, segment: int, surely: bool = False) -> None:
         self.records, self.segment = records, segment
-        self.sparing = records.batch.compacted and not surely
+        self.surely, self.sparing = surely, records.batch.compacted and not surely
         begin, end = int(records.base[segment]), int(records.base[segment + 1])
         owner = records.owner[begin:end]
         self.known = begin + indices((owner != -1) & (owner != TAKEN))
@@ -138,8 +139,15 @@ class _Log:
         pieces = _Pieces(self)
         low, high = pieces.room(must, laws)
         # The earliest deadline first, in the order of offsets.
+        seen = pieces.standing(must, low, high)
+        if self.surely and laws.time and (seen >= 0).any():
+            low, high = np.where(seen >= 0, seen, low), np.where(seen >= 0, seen + 1, high)
+            begin, end = self.records.a_begin[must], self.records.a_end[must]
+            low, high = _in_time(begin, end, low, high)
+            if (late := indices((seen >= 0) & ((low > seen) | (high <= seen)))).size:
+                return int(must[late[0]])
         order = np.argsort(low, kind="stable")
-        order = order[~pieces.standing(must, low, high)[order]]
+        order = order[seen[order] < 0]
         waiting: list[tuple[int, int]] = []
         at = 0
         for piece, places in pieces.free():
@@ -237,15 +245,18 @@ class _Pieces:
         there = self.earliest[self.at(behind[:1])[0]] < records.r_end[log.rows[rows]]
         return bool((there & (behind[0] < log.absent[rows])).all())
 
-    def standing(self, must: Ints, low: Ints, high: Ints) -> Flags:
-        """The appends that stand where their record was seen, if that is no copy of it."""
-        found = np.zeros(len(must), bool)
+    def standing(self, must: Ints, low: Ints, high: Ints) -> Ints:
+        """Of each append the piece that it stands in, where its record was seen and that may be no
+        copy of it; else -1.
+        """
+        found = np.full(len(must), -1)
         if not self.records.at_least_once:
             return found
         owner, pieces = self.records.owner[self.log.known], self.at(self.offsets)
         row = np.minimum(np.searchsorted(must, owner), len(must) - 1)
         fits = (must[row] == owner) & (low[row] <= pieces) & (pieces < high[row])
-        found[row[fits]] = True
+        # The first of them.
+        found[row[fits][::-1]] = pieces[fits][::-1]
         return found
 
     def room(self, must: Ints, laws: Laws) -> tuple[Ints, Ints]:

@@ -289,6 +289,20 @@ def test_what_was_there_and_was_not_found_was_replaced() -> None:
     assert verdict(*late, compaction="keys-unknown") == HOLDS
 
 
+@pytest.mark.parametrize("compaction", ["none", "keyed"])
+def test_what_was_seen_may_be_a_copy(compaction: Compaction) -> None:
+    """B1 came first; if it stands at 1, then C1 has no place. Only a copy of it may be there."""
+    calls = (
+        *(call("append", 0, 1, B1), call("latest", 2, 40, None, 3)),
+        *(call("append", 6, 12, C1), call("append", 7, 13, A1)),
+        *(call("append", 32, 34, A2), call("fetch", 41, 48, 1, ((1, B1), (2, A1), (3, A2)))),
+    )
+    given: dict[str, Any] = {"compaction": compaction, "gaps": True}
+    assert verdict(*calls, idempotence=False, **given) == UNKNOWN
+    assert verdict(*calls, **given) == VIOLATED
+    assert verdict(*calls[:2], *calls[3:], idempotence=False, **given) == HOLDS
+
+
 def test_keys_are_those_of_pairs() -> None:
     keys = keys_of(typed(((1, "x"), (True, "x"), ("1", None), (1, "y"))))
     assert keys.key.tolist() == [0, 1, 2, 0]
