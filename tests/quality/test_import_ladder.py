@@ -54,7 +54,7 @@ RULES = {
     "system.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("system",)),
+    "tla_utils.*": Rule(ours=("system",), third_party=("networkx",)),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -62,6 +62,7 @@ RULES = {
     "reference.quorum.*": _pure(),
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
+    "reference.groups.*": _pure(),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
@@ -75,6 +76,7 @@ RULES = {
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
+    "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),

@@ -263,8 +263,8 @@ class _Pieces:
             np.minimum.at(latest, self.at(log.present[some] - 1), records.r_end[log.rows[some]])
         earliest = self.earliest = np.maximum.accumulate(earliest)
         latest = self.latest = np.minimum.accumulate(latest[::-1])[::-1]
-        if records.batch.compacted and not log.sparing:
-            # What was taken when a fetch found nothing there was gone.
+        if not log.sparing:
+            # What was taken before a fetch found nothing there holds no record, or none any more.
             self.passed |= latest <= earliest
         begin, end = records.a_begin[must], records.a_end[must]
         timed = laws.time or laws.missed or laws.seen

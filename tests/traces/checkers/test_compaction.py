@@ -284,6 +284,7 @@ def test_what_was_there_and_was_not_found_was_replaced() -> None:
     )
     for idempotence in (True, False):
         assert verdict(*calls, compaction="keys-unknown", idempotence=idempotence) == UNKNOWN
+    assert verdict(*calls, compaction="none", gaps=True) == VIOLATED
     late = (calls[0], calls[1], call("fetch", 40, 45, 0, ((1, A1),)), calls[3])
     assert verdict(*late, compaction="keys-unknown") == HOLDS
 

@@ -1,0 +1,31 @@
+"""Z95 (KAFKA-16973): a new coordinator answers from what it has loaded and is not committed.
+
+An operation without records waits only for operations of this coordinator. The next one may lack
+what the member was told.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.groups.rules import GroupRules
+from reference.groups.types import GroupCoordinator
+
+
+class Z95UncommittedTail(GroupRules):
+    __slots__ = ()
+
+    def waits_for_written(self, row: GroupCoordinator) -> bool:
+        return row.waiting != ()
+
+
+BUG = declared(
+    __name__,
+    Z95UncommittedTail,
+    "AnswerAfterCommit",
+    "EpochIsCommitted",
+    source="G3",
+    year=2024,
+    nodes=2,
+    detectors=NO_CLIENT,
+    field="waiting",
+)

@@ -1,0 +1,238 @@
+"""What the coordinator of a group does with an input: the twin of GroupHandlers.tla (G1 to G21).
+
+Law of this file: a handler is a pure function of the row and the input. What a rule decides it asks
+the rules. Where the spec leaves the choice of a target, one is taken by the group epoch.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from msgspec.structs import replace
+
+from reference.groups.log import appended, committed, loaded, newest
+from reference.groups.messages import (
+    COORDINATOR,
+    COORDINATOR_INPUTS,
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    Error,
+    GroupCommit,
+    GroupHeartbeat,
+    GroupHeartbeatResponse,
+    GroupRecord,
+    GroupSessionTimeout,
+    MemberRecord,
+    MoveCoordinator,
+    RebalanceTimeout,
+)
+from reference.groups.rules import GroupRules, as_set
+from reference.groups.types import NO_MEMBER, GroupCoordinator
+from reference.kit.dispatch import handlers_of
+from reference.kit.protocol import Outcome
+
+
+def answer(
+    m: GroupHeartbeat, error: Error, epoch: int, assigned: tuple[int, ...] | None = None
+) -> GroupHeartbeatResponse:
+    """assigned: None, if nothing is told of it."""
+    return GroupHeartbeatResponse(
+        COORDINATOR, m.source, m.correlation, error, epoch, assigned is not None, assigned or ()
+    )
+
+
+def revoking(
+    member: MemberRecord, assigned: tuple[int, ...], pending: tuple[int, ...]
+) -> MemberRecord:
+    return replace(
+        member,
+        state="Unrevoked",
+        previous_epoch=member.epoch,
+        assigned=assigned,
+        pending=pending,
+    )
+
+
+class CoordinatorHandlers:
+    """The handlers, for one set of rules."""
+
+    __slots__ = ("_handlers", "_max_coordinators", "_place", "rules")
+
+    def __init__(self, rules: GroupRules) -> None:
+        self.rules = rules
+        self._max_coordinators = rules.constants.max_coordinators
+        self._place = {n: at for at, n in enumerate(rules.constants.members)}
+        self._handlers = handlers_of(self, COORDINATOR_INPUTS)
+
+    def step(self, row: GroupCoordinator, input: object) -> Outcome | None:
+        outcome: Outcome | None = self._handlers[type(input)](row, input)
+        return outcome
+
+    # --- G11 to G19: members join, live and leave ---
+
+    def handle_group_heartbeat(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
+        """An error is told at once, though it was found in what is not committed."""
+        member = self._member(newest(row.log), m.source)
+        if member.state == "None" and m.epoch != JOIN_EPOCH:
+            return Outcome(row, (answer(m, "UNKNOWN_MEMBER_ID", 0),))
+        if m.epoch == LEAVE_EPOCH:
+            group = self._without_member(newest(row.log), m.source)
+            return self._done(row, group, answer(m, "NONE", LEAVE_EPOCH))
+        if member.state != "None":
+            error = self.rules.member_epoch_error(member, m)
+            if error != "NONE":
+                return Outcome(row, (answer(m, error, 0),))
+        return self._heartbeat(row, m)
+
+    def _heartbeat(self, row: GroupCoordinator, m: GroupHeartbeat) -> Outcome:
+        rules, group = self.rules, newest(row.log)
+        before = self._member(group, m.source)
+        known = before if before.state != "None" else replace(NO_MEMBER, state="Stable")
+        updated = known
+        if "Subscription" in m.given:
+            updated = replace(known, subscribed=m.subscribed)
+        changed = rules.changes_subscription(known, updated)
+        epoch = rules.bumped_epoch(group.epoch) if changed else group.epoch
+        bumped = replace(group, epoch=epoch, members=self._members_with(group, m.source, updated))
+        targeted = self._targeted(bumped)
+        after = self._next_member(
+            targeted,
+            self._member(targeted, m.source),
+            m,
+            changed,
+            targeted.target_epoch != group.target_epoch,
+        )
+        tells = rules.tells_assignment(m, before, after)
+        told = answer(m, "NONE", after.epoch, after.assigned if tells else None)
+        return self._done(row, self._with_member(targeted, m.source, after), told)
+
+    def _done(
+        self, row: GroupCoordinator, group: GroupRecord, told: GroupHeartbeatResponse
+    ) -> Outcome:
+        """The operation has made `group` of what was newest."""
+        waiting = tuple(sorted({*row.waiting, told}))
+        if group != newest(row.log):
+            return Outcome(replace(row, log=appended(row.log, group), waiting=waiting))
+        if self.rules.waits_for_written(row):
+            return Outcome(replace(row, waiting=waiting))
+        return Outcome(row, (told,))
+
+    # --- G9, G20: time. Nobody is answered ---
+
+    def handle_group_session_timeout(
+        self, row: GroupCoordinator, input: GroupSessionTimeout
+    ) -> Outcome | None:
+        if self._member(newest(row.log), input.member).state == "None":
+            return None
+        return self._removed(row, input.member)
+
+    def handle_rebalance_timeout(
+        self, row: GroupCoordinator, input: RebalanceTimeout
+    ) -> Outcome | None:
+        if not self.rules.is_revocation_late(self._member(newest(row.log), input.member)):
+            return None
+        return self._removed(row, input.member)
+
+    def _removed(self, row: GroupCoordinator, n: int) -> Outcome:
+        group = self._without_member(newest(row.log), n)
+        return Outcome(replace(row, log=appended(row.log, group)))
+
+    # --- The log: G3, G6, G7 ---
+
+    def handle_group_commit(self, row: GroupCoordinator, input: GroupCommit) -> Outcome | None:
+        if not row.log.leader:
+            return None
+        return Outcome(replace(row, log=committed(row.log), waiting=()), row.waiting)
+
+    def handle_move_coordinator(
+        self, row: GroupCoordinator, input: MoveCoordinator
+    ) -> Outcome | None:
+        if row.leader_epoch == self._max_coordinators or input.tail not in row.log.tails:
+            return None
+        waiting = self.rules.waiting_after_move(row.waiting)
+        log = loaded(row.log, input.tail)
+        epoch = row.leader_epoch + 1
+        return Outcome(GroupCoordinator(leader_epoch=epoch, log=log, waiting=waiting))
+
+    # --- Changes of a group ---
+
+    def _member(self, group: GroupRecord, n: int) -> MemberRecord:
+        return group.members[self._place[n]]
+
+    def _members_with(
+        self, group: GroupRecord, n: int, after: MemberRecord
+    ) -> tuple[MemberRecord, ...]:
+        at = self._place[n]
+        return (*group.members[:at], after, *group.members[at + 1 :])
+
+    def _with_member(self, group: GroupRecord, n: int, after: MemberRecord) -> GroupRecord:
+        held = self.rules.held_after(group.held, self._member(group, n), after)
+        return replace(group, held=held, members=self._members_with(group, n, after))
+
+    def _without_member(self, group: GroupRecord, n: int) -> GroupRecord:
+        """G21."""
+        without = self._with_member(group, n, NO_MEMBER)
+        return replace(without, epoch=self.rules.bumped_epoch(group.epoch))
+
+    def _targeted(self, group: GroupRecord) -> GroupRecord:
+        """G15. Of all targets that there could be, one."""
+        if not self.rules.needs_target(group):
+            return group
+        members = self.rules.constants.members
+        wanted = as_set(p for member in group.members for p in member.subscribed)
+        present = [n for n in members if self._member(group, n).state != "None"]
+        owners = (
+            dict(zip(wanted, among, strict=True)) for among in product(present, repeat=len(wanted))
+        )
+        able = [owner for owner in owners if self.rules.is_target(group, owner)]
+        owner = able[group.epoch % len(able)]
+        targets = {n: tuple([p for p in wanted if owner[p] == n]) for n in members}
+        of = zip(members, group.members, strict=True)
+        return replace(
+            group,
+            target_epoch=group.epoch,
+            members=tuple([replace(member, target=targets[n]) for n, member in of]),
+        )
+
+    # --- G16: a member on its way to its target ---
+
+    def _next_member(
+        self,
+        group: GroupRecord,
+        member: MemberRecord,
+        m: GroupHeartbeat,
+        changed: bool,
+        retargeted: bool,
+    ) -> MemberRecord:
+        is_there = member.state == "Stable" and member.epoch == group.target_epoch
+        if is_there or (
+            member.state == "Unrevoked" and self.rules.revocation_blocks(member, m, retargeted)
+        ):
+            return self._within_subscription(member, m) if changed else member
+        return self._towards(group, member, m)
+
+    def _towards(self, group: GroupRecord, member: MemberRecord, m: GroupHeartbeat) -> MemberRecord:
+        target = {*member.target} & {*member.subscribed}
+        kept = {*member.assigned} & target
+        revoked, wanted = as_set({*member.assigned} - kept), target - kept
+        if revoked and not self.rules.has_revoked(revoked, m):
+            return revoking(member, as_set(kept), revoked)
+        free = {p for p in wanted if self.rules.is_free(group, member, p)}
+        return replace(
+            member,
+            state="Stable" if free == wanted else "Unreleased",
+            epoch=group.target_epoch,
+            previous_epoch=member.epoch,
+            assigned=as_set(kept | free),
+            pending=(),
+        )
+
+    def _within_subscription(self, member: MemberRecord, m: GroupHeartbeat) -> MemberRecord:
+        """Topics that it does not subscribe to any more go at once."""
+        assigned = as_set({*member.assigned} & {*member.subscribed})
+        pending = as_set((*member.pending, *({*member.assigned} - {*assigned})))
+        if assigned == member.assigned:
+            return member
+        if not self.rules.has_revoked(pending, m):
+            return revoking(member, assigned, pending)
+        return replace(member, previous_epoch=member.epoch, assigned=assigned)

@@ -1,0 +1,145 @@
+"""What the coordinator of a group and its members receive: messages, and all other inputs.
+
+Law of this file: values only. A heartbeat is handled in the step that sends it, or never; an answer
+travels, may be lost, doubled and late: its member knows by its number whether it waits for it.
+
+Sets are sorted tuples. Every value is immutable and hashable, equal by content.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from reference.kit.fields import Address, ByNode, Node, Rank, SetOf
+
+COORDINATOR: Final = 0
+"""The coordinator of the group, whoever it is."""
+JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN = 0, -1, -1
+"""Of a heartbeat that joins, and of one that leaves; no previous epoch."""
+
+Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
+ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
+"""What a heartbeat says only when it has changed, or when all is said; sorted."""
+
+Error: TypeAlias = Literal["NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"]
+MemberState: TypeAlias = Literal["None", "Stable", "Unrevoked", "Unreleased"]
+
+
+class Input(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
+    """The tag is the name of the class."""
+
+
+class Message(Input, frozen=True):
+    source: Address
+    destination: Address
+
+
+class GroupHeartbeat(Message, frozen=True):
+    """G10, G23. given: of AllFields; subscribed and owned are empty where they are not given."""
+
+    correlation: Rank
+    epoch: int
+    given: SetOf[Given]
+    subscribed: SetOf[int]
+    owned: SetOf[int]
+
+
+class GroupHeartbeatResponse(Message, frozen=True, order=True):
+    """G18. tells: whether it has an assignment."""
+
+    correlation: Rank
+    error: Error
+    epoch: int
+    tells: bool
+    assigned: SetOf[int]
+
+
+# --- What comes to the coordinator by itself
+
+
+class MemberRecord(msgspec.Struct, frozen=True, order=True):
+    """What a group knows of a member (specs/groups/GroupHandlers.tla)."""
+
+    state: MemberState
+    epoch: int
+    previous_epoch: int
+    subscribed: SetOf[int]
+    target: SetOf[int]
+    assigned: SetOf[int]
+    pending: SetOf[int]
+
+
+class GroupRecord(msgspec.Struct, frozen=True, order=True):
+    """What a group is after an operation. held: the partitions that have an owner."""
+
+    epoch: int
+    target_epoch: int
+    members: ByNode[MemberRecord]
+    held: SetOf[int]
+
+
+class GroupTail(msgspec.Struct, frozen=True, order=True):
+    """What a replica's log has after the last committed record."""
+
+    records: tuple[GroupRecord, ...]
+
+
+class GroupSessionTimeout(Input, frozen=True):
+    """G20."""
+
+    member: Node
+
+
+class RebalanceTimeout(Input, frozen=True):
+    """G20."""
+
+    member: Node
+
+
+class GroupCommit(Input, frozen=True):
+    """The high watermark reaches the end of the log."""
+
+
+class MoveCoordinator(Input, frozen=True):
+    """G6, G7. Another broker leads the log, and has loaded it. tail: what its log has."""
+
+    tail: GroupTail
+
+
+# --- What comes to a member by itself
+
+
+class Subscribe(Input, frozen=True):
+    topics: SetOf[int]
+
+
+class Unsubscribe(Input, frozen=True):
+    pass
+
+
+class SendGroupHeartbeat(Input, frozen=True):
+    """The interval is over, or there is something to say."""
+
+
+class HeartbeatTimeout(Input, frozen=True):
+    """No answer came, or the connection was closed."""
+
+
+class StartReconciliation(Input, frozen=True):
+    """G24. What is given up is not fetched any more."""
+
+
+class CompleteReconciliation(Input, frozen=True):
+    """G24. The callbacks are through; what is taken may be fetched."""
+
+
+MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
+COORDINATOR_INPUTS: Final = (
+    *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GroupCommit, MoveCoordinator),
+)
+MEMBER_INPUTS: Final = (
+    *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),
+    *(StartReconciliation, CompleteReconciliation),
+)

@@ -1,0 +1,245 @@
+"""What consumer groups promise, as named properties: the twin of GroupProperties.tla.
+
+Law of this file: no rule is asked, or else replacing one would change the property with it. That an
+answer is told only of what is committed (AnswerAfterCommit) is about messages: TLC asks it; here
+EpochIsCommitted sees a part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, permutations
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from reference.groups.messages import COORDINATOR, GroupRecord, MemberRecord
+from reference.groups.types import Constants, GroupCoordinator, GroupMember
+from reference.kit.protocol import Property
+
+Rows: TypeAlias = Mapping[int, Any]
+
+
+class State(NamedTuple):
+    """All rows, by what they are."""
+
+    constants: Constants
+    coordinator: GroupCoordinator
+    members: Mapping[int, GroupMember]
+
+    def now(self, n: int) -> MemberRecord:
+        """What the coordinator knows of a member."""
+        return members_of(self.constants, now(self.coordinator))[n]
+
+
+def state_of(constants: Constants, rows: Rows) -> State:
+    return State(constants, rows[COORDINATOR], {n: rows[n] for n in constants.members})
+
+
+# --- Words
+
+
+def now(row: GroupCoordinator) -> GroupRecord:
+    return row.log.leader[-1] if row.log.leader else row.log.committed
+
+
+def prefixes(row: GroupCoordinator) -> Iterator[GroupRecord]:
+    """The group as its coordinator sees it now, and every one that a coordinator to come may
+    find."""
+    yield row.log.committed
+    yield from row.log.leader
+    for tail in row.log.tails:
+        yield from tail.records
+
+
+def members_of(constants: Constants, group: GroupRecord) -> dict[int, MemberRecord]:
+    return dict(zip(constants.members, group.members, strict=True))
+
+
+def has(member: MemberRecord) -> set[int]:
+    return {*member.assigned, *member.pending}
+
+
+def is_current(state: State, n: int) -> bool:
+    """Whether the coordinator takes the member for the one that it is. Of others nothing is
+    promised: who was fenced may fetch on until it hears of it."""
+    member, row = state.now(n), state.members[n]
+    known = row.state not in ("Unsubscribed", "Joining") and member.state != "None"
+    return known and row.epoch in (member.epoch, member.previous_epoch)
+
+
+def _records(state: State) -> Iterator[tuple[GroupRecord, int, MemberRecord]]:
+    for group in prefixes(state.coordinator):
+        for n, member in members_of(state.constants, group).items():
+            yield group, n, member
+
+
+# --- Types
+
+
+def group_type_inv(state: State) -> str | None:
+    for _, n, member in _records(state):
+        if {*member.assigned} & {*member.pending}:
+            return f"member {n} has to revoke what it is assigned"
+        if (member.state == "Unrevoked") != (member.pending != ()):
+            return f"member {n} is {member.state} and has to revoke {list(member.pending)}"
+    for n, row in state.members.items():
+        if row.busy and row.state != "Reconciling":
+            return f"consumer {n} is busy and {row.state}"
+        if row.state in ("Unsubscribed", "Joining") and (row.owned or row.current):
+            return f"consumer {n} is {row.state} and has partitions"
+        if row.state == "Stable" and not row.reconciled:
+            return f"consumer {n} is Stable and not at its assignment"
+    return None
+
+
+def held_is_assigned(state: State) -> str | None:
+    """What the coordinator remembers of partitions is what the records say."""
+    for group in prefixes(state.coordinator):
+        said = {p for member in group.members for p in has(member)}
+        if {*group.held} != said:
+            return f"in epoch {group.epoch} {list(group.held)} are held, and {sorted(said)} are"
+    return None
+
+
+# --- Safety: the coordinator
+
+
+def server_single_owner(state: State) -> str | None:
+    """In no log that any coordinator may have, a partition has two owners."""
+    for group in prefixes(state.coordinator):
+        of = members_of(state.constants, group)
+        for m, n in combinations(of, 2):
+            if both := has(of[m]) & has(of[n]):
+                return f"partition {min(both)} belongs to members {m} and {n}"
+    return None
+
+
+def epochs_bounded(state: State) -> str | None:
+    """No epoch is ahead of the one that it follows."""
+    for group, n, member in _records(state):
+        if group.target_epoch > group.epoch:
+            return f"targets of epoch {group.target_epoch} in epoch {group.epoch}"
+        if not member.previous_epoch <= member.epoch <= group.target_epoch:
+            return f"member {n} is in epoch {member.epoch} after {member.previous_epoch}"
+    return None
+
+
+def assigned_is_subscribed(state: State) -> str | None:
+    """A member is given only what it asked for."""
+    for _, n, member in _records(state):
+        if wrong := {*member.assigned} - {*member.subscribed}:
+            return f"member {n} is assigned {min(wrong)} and does not subscribe to it"
+    return None
+
+
+def assigned_is_target(state: State) -> str | None:
+    """A member that is through has its target, and nobody has more than that once it is in the
+    target's epoch."""
+    for group, n, member in _records(state):
+        is_there = member.epoch == group.target_epoch == group.epoch
+        if not is_there or member.state not in ("Stable", "Unreleased"):
+            continue
+        assigned, target = {*member.assigned}, {*member.target}
+        if not assigned <= target or (member.state == "Stable" and assigned != target):
+            return f"member {n} is {member.state} with {sorted(assigned)}, not {sorted(target)}"
+    return None
+
+
+# --- Safety: members
+
+
+def single_owner(state: State) -> str | None:
+    """No two members may fetch a partition."""
+    current = [n for n in state.members if is_current(state, n)]
+    for m, n in combinations(current, 2):
+        if both := {*state.members[m].owned} & {*state.members[n].owned}:
+            return f"members {m} and {n} both fetch partition {min(both)}"
+    return None
+
+
+def owned_is_held(state: State) -> str | None:
+    """A member may fetch only what its coordinator takes it to have."""
+    for n, row in state.members.items():
+        wrong = {*row.owned} - has(state.now(n))
+        if wrong and is_current(state, n):
+            return f"member {n} fetches partition {min(wrong)}, which is not its own"
+    return None
+
+
+def epoch_is_committed(state: State) -> str | None:
+    """A member knows of no epoch that is not committed."""
+    committed = state.coordinator.log.committed.target_epoch
+    ahead = [n for n, row in state.members.items() if row.epoch > committed]
+    if ahead:
+        return f"member {ahead[0]} knows of epoch {state.members[ahead[0]].epoch} > {committed}"
+    return None
+
+
+def ack_is_heard(state: State) -> str | None:
+    """A member that has said that it revoked is not waited for."""
+    for n, row in state.members.items():
+        member = state.now(n)
+        waited = member.state == "Unrevoked" and row.epoch == member.epoch
+        has_said = row.state == "Stable" and not row.awaiting and not row.unsent
+        if waited and has_said and row.target == member.assigned:
+            return f"member {n} has revoked, and is waited for"
+    return None
+
+
+# --- Properties of steps
+
+
+def epochs_monotonic(old: State, new: State) -> str | None:
+    """Epochs of what is committed never go back; a member's does only when it has been removed
+    meanwhile."""
+    before, after = old.coordinator.log.committed, new.coordinator.log.committed
+    if after.epoch < before.epoch or after.target_epoch < before.target_epoch:
+        return f"epoch {before.epoch} goes back to {after.epoch}"
+    between = (*old.coordinator.log.leader, before)
+    for at, (was, member) in enumerate(zip(before.members, after.members, strict=True)):
+        removed = any(group.members[at].state == "None" for group in between)
+        if member.state != "None" and member.epoch < was.epoch and not removed:
+            return f"a member goes back from epoch {was.epoch} to {member.epoch}"
+    return None
+
+
+def withheld(old: State, new: State) -> str | None:
+    """A partition is given to a member only when no other one has it. (When another coordinator
+    takes over, nothing is given.)"""
+    one, other = old.coordinator.log, new.coordinator.log
+    if one.committed == other.committed and one.tails == other.tails:
+        return None
+    before = members_of(old.constants, now(old.coordinator))
+    after = members_of(new.constants, now(new.coordinator))
+    for n, m in permutations(before, 2):
+        given = {*after[n].assigned} - {*before[n].assigned}
+        if taken := given & has(before[m]):
+            return f"partition {min(taken)} of member {m} is given to member {n}"
+    return None
+
+
+def _named(name: str, check: Callable[..., str | None]) -> Property:
+    """Of a state, or of a step."""
+    of_steps = check in (epochs_monotonic, withheld)
+
+    def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
+        new = state_of(constants, after)
+        return check(state_of(constants, before), new) if of_steps else check(new)
+
+    sentence = " ".join((check.__doc__ or "rows have their types").split())
+    return Property(name, sentence, asked)
+
+
+PROPERTIES: Final = (
+    _named("GroupTypeInv", group_type_inv),
+    _named("HeldIsAssigned", held_is_assigned),
+    _named("ServerSingleOwner", server_single_owner),
+    _named("EpochsBounded", epochs_bounded),
+    _named("AssignedIsSubscribed", assigned_is_subscribed),
+    _named("AssignedIsTarget", assigned_is_target),
+    _named("SingleOwner", single_owner),
+    _named("OwnedIsHeld", owned_is_held),
+    _named("EpochIsCommitted", epoch_is_committed),
+    _named("AckIsHeard", ack_is_heard),
+    _named("EpochsMonotonic", epochs_monotonic),
+    _named("Withheld", withheld),
+)

@@ -1,0 +1,148 @@
+"""Every decision of consumer groups that has a name: the twin of GroupRules.tla.
+
+Law of this file: a rule is a pure function of its arguments and the constants; it sends nothing and
+changes nothing. Each method has the name of its operator in snake case, the same parameters and the
+same place in the order. A bug replaces some of them in a subclass and nothing else.
+
+Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug
+(Z109). Sets come and go as sorted tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reference.groups.messages import (
+    ALL_FIELDS,
+    JOIN_EPOCH,
+    Error,
+    Given,
+    GroupHeartbeat,
+    GroupHeartbeatResponse,
+    GroupRecord,
+    MemberRecord,
+)
+from reference.groups.types import Constants, GroupCoordinator, GroupMember
+
+
+def as_set(of: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(of)))
+
+
+def holding(member: MemberRecord) -> set[int]:
+    return {*member.assigned, *member.pending}
+
+
+class GroupRules:
+    """The decisions, for one set of constants."""
+
+    __slots__ = ("constants",)
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants = constants
+
+    # --- Coordinator: runtime ---
+
+    def waits_for_written(self, row: GroupCoordinator) -> bool:
+        """G3. What needs no record is answered when all is committed that it was computed from: of
+        this coordinator, or of one before it.
+        """
+        return row.log.leader != ()
+
+    def waiting_after_move(
+        self, waiting: tuple[GroupHeartbeatResponse, ...]
+    ) -> tuple[GroupHeartbeatResponse, ...]:
+        """G5, G7. Who waits for an answer when another coordinator takes over gets none from it: it
+        may lack what was to be answered.
+        """
+        return ()
+
+    # --- Coordinator: heartbeats ---
+
+    def accepts_previous_epoch(self, member: MemberRecord, m: GroupHeartbeat) -> bool:
+        """G12. The answer with the newer epoch was lost."""
+        if m.epoch != member.previous_epoch or "Owned" not in m.given:
+            return False
+        return {*m.owned} <= {*member.assigned}
+
+    def member_epoch_error(self, member: MemberRecord, m: GroupHeartbeat) -> Error:
+        """G12. Of a member that the group knows. Epoch 0 is always accepted (KAFKA-19233)."""
+        if m.epoch == JOIN_EPOCH:
+            return "NONE"
+        if m.epoch > member.epoch:
+            return "FENCED_MEMBER_EPOCH"
+        if m.epoch < member.epoch and not self.accepts_previous_epoch(member, m):
+            return "FENCED_MEMBER_EPOCH"
+        return "NONE"
+
+    def bumped_epoch(self, epoch: int) -> int:
+        """G14, G21."""
+        return epoch + 1
+
+    def changes_subscription(self, before: MemberRecord, after: MemberRecord) -> bool:
+        """G14. A member that joins has changed its subscription, too."""
+        return before.subscribed != after.subscribed
+
+    def needs_target(self, group: GroupRecord) -> bool:
+        """G15. Without the assignment interval."""
+        return group.target_epoch < group.epoch
+
+    def is_target(self, group: GroupRecord, owner: Mapping[int, int]) -> bool:
+        """G15. owner: of each partition that somebody subscribes to."""
+        of = dict(zip(self.constants.members, group.members, strict=True))
+        share = {n: sum(each == n for each in owner.values()) for n in of}
+        return all(
+            p in of[n].subscribed
+            and all(share[n] <= share[k] + 1 for k in of if p in of[k].subscribed)
+            for p, n in owner.items()
+        )
+
+    def is_free(self, group: GroupRecord, member: MemberRecord, p: int) -> bool:
+        """G16. Nobody holds it, or the member itself, which was to give it up."""
+        return p not in group.held or p in member.pending
+
+    def held_after(
+        self, held: tuple[int, ...], before: MemberRecord, after: MemberRecord
+    ) -> tuple[int, ...]:
+        """G16. What is held after a member has changed."""
+        return as_set(({*held} - holding(before)) | holding(after))
+
+    def has_revoked(self, partitions: tuple[int, ...], m: GroupHeartbeat) -> bool:
+        """G17. The member says what it has, and these are not among it."""
+        return "Owned" in m.given and not {*m.owned} & {*partitions}
+
+    def revocation_blocks(self, member: MemberRecord, m: GroupHeartbeat, retargeted: bool) -> bool:
+        """G16. Whether a member has to revoke before anything else; retargeted: this heartbeat has
+        made a new target.
+        """
+        return not self.has_revoked(member.pending, m)
+
+    def tells_assignment(
+        self, m: GroupHeartbeat, before: MemberRecord, after: MemberRecord
+    ) -> bool:
+        """G18."""
+        return m.epoch == JOIN_EPOCH or m.given == ALL_FIELDS or after.assigned != before.assigned
+
+    def is_revocation_late(self, member: MemberRecord) -> bool:
+        """G20. Of a member whose time to revoke is over."""
+        return member.state == "Unrevoked"
+
+    # --- Member ---
+
+    def report(self, row: GroupMember) -> tuple[int, ...]:
+        """G23. What a member says it has. Kafka's says what it has acknowledged (Z109): what it is
+        about to take is then free for others.
+        """
+        return as_set((*row.current, *row.target, *row.reconciling))
+
+    def is_awaited(self, row: GroupMember, m: GroupHeartbeatResponse) -> bool:
+        """G23. A response counts only for the request in flight."""
+        return row.awaiting and m.correlation == row.correlation
+
+    def unsent_after_failure(self, unsent: tuple[Given, ...]) -> tuple[Given, ...]:
+        """G23. What the next heartbeat says after one that failed."""
+        return ALL_FIELDS
+
+    def owned_after_fence(self, owned: tuple[int, ...]) -> tuple[int, ...]:
+        """G25. What a member that was fenced may go on to fetch."""
+        return ()

@@ -1,0 +1,97 @@
+"""The rows of a group, and what they begin as: values, with the names of the spec.
+
+Law of this file: nothing is decided here. Rows are immutable and hashable.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from reference.groups.messages import (
+    ALL_FIELDS,
+    JOIN_EPOCH,
+    UNKNOWN,
+    Given,
+    GroupHeartbeatResponse,
+    GroupRecord,
+    GroupTail,
+    MemberRecord,
+)
+from reference.kit.fields import AtLeastOne, Rank, SetOf
+
+ClientState: TypeAlias = Literal[
+    "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable"
+]
+
+
+class Constants(msgspec.Struct, frozen=True, tag="groups", tag_field="protocol"):
+    """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
+    max_coordinators: how many leader epochs the log may have. max_correlation: after it, numbers of
+    heartbeats begin with 1 again.
+    """
+
+    members: SetOf[int]
+    partitions: SetOf[int]
+    max_coordinators: AtLeastOne
+    max_correlation: AtLeastOne
+
+
+class OffsetsLog(msgspec.Struct, frozen=True):
+    """The group's partition of __consumer_offsets (specs/groups/GroupLog.tla). leader: what its log
+    has after the committed record. tails: what the log of any replica that may lead has; sorted.
+    """
+
+    committed: GroupRecord
+    leader: tuple[GroupRecord, ...]
+    tails: SetOf[GroupTail]
+
+
+class GroupCoordinator(msgspec.Struct, frozen=True):
+    """The coordinator (specs/groups/GroupHandlers.tla). leader_epoch: of its partition.
+    waiting: answers; sorted."""
+
+    leader_epoch: int
+    log: OffsetsLog
+    waiting: SetOf[GroupHeartbeatResponse]
+
+
+class GroupMember(msgspec.Struct, frozen=True):
+    """A consumer (specs/groups/MembershipClient.tla)."""
+
+    state: ClientState
+    epoch: int
+    subscribed: SetOf[int]
+    owned: SetOf[int]
+    current: SetOf[int]
+    target: SetOf[int]
+    reconciled: bool
+    busy: bool
+    reconciling: SetOf[int]
+    outdated: bool
+    unsent: SetOf[Given]
+    awaiting: bool
+    correlation: Rank
+
+
+NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
+INITIAL_MEMBER: Final = GroupMember(
+    state="Unsubscribed",
+    epoch=JOIN_EPOCH,
+    subscribed=(),
+    owned=(),
+    current=(),
+    target=(),
+    reconciled=True,
+    busy=False,
+    reconciling=(),
+    outdated=False,
+    unsent=ALL_FIELDS,
+    awaiting=False,
+    correlation=0,
+)
+
+
+def initial_group(constants: Constants) -> GroupRecord:
+    return GroupRecord(1, 1, (NO_MEMBER,) * len(constants.members), ())

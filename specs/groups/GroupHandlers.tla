@@ -1,0 +1,194 @@
+--------------------------- MODULE GroupHandlers ----------------------------
+(***************************************************************************)
+(* What the group coordinator does with an input (G1 to G21), for one       *)
+(* group.  Its row:                                                         *)
+(*                                                                          *)
+(*   leaderEpoch   of its partition                                         *)
+(*   log           the log of its partition (GroupLog)                      *)
+(*   waiting       answers that wait until all is committed                 *)
+(*                                                                          *)
+(* A group:                                                                 *)
+(*                                                                          *)
+(*   epoch         the group epoch                                          *)
+(*   targetEpoch   the epoch of the targets, or assignment epoch            *)
+(*   members       members[n]: the record of member n                       *)
+(*   held          the partitions that have an owner: memory, made of the   *)
+(*                 members' records                                         *)
+(*                                                                          *)
+(* A member:                                                                *)
+(*                                                                          *)
+(*   state           "None" (the group has no such member), "Stable",       *)
+(*                   "Unrevoked", "Unreleased"                              *)
+(*   epoch           the member epoch, previousEpoch: the one before        *)
+(*   subscribed      the topics that it asked for                           *)
+(*   target          what it is to have                                     *)
+(*   assigned        what it was given                                      *)
+(*   pending         what it has to revoke first                            *)
+(*                                                                          *)
+(* Messages: GroupHeartbeat with the fields `given` (AllFields, or those    *)
+(* that have changed), GroupHeartbeatResponse.  What comes while a log is   *)
+(* loaded is refused, which is as if it had been lost.                      *)
+(***************************************************************************)
+EXTENDS GroupRules, GroupLog
+
+CONSTANT MaxCoordinators   \* how many leader epochs the log may have
+
+Coordinator == 0   \* its address
+
+NoMember ==
+  [state |-> "None", epoch |-> 0, previousEpoch |-> Unknown, subscribed |-> {}, target |-> {},
+   assigned |-> {}, pending |-> {}]
+InitialGroup ==
+  [epoch |-> 1, targetEpoch |-> 1, members |-> [n \in Members |-> NoMember], held |-> {}]
+InitialCoordinator ==
+  [leaderEpoch |-> 1, log |-> InitialLog(InitialGroup), waiting |-> {}]
+
+Outcome(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
+Ignored(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
+Disabled == {}
+
+-----------------------------------------------------------------------------
+(* Changes of a group.                                                      *)
+
+WithMember(group, n, after) ==
+  [group EXCEPT !.held = HeldAfter(@, group.members[n], after), !.members[n] = after]
+
+(* G21.                                                                     *)
+WithoutMember(group, n) ==
+  [WithMember(group, n, NoMember) EXCEPT !.epoch = BumpedEpoch(@)]
+
+(* G15.                                                                     *)
+WithTarget(group, owner) ==
+  [group EXCEPT
+     !.targetEpoch = group.epoch,
+     !.members = [n \in Members |->
+                    [@[n] EXCEPT !.target = {p \in DOMAIN owner : owner[p] = n}]]]
+
+Targeted(group) ==
+  LET wanted == UNION {group.members[n].subscribed : n \in Members}
+      present == {n \in Members : group.members[n].state # "None"}
+  IN IF ~NeedsTarget(group) THEN {group}
+     ELSE {WithTarget(group, owner) :
+             owner \in {owner \in [wanted -> present] : IsTarget(group, owner)}}
+
+-----------------------------------------------------------------------------
+(* G16: a member on its way to its target.                                  *)
+
+Revoking(member, assigned, pending) ==
+  [member EXCEPT !.state = "Unrevoked", !.previousEpoch = member.epoch, !.assigned = assigned,
+                 !.pending = pending]
+
+Towards(group, member, m) ==
+  LET target == member.target \cap member.subscribed
+      kept == member.assigned \cap target
+      revoked == member.assigned \ kept
+      wanted == target \ kept
+      free == {p \in wanted : IsFree(group, member, p)}
+  IN IF revoked # {} /\ ~HasRevoked(revoked, m) THEN Revoking(member, kept, revoked)
+     ELSE [member EXCEPT !.state = IF free = wanted THEN "Stable" ELSE "Unreleased",
+                         !.epoch = group.targetEpoch, !.previousEpoch = member.epoch,
+                         !.assigned = kept \cup free, !.pending = {}]
+
+(* Topics that it does not subscribe to any more go at once.                *)
+WithinSubscription(member, m) ==
+  LET assigned == member.assigned \cap member.subscribed
+      pending == member.pending \cup (member.assigned \ assigned)
+  IN IF assigned = member.assigned THEN member
+     ELSE IF ~HasRevoked(pending, m) THEN Revoking(member, assigned, pending)
+     ELSE [member EXCEPT !.previousEpoch = member.epoch, !.assigned = assigned]
+
+NextMember(group, member, m, changed, retargeted) ==
+  CASE member.state = "Stable" /\ member.epoch = group.targetEpoch ->
+         IF changed THEN WithinSubscription(member, m) ELSE member
+    [] member.state = "Unrevoked" /\ RevocationBlocks(member, m, retargeted) ->
+         IF changed THEN WithinSubscription(member, m) ELSE member
+    [] OTHER -> Towards(group, member, m)
+
+-----------------------------------------------------------------------------
+(* Answers.                                                                 *)
+
+Answer(n, m, error, epoch, tells, assigned) ==
+  [type |-> "GroupHeartbeatResponse", source |-> n, destination |-> m.source,
+   correlation |-> m.correlation, error |-> error, epoch |-> epoch, tells |-> tells,
+   assigned |-> IF tells THEN assigned ELSE {}]
+
+(* An error is told at once, though it was found in what is not committed.  *)
+Refused(n, row, m, error) ==
+  Outcome(row, {Answer(n, m, error, 0, FALSE, {})})
+
+(* The operation has made `group` of what was newest.                       *)
+Done(row, group, answer) ==
+  CASE group # Newest(row.log) ->
+         [row |-> [row EXCEPT !.log = Appended(@, group), !.waiting = @ \cup {answer}],
+          sent |-> {}, ignored |-> ""]
+    [] WaitsForWritten(row) ->
+         [row |-> [row EXCEPT !.waiting = @ \cup {answer}], sent |-> {}, ignored |-> ""]
+    [] OTHER -> [row |-> row, sent |-> {answer}, ignored |-> ""]
+
+-----------------------------------------------------------------------------
+(* G11 to G18: members join, and live.                                      *)
+
+Heartbeat(n, row, m) ==
+  LET group == Newest(row.log)
+      before == group.members[m.source]
+      known == IF before.state = "None" THEN [NoMember EXCEPT !.state = "Stable"] ELSE before
+      updated == IF "Subscription" \in m.given THEN [known EXCEPT !.subscribed = m.subscribed]
+                 ELSE known
+      changed == ChangesSubscription(known, updated)
+      bumped == [group EXCEPT !.members[m.source] = updated,
+                              !.epoch = IF changed THEN BumpedEpoch(@) ELSE @]
+      finished(targeted) ==
+        LET after == NextMember(targeted, targeted.members[m.source], m, changed,
+                                targeted.targetEpoch # group.targetEpoch)
+        IN Done(row, WithMember(targeted, m.source, after),
+                Answer(n, m, "NONE", after.epoch, TellsAssignment(m, before, after),
+                       after.assigned))
+  IN {finished(targeted) : targeted \in Targeted(bumped)}
+
+(* G19.                                                                     *)
+Leave(n, row, m) ==
+  {Done(row, WithoutMember(Newest(row.log), m.source),
+        Answer(n, m, "NONE", LeaveEpoch, FALSE, {}))}
+
+Step_HandleGroupHeartbeat(n, row, m) ==
+  LET member == Newest(row.log).members[m.source]
+      isKnown == member.state # "None"
+      error == IF isKnown /\ m.epoch # LeaveEpoch THEN MemberEpochError(member, m) ELSE "NONE"
+  IN CASE ~isKnown /\ m.epoch # JoinEpoch -> Refused(n, row, m, "UNKNOWN_MEMBER_ID")
+       [] error # "NONE" -> Refused(n, row, m, error)
+       [] m.epoch = LeaveEpoch -> Leave(n, row, m)
+       [] OTHER -> Heartbeat(n, row, m)
+
+-----------------------------------------------------------------------------
+(* G9, G20: time.  Nobody is answered.                                      *)
+
+Removed(row, n) == [row EXCEPT !.log = Appended(@, WithoutMember(Newest(@), n))]
+
+Step_HandleGroupSessionTimeout(n, row, input) ==
+  IF Newest(row.log).members[input.member].state = "None" THEN Disabled
+  ELSE Outcome(Removed(row, input.member), {})
+
+Step_HandleRebalanceTimeout(n, row, input) ==
+  IF ~IsRevocationLate(Newest(row.log).members[input.member]) THEN Disabled
+  ELSE Outcome(Removed(row, input.member), {})
+
+-----------------------------------------------------------------------------
+(* The log: G3, G6, G7.                                                     *)
+
+(* The high watermark reaches the end of the log.                           *)
+Step_HandleGroupCommit(n, row, input) ==
+  IF row.log.leader = <<>> THEN Disabled
+  ELSE Outcome([row EXCEPT !.log = Committed(@), !.waiting = {}], row.waiting)
+
+(* Another broker leads the partition, with a log that it may have, and has *)
+(* loaded it.                                                               *)
+Step_HandleMoveCoordinator(n, row, input) ==
+  IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
+  ELSE Outcome([row EXCEPT !.leaderEpoch = @ + 1, !.log = Loaded(@, input.tail),
+                           !.waiting = WaitingAfterMove(@)],
+               {})
+
+Inputs_GroupSessionTimeout(n, row) == {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
+Inputs_RebalanceTimeout(n, row) == {[type |-> "RebalanceTimeout", member |-> k] : k \in Members}
+Inputs_MoveCoordinator(n, row) == {[type |-> "MoveCoordinator", tail |-> t] : t \in row.log.tails}
+=============================================================================

@@ -1,0 +1,109 @@
+----------------------------- MODULE GroupRules -----------------------------
+(***************************************************************************)
+(* Every decision of consumer groups (KIP-848) that has a name: of the      *)
+(* group coordinator and of its members, and no messages sent, no           *)
+(* variables.  A bug is one of these operators replaced (bugs,              *)
+(* `Op <- [GroupRules] BugOp`).                                             *)
+(*                                                                          *)
+(* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
+(* decides otherwise, the correct rule stands here and Kafka's is an        *)
+(* overlay (Z109).                                                          *)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of it, or else replacing *)
+(* the operator would change the property with it.                          *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Members,      \* the consumers that may be members
+  Partitions    \* of the topics that they subscribe to; each is a topic of its own
+
+JoinEpoch == 0     \* of a heartbeat that joins
+LeaveEpoch == -1   \* of one that leaves
+Unknown == -1      \* no previous epoch
+
+(* What a heartbeat says only when it has changed, or when all is said.     *)
+AllFields == {"RebalanceTimeout", "Subscription", "Owned"}
+
+Holding(member) == member.assigned \cup member.pending
+
+-----------------------------------------------------------------------------
+(* Coordinator: runtime.                                                    *)
+
+(* G3.  What needs no record is answered when all is committed that it was  *)
+(* computed from: of this coordinator, or of one before it.                 *)
+WaitsForWritten(row) == row.log.leader # <<>>
+
+(* G5, G7.  Who waits for an answer when another coordinator takes over     *)
+(* gets none from it: it may lack what was to be answered.                  *)
+WaitingAfterMove(waiting) == {}
+
+-----------------------------------------------------------------------------
+(* Coordinator: heartbeats.                                                 *)
+
+(* G12.  The answer with the newer epoch was lost.                          *)
+AcceptsPreviousEpoch(member, m) ==
+  /\ m.epoch = member.previousEpoch
+  /\ "Owned" \in m.given /\ m.owned \subseteq member.assigned
+
+(* G12.  Of a member that the group knows.  Epoch 0 is always accepted      *)
+(* (KAFKA-19233).                                                           *)
+MemberEpochError(member, m) ==
+  CASE m.epoch = JoinEpoch -> "NONE"
+    [] m.epoch > member.epoch -> "FENCED_MEMBER_EPOCH"
+    [] m.epoch < member.epoch /\ ~AcceptsPreviousEpoch(member, m) -> "FENCED_MEMBER_EPOCH"
+    [] OTHER -> "NONE"
+
+(* G14, G21.                                                                *)
+BumpedEpoch(epoch) == epoch + 1
+
+(* G14.  A member that joins has changed its subscription, too.             *)
+ChangesSubscription(before, after) == before.subscribed # after.subscribed
+
+(* G15.  Without the assignment interval.                                   *)
+NeedsTarget(group) == group.targetEpoch < group.epoch
+
+(* G15.  owner: of each partition that somebody subscribes to.              *)
+IsTarget(group, owner) ==
+  LET share(n) == {p \in DOMAIN owner : owner[p] = n}
+  IN /\ \A p \in DOMAIN owner : p \in group.members[owner[p]].subscribed
+     /\ \A p \in DOMAIN owner, n \in Members :
+          p \in group.members[n].subscribed =>
+            Cardinality(share(owner[p])) <= Cardinality(share(n)) + 1
+
+(* G16.  Nobody holds it, or the member itself, which was to give it up.    *)
+IsFree(group, member, p) == p \notin group.held \/ p \in member.pending
+
+(* G16.  What is held after a member has changed.                           *)
+HeldAfter(held, before, after) == (held \ Holding(before)) \cup Holding(after)
+
+(* G17.  The member says what it has, and these are not among it.           *)
+HasRevoked(partitions, m) == "Owned" \in m.given /\ m.owned \cap partitions = {}
+
+(* G16.  Whether a member has to revoke before anything else; retargeted:   *)
+(* this heartbeat has made a new target.                                    *)
+RevocationBlocks(member, m, retargeted) == ~HasRevoked(member.pending, m)
+
+(* G18.                                                                     *)
+TellsAssignment(m, before, after) ==
+  m.epoch = JoinEpoch \/ m.given = AllFields \/ after.assigned # before.assigned
+
+(* G20.  Of a member whose time to revoke is over.                          *)
+IsRevocationLate(member) == member.state = "Unrevoked"
+
+-----------------------------------------------------------------------------
+(* Member.                                                                  *)
+
+(* G23.  What a member says it has.  Kafka's says what it has acknowledged  *)
+(* (Z109): what it is about to take is then free for others.                *)
+Report(row) == row.current \cup row.target \cup row.reconciling
+
+(* G23.  A response counts only for the request in flight.                  *)
+IsAwaited(row, m) == row.awaiting /\ m.correlation = row.correlation
+
+(* G23.  What the next heartbeat says after one that failed.                *)
+UnsentAfterFailure(unsent) == AllFields
+
+(* G25.  What a member that was fenced may go on to fetch.                  *)
+OwnedAfterFence(owned) == {}
+=============================================================================

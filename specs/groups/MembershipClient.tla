@@ -1,0 +1,121 @@
+-------------------------- MODULE MembershipClient --------------------------
+(***************************************************************************)
+(* A consumer as a member of its group (G23 to G27).  Its row:              *)
+(*                                                                          *)
+(*   state         "Unsubscribed", "Joining", "Reconciling",                *)
+(*                 "Acknowledging", "Stable"                                *)
+(*   epoch         the member epoch that it was told last                   *)
+(*   subscribed    the topics that it asks for                              *)
+(*   owned         the partitions that it may fetch                         *)
+(*   current       those of the last assignment that it has finished        *)
+(*   target        those that it was told last                              *)
+(*   reconciled    whether the assignment it finished is the last one told  *)
+(*   busy          whether it is giving up and taking partitions            *)
+(*   reconciling   the assignment that it then works on                     *)
+(*   outdated      whether a newer one was told meanwhile                   *)
+(*   unsent        what has changed since it was said in a heartbeat        *)
+(*   awaiting      whether a heartbeat is in flight, which has the number   *)
+(*   correlation   (numbers wrap)                                           *)
+(*                                                                          *)
+(* It gives up partitions and takes others in two steps, as the callbacks   *)
+(* of the application are run in between: what it gives up is not fetched   *)
+(* from the first on, what it takes from the second on.                     *)
+(*                                                                          *)
+(* A member that was fenced drops everything and rejoins in one step.       *)
+(***************************************************************************)
+EXTENDS GroupRules
+
+CONSTANT MaxCorrelation
+
+InitialMember ==
+  [state |-> "Unsubscribed", epoch |-> JoinEpoch, subscribed |-> {}, owned |-> {},
+   current |-> {}, target |-> {}, reconciled |-> TRUE, busy |-> FALSE, reconciling |-> {},
+   outdated |-> FALSE, unsent |-> AllFields, awaiting |-> FALSE, correlation |-> 0]
+
+Doing(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
+
+NextCorrelation(row) == IF row.correlation = MaxCorrelation THEN 1 ELSE row.correlation + 1
+
+Said(n, row, given, epoch) ==
+  [type |-> "GroupHeartbeat", source |-> n, destination |-> 0,
+   correlation |-> NextCorrelation(row), epoch |-> epoch, given |-> given,
+   subscribed |-> IF "Subscription" \in given THEN row.subscribed ELSE {},
+   owned |-> IF "Owned" \in given THEN Report(row) ELSE {}]
+
+-----------------------------------------------------------------------------
+(* The application: subscribe, unsubscribe.                                 *)
+
+Step_HandleSubscribe(n, row, input) ==
+  CASE row.state = "Unsubscribed" ->
+         Doing([row EXCEPT !.state = "Joining", !.subscribed = input.topics], {})
+    [] input.topics = row.subscribed -> {}
+    [] OTHER -> Doing([row EXCEPT !.subscribed = input.topics,
+                                  !.unsent = @ \cup {"Subscription"}], {})
+
+(* It waits until no heartbeat is in flight.                                *)
+Step_HandleUnsubscribe(n, row, input) ==
+  IF row.state = "Unsubscribed" \/ row.awaiting THEN {}
+  ELSE Doing([InitialMember EXCEPT !.correlation = NextCorrelation(row)],
+             {Said(n, row, {}, LeaveEpoch)})
+
+-----------------------------------------------------------------------------
+(* G23: heartbeats.                                                         *)
+
+Step_HandleSendGroupHeartbeat(n, row, input) ==
+  LET given == IF row.state = "Joining" THEN AllFields ELSE row.unsent
+  IN IF row.state = "Unsubscribed" \/ row.awaiting THEN {}
+     ELSE Doing([row EXCEPT
+                   !.state = IF @ # "Acknowledging" THEN @
+                             ELSE IF row.reconciled THEN "Stable" ELSE "Reconciling",
+                   !.unsent = {}, !.awaiting = TRUE, !.correlation = NextCorrelation(row)],
+                {Said(n, row, given, row.epoch)})
+
+(* No answer came in time, or the connection was closed.                    *)
+Failed(row) == [row EXCEPT !.awaiting = FALSE, !.unsent = UnsentAfterFailure(@)]
+
+Step_HandleHeartbeatTimeout(n, row, input) ==
+  IF row.awaiting THEN Doing(Failed(row), {}) ELSE {}
+
+(* G25.                                                                     *)
+Fenced(row) ==
+  [InitialMember EXCEPT
+     !.state = "Joining", !.subscribed = row.subscribed, !.correlation = row.correlation,
+     !.owned = OwnedAfterFence(row.owned)]
+
+(* G24: an assignment.  It is another one if it has other partitions than   *)
+(* the last one; of the first, while joining, there is none before.         *)
+Told(row, assigned) ==
+  CASE row.state = "Joining" \/ assigned # row.target ->
+         [row EXCEPT !.state = "Reconciling", !.target = assigned, !.reconciled = FALSE,
+                     !.outdated = row.busy]
+    [] ~row.reconciled -> [row EXCEPT !.state = "Reconciling"]
+    [] OTHER -> row
+
+Step_HandleGroupHeartbeatResponse(n, row, m) ==
+  LET heard == [row EXCEPT !.epoch = m.epoch, !.awaiting = FALSE] IN
+  CASE ~IsAwaited(row, m) -> {[row |-> row, sent |-> {}, ignored |-> "Late"]}
+    [] m.error # "NONE" -> Doing(Fenced(row), {})
+    [] m.tells -> Doing(Told(heard, m.assigned), {})
+    [] OTHER -> Doing(heard, {})
+
+-----------------------------------------------------------------------------
+(* G24: from one assignment to the next.                                    *)
+
+Step_HandleStartReconciliation(n, row, input) ==
+  CASE row.state # "Reconciling" \/ row.busy -> {}
+    [] row.target = row.current ->
+         Doing([row EXCEPT !.state = "Acknowledging", !.reconciled = TRUE,
+                           !.unsent = @ \cup {"Owned"}], {})
+    [] OTHER -> Doing([row EXCEPT !.busy = TRUE, !.reconciling = row.target,
+                                  !.owned = @ \cap row.target], {})
+
+Step_HandleCompleteReconciliation(n, row, input) ==
+  IF ~row.busy THEN {}
+  ELSE Doing([row EXCEPT !.state = "Acknowledging", !.busy = FALSE, !.owned = row.reconciling,
+                         !.current = row.reconciling, !.reconciling = {},
+                         !.reconciled = ~row.outdated, !.outdated = FALSE,
+                         !.unsent = @ \cup {"Owned"}], {})
+
+Inputs_Subscribe(n, row) ==
+  {[type |-> "Subscribe", topics |-> t] : t \in SUBSET Partitions \ {{}}}
+=============================================================================

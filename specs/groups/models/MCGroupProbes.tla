@@ -1,0 +1,53 @@
+---------------------------- MODULE MCGroupProbes ----------------------------
+(***************************************************************************)
+(* What the models of groups must reach: each of these must be violated, or *)
+(* else the bounds were bought with a constraint.                           *)
+(***************************************************************************)
+EXTENDS MCGroups
+
+Server(n) == Now(coordinator).members[n]
+Answers == {m \in network : IsAnswer(m)}
+
+(* One had all, now each has its share.                                     *)
+NoHandoverProbe ==
+  ~ \A n \in Members : clients[n].state = "Stable" /\ Cardinality(clients[n].owned) = 1
+
+(* A member waits for what another one has not given up yet.                *)
+NoUnreleasedProbe ==
+  \A n \in Members : Server(n).state = "Unreleased" => Server(n).assigned = {}
+
+(* A newer assignment comes while an older one is worked on.                *)
+NoOutdatedProbe == \A n \in Members : ~clients[n].outdated
+
+(* An assignment changes, and changes back, before it was worked on.        *)
+NoSameAgainProbe ==
+  \A n \in Members :
+    clients[n].state = "Reconciling" /\ ~clients[n].busy /\ clients[n].target # {}
+      => clients[n].target # clients[n].current
+
+(* Who was told nothing of the newer epoch is let in with the older one.    *)
+NoPreviousEpochProbe ==
+  [][\A n \in Members :
+       clients'[n].awaiting /\ ~clients[n].awaiting /\ clients[n].epoch > JoinEpoch
+         /\ clients[n].epoch < Server(n).epoch
+         => \A a \in network' \ network : a.destination = n => a.error # "NONE"]_mcVars
+
+(* A member is fenced, and one is unknown.                                  *)
+NoFencedProbe == \A a \in Answers : a.error # "FENCED_MEMBER_EPOCH"
+NoUnknownProbe == \A a \in Answers : a.error # "UNKNOWN_MEMBER_ID"
+
+(* A member that the group still knows joins again.                         *)
+NoRejoinProbe ==
+  \A n \in Members : clients[n].state = "Joining" => Server(n).assigned = {} \/ clients[n].awaiting
+
+(* A member has to give up a topic that it does not subscribe to any more.  *)
+NoUnsubscribedProbe == \A n \in Members : Server(n).pending \subseteq Server(n).subscribed
+
+(* Another coordinator lacks what the last one had appended; has what is    *)
+(* not committed; answers of the last one are not given.                    *)
+Moved == coordinator'.leaderEpoch > coordinator.leaderEpoch
+NoLostTailProbe ==
+  [][Moved => Len(coordinator'.log.leader) >= Len(coordinator.log.leader)]_mcVars
+NoLoadedTailProbe == [][Moved => coordinator'.log.leader = <<>>]_mcVars
+NoLostAnswerProbe == [][Moved => coordinator.waiting = {}]_mcVars
+=============================================================================
