@@ -23,7 +23,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,syst
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test spec spec-medium chaos bugs bugs-full kafka bench lint format
-.PHONY: docs prove lock detection bench-campaign cluster spark-versions mutate-checkers
+.PHONY: docs answers prove lock detection bench-campaign cluster spark-versions mutate-checkers
 .PHONY: clean distclean
 
 help: ## print every target with its one-line help
@@ -94,6 +94,9 @@ format: setup ## rewrite the code in the one format and sort imports
 
 docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
+
+answers: setup ## have TLC answer what tests ask of changed models (ARGS=--again: of all of them)
+	@$(BIN)/python -m tests.specs.answers $(ARGS)
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)

@@ -31,12 +31,20 @@ def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[
         "kafka": cluster.state.version,
         "settings": cluster.state.settings,
         "configuration": msgspec.structs.replace(configuration, elr=elr),
-        "envelope": facts.envelope(moves, [], [], cluster.session_ms),
+        "envelope": facts.envelope(moves, begun(folder / HISTORY), [], cluster.session_ms),
+        "envelope_is": "read from the metadata log",
         "complete": True,
     }
     data = msgspec.json.format(msgspec.json.encode(told), indent=1)
     (folder / RECORDING).write_bytes(data + b"\n")
     return replicas
+
+
+def begun(history: Path) -> list[str]:
+    """Kinds of the faults that a history tells of."""
+    lines = [msgspec.json.decode(line) for line in history.read_bytes().splitlines()]
+    prefix = "start-"
+    return [line["f"].removeprefix(prefix) for line in lines if line["f"].startswith(prefix)]
 
 
 def judge(folder: Path) -> None:

@@ -73,30 +73,29 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     partition.create(asking=ASKED, min_insync=1)
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        writer = Writer(cluster, setting, ASKED)
-        writer.begin(2)
-        journal.moment("start-stop", HOST)
-        cluster.stop(HOST)
-        partition.await_leader(None, asking=ASKED)
-        committed = [] if control else writer.end(first)
-        partition.say(f"{HOST} is down" + ("" if control else f", the producer did {first}"))
-        cluster.start(HOST)
-        journal.moment("stop-stop", HOST)
-        partition.await_leader(HOST, asking=ASKED)
-        if control:
-            committed = writer.end(first)
-        partition.say(f"{HOST} leads again")
-        for words in (
-            ["describe-producers", "--topic", TOPIC, "--partition", "0"],
-            ["describe", "--transactional-id", ID],
-        ):
-            click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
-        click.echo(f"Kafka's consumer is given {numbers(partition, ASKED)}")
-        writer.begin(1)
-        committed += writer.end(second)
-        writer.begin(1)
-        committed += writer.end("commit")
-        writer.close()
+        with Writer(cluster, setting, ASKED) as writer:
+            writer.begin(2)
+            journal.moment("start-stop", HOST)
+            cluster.stop(HOST)
+            partition.await_leader(None, asking=ASKED)
+            committed = [] if control else writer.end(first)
+            partition.say(f"{HOST} is down" + ("" if control else f", the producer did {first}"))
+            cluster.start(HOST)
+            journal.moment("stop-stop", HOST)
+            partition.await_leader(HOST, asking=ASKED)
+            if control:
+                committed = writer.end(first)
+            partition.say(f"{HOST} leads again")
+            for words in (
+                ["describe-producers", "--topic", TOPIC, "--partition", "0"],
+                ["describe", "--transactional-id", ID],
+            ):
+                click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
+            click.echo(f"Kafka's consumer is given {numbers(partition, ASKED)}")
+            writer.begin(1)
+            committed += writer.end(second)
+            writer.begin(1)
+            committed += writer.end("commit")
         partition.say(f"the producer did {second}, and then commit")
         read_all(setting, {})
     evidence.write(cluster, folder, CONFIGURATION)

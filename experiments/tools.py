@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 import click
 
@@ -20,7 +22,8 @@ from live.cluster import Cluster, ClusterError
 from live.islands import IslandError
 
 TOPIC = "t"
-ELECT = Path(__file__).resolve().parent / "Elect.java"
+_HERE = Path(__file__).resolve().parent
+ELECT, REASSIGN = _HERE / "Elect.java", _HERE / "Reassign.java"
 TOOLS = "org.apache.kafka.tools"
 NO_JAVA = (
     "no `java` command: install a JDK of at least 17; without one, what was recorded can be judged "
@@ -47,6 +50,57 @@ def click_errors(name: str) -> Callable[[Callable[..., None]], Callable[..., Non
         return wrapped
 
     return decorated
+
+
+class Program:
+    """A program that is told step by step what to do: it answers each line by one line of JSON.
+
+    Use as a context: where an experiment fails, it is killed; else it is waited for.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._process.kill()
+        self._process.communicate()
+
+    def do(self, step: str) -> dict[str, Any]:
+        """Returns its answer. Raises ClusterError: it ended."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{step}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # what it said last tells why
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        """Waits for it. Raises ClusterError: it ended."""
+        assert self._process.stdout is not None
+        said = ""
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                found: dict[str, Any] = json.loads(line)
+                return found
+            said += line
+        raise ClusterError(f"the program ended: {' '.join(said.split())[:300]}")
+
+    def pause(self) -> None:
+        """SIGSTOP: it does nothing, its connections stay."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
 
 class Acked(NamedTuple):
@@ -95,6 +149,20 @@ class Partition:
         self._cluster.run_tool(self._admin, str(ELECT), known, topic, numbers)
         time.sleep(settle)
 
+    def reassign(self, order: Sequence[str] | None, *, asking: str) -> None:
+        """Names other replicas, up or down. None: gives up what is under way.
+
+        Raises ClusterError: that was refused.
+        """
+        wanted = ",".join(self._numbers(order)) if order else "cancel"
+        known = self._cluster.node(asking).listener
+        self._cluster.run_tool(self._admin, str(REASSIGN), known, TOPIC, wanted)
+
+    def describe(self, asking: str) -> str:
+        """Leader, replicas, ISR and ELR, as Kafka's own command says them; "" if it does not."""
+        said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
+        return next((line.strip() for line in said.splitlines() if "Leader: " in line), "")
+
     def produce(self, leader: str, *, acks: int) -> subprocess.Popen[str]:
         """Begins to produce one record."""
         file = self._cluster.directory / "producer.properties"
@@ -125,18 +193,23 @@ class Partition:
                 return first
         raise ClusterError("the producer ended without an ack")
 
-    def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> None:
-        """Raises ClusterError: the ISR is another one after that time."""
-        self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
+    def await_isr(self, hosts: Collection[str], *, asking: str, seconds: float = 60) -> str:
+        """Returns `describe`. Raises ClusterError: the ISR is another one after that time."""
+        return self._await(r"Isr: ([\d,]+)", set(self._numbers(hosts)), asking, seconds)
 
-    def await_leader(self, host: str | None, *, asking: str, seconds: float = 60) -> None:
-        """host: None: nobody leads. Raises ClusterError: somebody else does after that time."""
+    def await_leader(self, host: str | None, *, asking: str, seconds: float = 60) -> str:
+        """host: None: nobody leads. Returns `describe`.
+
+        Raises ClusterError: somebody else does after that time.
+        """
         wanted = {"none"} if host is None else set(self._numbers([host]))
-        self._await(r"Leader: (\S+)", wanted, asking, seconds)
+        return self._await(r"Leader: (\S+)", wanted, asking, seconds)
 
-    def read(self, asking: str, isolation: str = "read_uncommitted") -> list[str]:
+    def read(
+        self, asking: str, isolation: str = "read_uncommitted", topic: str = TOPIC
+    ) -> list[str]:
         """The values that Kafka's own consumer sees from the beginning."""
-        known = ["--bootstrap-server", self._cluster.node(asking).listener, "--topic", TOPIC]
+        known = ["--bootstrap-server", self._cluster.node(asking).listener, "--topic", topic]
         words = ["--partition", "0", "--offset", "earliest", "--timeout-ms", "8000"]
         words += ["--isolation-level", isolation]
         process = self._cluster.tool(
@@ -175,13 +248,13 @@ class Partition:
         )
         return [line for line in said.splitlines() if not line.startswith(("Dumping", "Log start"))]
 
-    def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> None:
+    def _await(self, pattern: str, wanted: set[str], asking: str, seconds: float) -> str:
         deadline = time.monotonic() + seconds
         while True:
-            said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
+            said = self.describe(asking)
             found = re.search(pattern, said)
             if found is not None and set(found[1].split(",")) == wanted:
-                return
+                return said
             if time.monotonic() > deadline:
                 seen = found[0] if found else "nothing"
                 raise ClusterError(f"{seen} after {seconds:.0f} seconds, not {sorted(wanted)}")

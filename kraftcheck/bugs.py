@@ -21,6 +21,7 @@ from kraftcheck.zoo.witnesses import GROUNDS
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug
 from reference.protocols import parts_of
+from system.commands import command
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
@@ -79,7 +80,8 @@ def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
             stored.append(known)
     if not stored and "tlc" in found.detectors:
         _heading("TLC's counterexample", screen)
-        screen.line(f"none is stored; search: kraftcheck bugs run {found.id} --oracle tlc --full")
+        search = command("bugs", "run", found.id, "--oracle", "tlc", "--full")
+        screen.line(f"none is stored; search: {search}")
     if stored:
         first = stored[0]
         _heading(f"TLC's counterexample to {first.property}, {first.length} states", screen)
@@ -102,6 +104,7 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
     instead = list(found.replaces)
     if found.configuration:
         instead = [f"nothing: {found.configuration}"]
+    runs = ("--runs", 300) if _is_own(found) else ()
     return [
         *facts,
         ("seen by", ", ".join(found.detectors)),
@@ -109,8 +112,8 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
         *(fact for oracle in found.detectors for fact in _no_run(found, oracle)),
         ("replaces", ", ".join(instead)),
         *_said("no overlay", NO_OVERLAY.get(found.id, "")),
-        ("find it", f"kraftcheck bugs run {found.id}"),
-        ("tell it", f"kraftcheck bugs run {found.id}{' --runs 300' * _is_own(found)} --replay"),
+        ("find it", command("bugs", "run", found.id)),
+        ("tell it", command("bugs", "run", found.id, *runs, "--replay")),
         *_simulated(found),
     ]
 
@@ -132,9 +135,10 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
     if scenario is None or found.is_control:
         return []
     # Some bugs are about a cluster that is seldom drawn.
-    grounds = [f"--option {name}={value}" for name, value in GROUNDS.get(found.id, {}).items()]
-    bug = " ".join([f"--bug {found.id}", *grounds, f"--out runs/{found.id}"])
-    return [("try it", f"kraftcheck simulate --scenario {scenario} --runs 300 --seed 1 {bug}")]
+    fixed = [f"{name}={value}" for name, value in GROUNDS.get(found.id, {}).items()]
+    grounds = [word for each in fixed for word in ("--option", each)]
+    runs = ("--scenario", scenario, "--runs", 300, "--seed", 1, "--bug", found.id, *grounds)
+    return [("try it", command("simulate", *runs, "--out", f"runs/{found.id}"))]
 
 
 def _size(found: Bug) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from reference.bugs.catalog import OutOfScope, UnknownBug, bug
 from reference.protocols import CLUSTER, sources_of_others
 from reference.runner.scenarios import FAMILIES, family
 from reference.sim.choices import SeededChooser
+from system.commands import command
 from system.files import read_bytes
 from tla_utils import find_jar, find_java
 from tla_utils.jar import JAR_VARIABLE
@@ -226,7 +227,7 @@ def _show_recorded(out: Path, manifest: Manifest, part: artifacts.Part, screen: 
         ("runs", f"{part.facts['runs']:,} in {part.seconds:.1f} s"),
         ("steps", f"{part.facts['steps']:,}"),
         *[("", reason) for reason in part.reasons],
-        ("next", f"kraftcheck conform {out}"),
+        ("next", command("conform", out)),
     ]
     screen.facts(facts)
     screen.document({"verdict": part.verdict, "reasons": part.reasons, **part.facts})
@@ -322,7 +323,7 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
         for difference in each.get("differences", [])[:LISTED]:
             screen.line(f"    {difference}")
         screen.line(f"    {each['replay']}")
-    screen.line(f"next      kraftcheck report {folder}")
+    screen.line(f"next      {command('report', folder)}")
 
 
 # -- Where the work is done

@@ -54,10 +54,9 @@ def cli(folders: tuple[Path, ...]) -> None:
     \b
     Example: kraftcheck verify --out runs/verify
     """
-    if folders:
-        from kraftcheck import own_protocol
+    from kraftcheck import own_protocol
 
-        own_protocol.use(folders)
+    own_protocol.use(folders)
 
 
 for _verb in (

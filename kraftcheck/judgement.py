@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts
+from system import commands
 from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
 
@@ -83,14 +83,14 @@ def command(source: str, options: Options) -> str:
     path, _, run = (
         source.rpartition("#") if source.rpartition("#")[2].isdigit() else (source, "", "")
     )
-    words = ["kraftcheck", "check", path]
+    words = ["check", path]
     words += ["--run", run] if run else []
     given = {"format": options.format, "model": options.model, "level": options.level or AUTO}
     for name, value in given.items():
         words += [f"--{name}", str(value)] if value != AUTO else []
     words += ["--budget", f"{options.budget:g}"] if options.budget != Options().budget else []
     words += given_words(options.configuration)
-    return shlex.join([*words, "--html", "pages"])
+    return commands.command(*words, "--html", "pages")
 
 
 def given_words(configuration: Mapping[str, Any]) -> list[str]:

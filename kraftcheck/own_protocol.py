@@ -1,4 +1,5 @@
-"""`--protocol`: a protocol from a folder, known to all processes of a command, and looked at first.
+"""A protocol from a folder, of `--protocol` or the environment: known to all processes of a
+command, and looked at first.
 
 What can be told from the two sides without running anything is told before anything runs, in one
 line: a member that is missing, a name that is on one side only, a field of which no form is known.
@@ -16,21 +17,23 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from kraftcheck.exits import BadInput
-
-VARIABLE = "KRAFTCHECK_PROTOCOL"
-"""As reference/protocols.py reads it: folders, separated as in PATH."""
+from system.commands import PROTOCOLS, protocol_folders
 
 
 def use(folders: Sequence[Path]) -> None:
-    """Have these protocols known, here and in processes that are started later.
+    """Have these protocols known, here and in processes that are started later; if none is named
+    here, those that the environment names.
 
     Raises ProtocolError: one cannot be loaded, or has a name that is taken. BadInput: its two sides
     do not agree.
     """
-    os.environ[VARIABLE] = os.pathsep.join(str(folder.absolute()) for folder in folders)
-    from reference.protocols import PROTOCOLS
+    if folders:
+        os.environ[PROTOCOLS] = os.pathsep.join(str(folder.absolute()) for folder in folders)
+    elif not protocol_folders():
+        return
+    from reference import protocols
 
-    for protocol in PROTOCOLS:
+    for protocol in protocols.PROTOCOLS:
         if protocol.modules:
             for complaint in complaints(protocol):
                 raise BadInput(f"protocol {protocol.name}: {complaint}")

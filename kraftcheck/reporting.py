@@ -7,6 +7,7 @@ from pathlib import Path
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
+from system.commands import command
 
 
 def report(folder: Path, screen: Screen) -> int:
@@ -21,7 +22,7 @@ def make(folder: Path) -> tuple[Path, str]:
     """Make the page of a folder; its path, and the verdict that it states."""
     summary = artifacts.read_json(folder / artifacts.SUMMARY)
     if "conform" not in summary.get("parts", {}):
-        raise BadInput(f"{folder} was not judged yet: run `kraftcheck conform {folder}` first")
+        raise BadInput(f"{folder} was not judged yet: run `{command('conform', folder)}` first")
     # Late: drawing figures loads half a second of libraries.
     from traces.report.page import write_report
 

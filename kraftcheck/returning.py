@@ -31,6 +31,7 @@ from reference.runner.narrate import narrate
 from reference.sim.schedules import write as write_schedule
 from reference.steered.failures import REJECTED
 from reference.steered.scripts import Script, write
+from system.commands import command
 from system.files import read_text
 from tla_utils import (
     Manifest,
@@ -75,7 +76,6 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     cfg = read_text(manifest.root / model.config)
     if protocol is not None:
         return _plain(
-            protocol,
             model,
             result,
             plain.follow(protocol, cfg, result.counterexample, model.bug),
@@ -124,9 +124,7 @@ def _minimised(script: Script, attempts: int, screen: Screen) -> Minimised:
         return minimised(script, attempts, lambda done: meter.update(done))
 
 
-def _plain(
-    protocol: Protocol, model: Model, result: TlcResult, way: Way, asked: Asked, screen: Screen
-) -> int:
+def _plain(model: Model, result: TlcResult, way: Way, asked: Asked, screen: Screen) -> int:
     """As `counterexample`, of a protocol without a simulation of its own."""
     screen.line(f"{model.name}: {' '.join(model.claim.split())}")
     for line in narrate(way.run):
@@ -150,8 +148,7 @@ def _plain(
     path = _write(asked.out or FOLDER / f"{model.name}.schedule", write_schedule(way.schedule))
     violates = way.schedule.violates
     facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
-    of = f" --protocol {protocol.modules}" if protocol.modules else ""
-    screen.facts([*facts, ("next", f"kraftcheck{of} replay {path}")])
+    screen.facts([*facts, ("next", command("replay", path))])
     screen.document({**document, "violates": violates, "schedule": str(path)})
     return exits.VIOLATED if violates else exits.HOLDS
 
@@ -291,7 +288,7 @@ def _without_bug(script: Script) -> Script:
 def _next(path: Path) -> Sequence[tuple[str, str]]:
     return [
         ("schedule", str(path)),
-        ("next", f"kraftcheck replay {path}"),
+        ("next", command("replay", path)),
         ("keep it", f"cp {path} tests/corpus/"),
     ]
 

@@ -21,6 +21,7 @@ from reference.runner.shrink import Shrunk, failure_of, replayed
 from reference.runner.shrink import shrink as shrink_schedule
 from reference.sim.choices import RecordingChooser, SeededChooser, run_seed
 from reference.sim.schedules import Schedule, read, write
+from system.commands import command
 from system.files import SCHEDULE_MAX, read_text
 from traces.schema import read_manifest
 
@@ -73,7 +74,7 @@ def _show(found: Shrunk, before: Run, path: Path, screen: Screen) -> None:
         ("steps", f"{len(before.steps):,}, now {len(found.run.steps):,}"),
         ("choices", f"{made:,} that are not the simplest, after {found.attempts:,} attempts"),
         ("schedule", str(path)),
-        ("next", f"kraftcheck replay {path}"),
+        ("next", command("replay", path)),
     ]
     screen.facts(facts)
     screen.document(

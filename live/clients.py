@@ -108,14 +108,15 @@ def produce(
         sender.close()
 
 
-def greet(setting: Setting, options: Options) -> None:
-    """One record to each partition: by then every leader knows that it leads.
+def greet(setting: Setting, options: Options, records: int = 1) -> None:
+    """One record to each partition, or more: by then every leader knows that it leads.
 
     With acks=0 a leader that does not know it yet would lose records without a word.
     """
     sender = connected(setting, options)
-    for partition in range(setting.partitions):
-        _send(setting, sender, setting.processes.next(), partition)
+    for _ in range(records):
+        for partition in range(setting.partitions):
+            _send(setting, sender, setting.processes.next(), partition)
     sender.close()
 
 

@@ -47,6 +47,7 @@ LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         *((f"c{i}", ("controller",)) for i in (1, 2, 3)),
     ),
     "one-controller": (*((f"b{i}", ("broker",)) for i in (1, 2, 3)), ("c1", ("controller",))),
+    "spare": (*((f"b{i}", ("broker",)) for i in (1, 2, 3, 4)), ("c1", ("controller",))),
     "single": (("n1", ("broker", "controller")),),
 }
 """Nodes by name, with their roles. Numbers are places in the list, from 1."""

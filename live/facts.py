@@ -18,6 +18,8 @@ import msgspec
 from live.metadata import Record
 
 NOBODY = -1
+RECOVERING = 1
+"""Of a LeaderRecoveryState."""
 
 
 class Outage(msgspec.Struct, frozen=True):
@@ -31,7 +33,9 @@ class Outage(msgspec.Struct, frozen=True):
 class Move(msgspec.Struct, frozen=True):
     """A partition got a leader again, or another one. old: who led last.
 
-    unclean: the new one was in neither ISR nor ELR. time: the controller's clock, ms.
+    unclean: the new one was in neither ISR nor ELR, and has to recover. One that joins the ISR with
+    the record that ends a reassignment and makes it the leader has not. time: the controller's
+    clock, ms.
     """
 
     partition: int
@@ -42,12 +46,16 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class _Led(msgspec.Struct):
-    """What a partition's records have said so far. last: who led last, if nobody does now."""
+    """What a partition's records have said so far. last: who led last, if nobody does now.
+
+    recovering: the leader was elected from outside, and has not said yet that it has recovered.
+    """
 
     leader: int
     last: int
     isr: list[int]
     elr: list[int]
+    recovering: bool = False
 
 
 def moves_of(topic: str, records: Sequence[Record]) -> list[Move]:
@@ -75,9 +83,11 @@ def _changed(led: _Led, partition: int, record: Record) -> list[Move]:
     safe = {*led.isr, *led.elr}
     led.isr = data.get("isr", led.isr)
     led.elr = data.get("eligibleLeaderReplicas", led.elr)
+    led.recovering = data.get("leaderRecoveryState", led.recovering) == RECOVERING
     leader = data.get("leader", led.leader)
     moved = leader not in (NOBODY, led.leader)
-    move = Move(partition, record.time, led.last, leader, leader not in safe)
+    unclean = leader not in safe and led.recovering
+    move = Move(partition, record.time, led.last, leader, unclean)
     led.leader = leader
     led.last = led.last if leader == NOBODY else leader
     return [move] if moved else []

@@ -3,7 +3,6 @@
 from tla_utils.diagnosis import Diagnosis, Difference, diagnose
 from tla_utils.errors import ToolError
 from tla_utils.graph import GraphStats, graph_stats, initial_states, read_graph
-from tla_utils.itf import Trace, from_itf, to_itf
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import Manifest, Model, lint, read_manifest
 from tla_utils.models import ModelResult, RunOptions, check_model, check_models
@@ -46,7 +45,6 @@ __all__ = [
     "TlcJob",
     "TlcResult",
     "ToolError",
-    "Trace",
     "Value",
     "Violation",
     "check_model",
@@ -56,7 +54,6 @@ __all__ = [
     "diagnose",
     "find_jar",
     "find_java",
-    "from_itf",
     "function",
     "graph_stats",
     "initial_states",
@@ -67,5 +64,4 @@ __all__ = [
     "read_manifest",
     "render",
     "run_tlc",
-    "to_itf",
 ]

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 from system.files import read_text
 from tla_utils.errors import ToolError
 from tla_utils.values import Value, parse_state
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     StateGraph = nx.MultiDiGraph[int]
-else:
-    StateGraph = nx.MultiDiGraph
 
 _NODE = re.compile(r'(-?\d+) \[label="((?:[^"\\]|\\.)*)"(,style = filled)?')
 _EDGE = re.compile(r'(-?\d+) -> (-?\d+)(?: \[label="((?:[^"\\]|\\.)*)")?')
@@ -67,6 +65,9 @@ def read_graph(path: Path, max_states: int = 200_000) -> StateGraph:
         raise ToolError(f"the state graph {path} cannot be read: {error.strerror}") from error
     if not text.startswith("strict digraph") or not text.rstrip().endswith("}"):
         raise ToolError(f"{path} is not a complete state graph of TLC: run it again with -dump dot")
+    # Late, here and below: a tenth of what the start of a command takes, and most need no graph.
+    import networkx as nx
+
     graph: StateGraph = nx.MultiDiGraph()
     parse = _StateParser()
     edges: list[tuple[int, int, str]] = []
@@ -97,6 +98,8 @@ def initial_states(graph: StateGraph) -> list[int]:
 
 def graph_stats(graph: StateGraph) -> GraphStats:
     """Sizes of a graph as `read_graph` returns it."""
+    import networkx as nx
+
     actions = Counter(data["action"] for _, _, data in graph.edges(data=True))
     initial = initial_states(graph)
     distances = nx.multi_source_dijkstra_path_length(graph, initial, weight=lambda *_: 1)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from system.files import read_text
@@ -68,8 +69,9 @@ class ModuleSource:
     definitions: Mapping[str, Definition]
 
 
+@lru_cache(maxsize=256)
 def read_module(text: str) -> ModuleSource:
-    """The outline of a module's text."""
+    """The outline of a module's text. Models share most of theirs: each is read once."""
     bare = _without_comments(text)
     header, extends = _HEADER.search(bare), _EXTENDS.search(bare)
     declared = [re.sub(r"\([^)]*\)", "", found) for found in _CONSTANTS.findall(bare)]

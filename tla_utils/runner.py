@@ -71,7 +71,7 @@ class TlcJob:
     seed: of TLC's random choices. deadlock: whether a state without successor is a violation.
     go_on: report every violation instead of the first (TLC's -continue).
     simulate: random behaviours instead of a search. dfid: iterative deepening to this depth.
-    dump: write the state graph to this file, in dot form with action labels (see graph.py).
+    dump: write the state graph to this file, in dot form with action labels (see dump.py).
     coverage: count how often each action is taken.
     long: JVM flags for searches over about 30 s instead of those for short jobs.
     java, jar: what to run; None finds them (see jar.py).
@@ -123,6 +123,9 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
     java, jar = job.java or find_java(), job.jar or find_jar()
     libraries = [str(path.resolve()) for path in _libraries(job)]
     command = [java.path, f"-Xmx{job.heap_mb}m", *(LONG_JVM_FLAGS if job.long else SHORT_JVM_FLAGS)]
+    if (archive := archive_of(jar)).is_file():
+        # One that does not fit is left alone, and what the JVM says of it would be read as TLC's.
+        command += [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"]
     command += [*job.jvm_flags, "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={work_dir / 'tmp'}"]
     command += [f"-D{name}={value}" for name, value in sorted(job.defines.items())]
     if libraries:
@@ -147,6 +150,11 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
         # The interval is in minutes; the final report comes in any case.
         command += ["-coverage", "1000"]
     return [*command, "-config", f"{job.name}.cfg", job.name]
+
+
+def archive_of(jar: Jar) -> Path:
+    """Where an archive of this jar's classes lies, if there is one (shared_classes.py)."""
+    return jar.path.with_suffix(".jsa")
 
 
 def run_tlc(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:

@@ -28,16 +28,11 @@ def source_digest(modules: Iterable[str], cfg: Path, libraries: Sequence[Path]) 
         path = find_module(name, libraries)
         if name not in texts and path is not None:
             texts[name] = path.read_text(encoding="utf-8")
-            waiting += _builds_on(texts[name])
+            module = read_module(texts[name])
+            waiting += [*module.extends, *module.instances]
     texts[""] = cfg.read_text(encoding="utf-8")
     told = [_without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _builds_on(text: str) -> tuple[str, ...]:
-    module = read_module(text)
-    return (*module.extends, *module.instances)
 
 
 @lru_cache(maxsize=64)

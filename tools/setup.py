@@ -45,7 +45,7 @@ JAVA_MINIMUM = 17
 JAVA_ADVICE = f"install a Java {JAVA_MINIMUM} or newer runtime, or point JAVA_HOME at one"
 
 # Raised when what set-up itself does changes, so that older environments are brought up to date.
-STAMP_FORMAT = 1
+STAMP_FORMAT = 2
 
 HEARTBEAT_S = 20
 
@@ -163,6 +163,7 @@ def set_up(checkout: Checkout, env: Mapping[str, str]) -> None:
             checkout.stamp.unlink(missing_ok=True)
             install(checkout, env, mutex_fd)
             say("ready")
+        share_classes(checkout)
         write_whole(checkout.stamp, json.dumps(stamp))
 
 
@@ -387,6 +388,13 @@ def pip_install(
         with checkout.log.open(encoding="utf-8", errors="replace") as log:
             log.seek(start)
             raise explain_pip(log.read(), checkout.log)
+
+
+def share_classes(checkout: Checkout) -> None:
+    """TLC starts faster from then on; if it does not, nothing is lost."""
+    if (checkout.root / "tla_utils" / "shared_classes.py").is_file():
+        command = [str(checkout.python), "-m", "tla_utils.shared_classes"]
+        subprocess.run(command, cwd=checkout.root, stdin=subprocess.DEVNULL, check=False)
 
 
 def wait_with_heartbeat(process: subprocess.Popen[bytes], log: Path) -> None:

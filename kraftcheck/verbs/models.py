@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import FOLDER, RUNS, shown, tools
 from specs import SPECS
+from system.commands import protocol_folders
 
 
 @click.group()
@@ -25,7 +25,7 @@ def spec() -> None:
 SPECS_OPTION = click.option(
     "--specs",
     type=FOLDER,
-    default=lambda: Path(os.environ.get("KRAFTCHECK_PROTOCOL", "").split(os.pathsep)[0] or SPECS),
+    default=lambda: Path(next(iter(protocol_folders()), SPECS)),
     help="The folder with models.toml; default: that of --protocol, or the kit's.",
 )
 

@@ -13,7 +13,25 @@ from kraftcheck.verbs.models import SPECS_OPTION
 from kraftcheck.verbs.options import FOLDER, JAR, RUNS, SEED, THERE, shown
 
 
-@click.group()
+class _Witnesses(click.Group):
+    """Beside its own verbs it has one for each protocol whose steps classes of Kafka take.
+
+    Which those are is asked late: --protocol comes before.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        from kraftcheck.witness.kafka import witnessed
+
+        return sorted([*super().list_commands(context), *witnessed()])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        from kraftcheck.witness.kafka import witnessed
+
+        protocol = witnessed().get(name)
+        return super().get_command(context, name) if protocol is None else _by_chance(protocol)
+
+
+@click.group(cls=_Witnesses)
 def witness() -> None:
     """Drive Apache Kafka's own classes, and have every step judged (docs/witness.md).
 
@@ -45,7 +63,7 @@ def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     def wrapped(
         version: str | None, jars: Path | None, profile: str, log: str | None, **options: Any
     ) -> int:
-        from kraftcheck.witness.work import Kafka
+        from kraftcheck.witness.kafka import Kafka
         from live.witness.jars import DEFAULT, has_log
 
         chosen = version or DEFAULT
@@ -55,27 +73,41 @@ def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
-@witness.command("quorum")
-@click.option("--runs", type=RUNS, required=True, help="How many runs.")
-@SEED
-@click.option("--moves", type=RUNS, default=300, show_default=True, help="Of each run.")
-@click.option(
-    "--voters", type=click.IntRange(2, 9), default=3, show_default=True, help="How many voters."
-)
-@click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
-@kafka
-@JAR
-@shown
-def witness_quorum(**options: Any) -> int:
-    """Drive a quorum of KafkaRaftClients by chance.
+def _by_chance(protocol: Any) -> click.Command:
+    """The verb that drives the classes which take a protocol's steps."""
+    name, nodes, classes = protocol.name, protocol.alike, protocol.witness
+    example = f"Example: kraftcheck witness {name} --runs 300"
 
-    \b
-    Example: kraftcheck witness quorum --runs 300 --seed 7 --out runs/witness
-    Example: kraftcheck witness quorum --runs 300 --jars build/my-kafka --out runs/my-kafka
-    """
-    from kraftcheck.witness import work
+    @click.command(
+        name,
+        help=f"""Drive a {name} of {classes.classes}s by chance.
 
-    return work.quorum(**options)
+        \b
+        {example} --seed 7 --out runs/witness
+        {example} --jars build/my-kafka --out runs/my-kafka
+        """,
+    )
+    @click.option("--runs", type=RUNS, required=True, help="How many runs.")
+    @SEED
+    @click.option("--moves", type=RUNS, default=300, show_default=True, help="Of each run.")
+    @click.option(
+        f"--{nodes}",
+        "nodes",
+        type=click.IntRange(classes.fewest, classes.most),
+        default=classes.usual,
+        show_default=True,
+        help=f"How many {nodes}.",
+    )
+    @click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
+    @kafka
+    @JAR
+    @shown
+    def by_chance(**options: Any) -> int:
+        from kraftcheck.witness.kafka import driver
+
+        return int(driver(name, name).by_chance(**options))
+
+    return by_chance
 
 
 @witness.command("replay")
@@ -90,9 +122,12 @@ def witness_replay(path: Path, **options: Any) -> int:
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
     """
-    from kraftcheck.witness import work
+    from kraftcheck.steering import load
+    from kraftcheck.witness.kafka import driver
 
-    return work.replay(path, **options)
+    script = load(path).script
+    found = driver(script.machine, f"{path}: a schedule of a {script.machine}")
+    return int(found.replay(script, path, **options))
 
 
 @witness.command("cover")
@@ -103,12 +138,13 @@ def witness_replay(path: Path, **options: Any) -> int:
 @kafka
 @JAR
 @shown
-def witness_cover(**options: Any) -> int:
+def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: Any) -> int:
     """Have Kafka take every edge of TLC's graphs, and say of each that it does not take why.
 
     \b
     Example: kraftcheck witness cover quorum-few-votes quorum-handover
     """
-    from kraftcheck.witness import work
+    from kraftcheck.witness.kafka import graphs
 
-    return work.cover(**options)
+    found, chosen = graphs(specs, names, tiers)
+    return int(found.cover(chosen, specs, **options))

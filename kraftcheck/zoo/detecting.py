@@ -32,6 +32,7 @@ from reference.bugs.bug import Bug
 from reference.bugs.catalog import bug as known_bug
 from reference.runner.run import forget
 from reference.steered.scripts import Script
+from system.commands import command
 from tla_utils import RunOptions
 from traces.jobs.backends import Pool
 
@@ -227,7 +228,7 @@ def _judged(entry: Bug, oracle: Oracle, place: Path, absent: Callable[[], str]) 
             verdict, said = UNKNOWN, why
     replay = ""
     if opinion.run is not None:
-        replay = f"kraftcheck replay {place} --run {opinion.run}"
+        replay = command("replay", place, "--run", opinion.run)
     return Detection(
         bug=entry.id, oracle=oracle, verdict=verdict, said=said, opinion=opinion, replay=replay
     )
@@ -274,5 +275,5 @@ def _control(entry: Bug, oracle: Oracle, asked: Asked, hunt: Hunt) -> Detection:
         verdict=verdict,
         said=found.said,
         opinion=opinion,
-        replay=f"kraftcheck replay {found.folder} --run {found.run}",
+        replay=command("replay", found.folder, "--run", found.run),
     )

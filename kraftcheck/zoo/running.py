@@ -19,6 +19,7 @@ from kraftcheck.zoo.retelling import chosen
 from kraftcheck.zoo.retelling import told as told_again
 from kraftcheck.zoo.witnesses import stored
 from reference.runner.scenarios import family
+from system.commands import command
 from tla_utils import RunOptions, find_jar, find_java
 
 HEAD = ("bug", "oracle", "verdict", ">seconds", "what")
@@ -81,7 +82,9 @@ def run(
     _conclude(found, monotonic() - begin, screen)
     left = sum(len(asked.oracles or expected(entry)) for entry in entries) - total
     if left:
-        screen.line(f"{left} expected detections have no stored run; see `kraftcheck bugs matrix`")
+        screen.line(
+            f"{left} expected detections have no stored run; see `{command('bugs', 'matrix')}`"
+        )
     screen.document({"verdict": exits.VERDICTS[exit_code(found)], "detections": document})
     return exit_code(found)
 

@@ -11,26 +11,41 @@ from typing import Any, TypeVar
 
 from reference.bugs.bug import BASES, Bug
 from reference.bugs.probing import Consulted, probed
-from reference.kit.protocol import Handlers, Substitution
-from reference.protocols import PROTOCOLS, protocol_of
+from reference.kit.protocol import Handlers, Protocol, Substitution
+from reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
 
 
-def _found() -> Iterator[Bug]:
-    """Of the folder `bugs` of each protocol."""
+def _found(protocol: Protocol) -> Iterator[Bug]:
+    """Of the folder `bugs` of a protocol. Raises ProtocolError: one cannot be loaded."""
+    package = protocol.constants.__module__.rpartition(".")[0]
+    for parent in import_module(package).__path__:
+        for module in pkgutil.iter_modules([f"{parent}/bugs"]):
+            if not module.name[1:3].isdecimal():
+                continue
+            try:
+                yield import_module(f"{package}.bugs.{module.name}").BUG
+            except Exception as error:  # What others wrote may raise anything.
+                raise raised(protocol, f"bugs/{module.name}.py", error) from error
+
+
+def _all() -> dict[str, Bug]:
+    """Raises ProtocolError: two have one id."""
+    found: dict[str, Bug] = {}
     for protocol in PROTOCOLS:
-        package = protocol.constants.__module__.rpartition(".")[0]
-        for parent in import_module(package).__path__:
-            for module in pkgutil.iter_modules([f"{parent}/bugs"]):
-                if module.name[1:3].isdecimal():
-                    yield import_module(f"{package}.bugs.{module.name}").BUG
+        for each in _found(protocol):
+            if each.id in found:
+                raise ProtocolError(
+                    f"protocol {protocol.name}: there is a bug {each.id} already: rename it"
+                )
+            found[each.id] = each
+    return found
 
 
 R = TypeVar("R")
 
-CATALOG: tuple[Bug, ...] = tuple(sorted(_found(), key=lambda each: each.id))
+_BY_ID = _all()
+CATALOG: tuple[Bug, ...] = tuple(sorted(_BY_ID.values(), key=lambda each: each.id))
 """Every known bug, by id."""
-
-_BY_ID = {each.id: each for each in CATALOG}
 
 
 class UnknownBug(ValueError):

@@ -122,6 +122,18 @@ class SharedLog(NamedTuple):
     first: int
 
 
+class Witness(NamedTuple):
+    """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/witness).
+
+    classes: the one that is a node. fewest, most, usual: of how many nodes runs by chance are.
+    """
+
+    classes: str
+    fewest: int
+    most: int
+    usual: int
+
+
 HISTORY: Final = -1
 """No node: where a run's history stands among its rows (`World.history`)."""
 
@@ -192,10 +204,12 @@ class Protocol:
     the place of rules. rules: the classes of its named decisions, which are made of constants.
     handler_classes: of handlers that a bug may replace, made of constants and rules. properties:
     what it promises; each has a name and a sentence.
+    log: what the log that clients use is called in histories; empty: as the scenario.
     shared: a log that nodes share. relisted: by action, whether a step of it may have the first
     constants in a run that has the second.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
     not matter. modules: the folder of its specification; empty: the kit's own.
+    witness: classes of Kafka that take the same steps.
     """
 
     name: str
@@ -214,8 +228,10 @@ class Protocol:
     clients: frozenset[int] = frozenset()
     alike: str = "nodes"
     names: Mapping[int, str] = field(default_factory=dict)
+    log: str = ""
     shared: SharedLog | None = None
     relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
+    witness: Witness | None = None
     world: World | None = None

@@ -377,8 +377,5 @@ Input: TypeAlias = BrokerInput | ControllerInput
 
 BROKER_INPUTS: tuple[type[Any], ...] = get_args(BrokerInput)
 CONTROLLER_INPUTS: tuple[type[Any], ...] = get_args(ControllerInput)
-CONTROLLER_REQUESTS: tuple[type[Any], ...] = get_args(ControllerRequest)
-CONTROLLER_RESPONSES: tuple[type[Any], ...] = get_args(ControllerResponse)
 CLIENT_REQUESTS: tuple[type[Any], ...] = get_args(ClientRequest)
-CLIENT_RESPONSES: tuple[type[Any], ...] = get_args(ClientResponse)
 MESSAGES: tuple[type[Any], ...] = get_args(Message)

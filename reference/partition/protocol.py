@@ -161,6 +161,7 @@ PARTITION: Final = Protocol(
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
     names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},
+    log="events-0",
     shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
     # A steered run lists the replicas anew before an election.
     relisted={"HandleElectLeaders": _listed_anew},

@@ -473,11 +473,3 @@ class PartitionRules:
     def recovered_high_watermark(self, row: BrokerRow, end: int) -> int:
         """P23. The checkpoint may be older than the log, and the log shorter."""
         return max(row.log_start, min(row.checkpoint, end))
-
-
-PARTITION_RULES: tuple[str, ...] = tuple(
-    name
-    for name, member in vars(PartitionRules).items()
-    if callable(member) and not name.startswith("_")
-)
-"""The names of all decisions, in the order above."""

@@ -1,4 +1,4 @@
-"""What is in a term of Z3, and what a model says of one."""
+"""What a model of Z3 says of a term."""
 
 from __future__ import annotations
 
@@ -6,21 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import z3
-
-
-def symbols_in(*terms: z3.ExprRef) -> dict[str, z3.ExprRef]:
-    """The symbols in these terms by their names."""
-    found: dict[str, z3.ExprRef] = {}
-    waiting, seen = list(terms), set[int]()
-    while waiting:
-        at = waiting.pop()
-        if at.get_id() in seen:
-            continue
-        seen.add(at.get_id())
-        if z3.is_const(at) and at.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[at.decl().name()] = at
-        waiting += at.children()
-    return found
 
 
 def values_in(model: z3.ModelRef) -> Callable[[z3.ExprRef], Any]:

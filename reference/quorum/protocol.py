@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reference.kit.protocol import Hidden, NodeKind, Protocol
+from reference.kit.protocol import Hidden, NodeKind, Protocol, Witness
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import INPUTS, MESSAGES
 from reference.quorum.properties import INVARIANTS
@@ -35,6 +35,8 @@ VOTER: Final = NodeKind(
     hidden=_HIDDEN,
 )
 
+WITNESS: Final = Witness("KafkaRaftClient", fewest=2, most=9, usual=3)
+
 QUORUM: Final = Protocol(
     name="quorum",
     sentence="voters elect leaders, replicate and commit one log",
@@ -48,4 +50,6 @@ QUORUM: Final = Protocol(
     handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
     rules=(QuorumRules,),
     properties=INVARIANTS,
+    log="__cluster_metadata-0",
+    witness=WITNESS,
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from experiments.tools import TOPIC, Acked, Partition
+from experiments.evidence import begun
+from experiments.tools import TOPIC, Acked, Partition, Program
 from live.cluster import Cluster, ClusterError, State
+from live.journal import Journal
 
 BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
 
@@ -49,3 +52,48 @@ def test_what_was_acked_is_told_apart_from_the_rest(partition: Partition) -> Non
     assert partition.await_first(producer(said)) == Acked(7, 0)
     with pytest.raises(ClusterError, match="without an ack"):
         partition.await_first(producer(ERROR))
+
+
+ECHO = """
+import sys
+for line in sys.stdin:
+    print("a log line")
+    print('{"did": "%s"}' % line.strip())
+"""
+
+
+def program(text: str) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-u", "-c", text]
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
+
+
+def test_a_program_answers_each_step() -> None:
+    process = program(ECHO)
+    with Program(process) as told:
+        assert told.do("one") == {"did": "one"}
+        assert told.do("two") == {"did": "two"}
+    assert process.returncode == 0
+
+
+def test_a_program_does_not_outlive_an_experiment_that_fails() -> None:
+    process = program("import time\ntime.sleep(600)")
+    with pytest.raises(RuntimeError), Program(process) as told:
+        told.pause()
+        raise RuntimeError
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_program_that_ended_is_an_error_with_its_last_words() -> None:
+    process = program("import sys; sys.stdin.readline(); print('refused')")
+    with pytest.raises(ClusterError, match="ended: refused"), Program(process) as told:
+        told.do("one")
+
+
+def test_faults_are_read_from_a_history(tmp_path: Path) -> None:
+    with Journal(tmp_path / "history.jsonl") as journal:
+        journal.moment("start-stop", "b1")
+        journal.event(0, "invoke", "poll", [["poll"]])
+        journal.moment("stop-stop", "b1")
+        journal.moment("start-partition", "b2")
+    assert begun(tmp_path / "history.jsonl") == ["stop", "partition"]

@@ -26,7 +26,10 @@ def run(*arguments: str) -> Result:
 
 
 def verbs(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from verbs(command, *names, name)
         else:

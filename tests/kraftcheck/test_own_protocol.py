@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,8 +46,13 @@ def test_the_tutorial_works_as_it_is_typed(home: Path) -> None:
 
 
 def asked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return said("--protocol", folder, *arguments)
+
+
+def said(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [BIN / "kraftcheck", "--protocol", folder, *arguments],
+        [BIN / "kraftcheck", *words],
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -100,3 +107,54 @@ def test_what_is_wrong_with_a_protocol_is_said_in_one_line(
 def test_a_folder_without_a_protocol_is_refused(tmp_path: Path) -> None:
     done = asked(tmp_path, "bugs", "list")
     assert done.returncode == 3 and "it has no file protocol.py" in done.stderr
+
+
+def test_the_variable_alone_has_both_sides_compared_too(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
+    variable = {"KRAFTCHECK_PROTOCOL": str(folder)}
+    good = said("bugs", "list", **variable)
+    assert good.returncode == 0 and "L01" in good.stdout
+    text = (folder / "Lease.tla").read_text("utf-8")
+    (folder / "Lease.tla").write_text(text.replace("InitialClient ==", "First =="), "utf-8")
+    done = said("bugs", "list", **variable)
+    assert done.returncode == 3, done.stdout
+    assert "does not define InitialClient" in done.stderr and done.stderr.count("\n") == 1
+
+
+# -- Two at once
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str | Path, ...]:
+    """A second protocol with the types of the first, as far as they may have one name."""
+    lease = shutil.copytree(ROOT / "examples/lease", tmp_path / "lease")
+    loan = shutil.copytree(lease, tmp_path / "loan")
+    inputs = "AcquireRequest|Granted|WriteRequest|WriteResponse|ServerTick|ClientTick|Acquire|Write"
+    for path in (loan / "protocol.py", *loan.glob("bugs/*.py"), *loan.rglob("*.tla")):
+        text = path.read_text("utf-8").replace('"lease', '"loan').replace("lease.", "loan.")
+        before = r"\b" if path.suffix == ".py" else '(?<=Handle)|(?<=")'
+        path.write_text(re.sub(rf"({before})({inputs})\b", r"Loan\2", text), "utf-8")
+    return ("--protocol", lease, "--protocol", loan)
+
+
+def test_two_protocols_may_have_rows_of_one_name(two: tuple[str | Path, ...]) -> None:
+    shutil.rmtree(Path(two[-1]) / "bugs")
+    schema = said(*two, "conform", "--schema")
+    assert schema.returncode == 0, schema.stderr
+    names = json.loads(schema.stdout)["$defs"]
+    assert {"lease.protocol.Server", "loan.protocol.Server", "VoteRequest"} <= names.keys()
+
+
+def test_two_bugs_have_ids_of_their_own(two: tuple[str | Path, ...]) -> None:
+    done = said(*two, "bugs", "list")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "protocol loan: there is a bug L01 already: rename it" in done.stderr
+
+
+def test_a_bug_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
+    path = folder / "bugs/l01_no_fence.py"
+    path.write_text(path.read_text("utf-8").replace("Server, WriteRequest", "Server, Nothing"))
+    done = asked(folder, "bugs", "list")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "protocol lease: bugs/l01_no_fence.py raised ImportError" in done.stderr

@@ -29,7 +29,10 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
         (("replay", f"{ROOT}/kraftcheck/zoo/schedules/Z67.moves"), "has the quorum only"),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
-        (("cover", "partition-isr"), "partition-isr is no graph of the quorum"),
+        (
+            ("cover", "partition-isr"),
+            "partition-isr: a graph of a partition; a witness has the quorum only",
+        ),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
     ],

@@ -13,6 +13,7 @@ from live.metadata import Record
 from live.recording import Plan, _configuration
 from reference.clients.promises import Configuration, Envelope, promised
 
+FROM_OUTSIDE = {"leaderRecoveryState": facts.RECOVERING}
 DUMPED = """\
 Dumping n1/__cluster_metadata-0/00000000000000000000.log
 Log starting offset: 0
@@ -52,17 +53,27 @@ def log(*changes: dict[str, Any]) -> list[Record]:
     [
         ([{"isr": [1, 2]}], []),
         ([{"isr": [2, 3], "leader": 2}], [Move(0, 10, 1, 2, unclean=False)]),
-        ([{"isr": [1]}, {"isr": [3], "leader": 3}], [Move(0, 20, 1, 3, unclean=True)]),
+        (
+            [{"isr": [1]}, {"isr": [3], "leader": 3, **FROM_OUTSIDE}],
+            [Move(0, 20, 1, 3, unclean=True)],
+        ),
+        (
+            [{"isr": [1]}, {"replicas": [4], "isr": [4], "leader": 4}],
+            [Move(0, 20, 1, 4, unclean=False)],
+        ),
         (
             [{"isr": [], "eligibleLeaderReplicas": [1], "leader": -1}, {"isr": [1], "leader": 1}],
             [Move(0, 20, 1, 1, unclean=False)],
         ),
         (
-            [{"isr": [], "eligibleLeaderReplicas": [1], "leader": -1}, {"isr": [2], "leader": 2}],
+            [
+                {"isr": [], "eligibleLeaderReplicas": [1], "leader": -1},
+                {"isr": [2], "leader": 2, **FROM_OUTSIDE},
+            ],
             [Move(0, 20, 1, 2, unclean=True)],
         ),
     ],
-    ids=["shrink", "clean", "unclean", "back", "not from the ELR"],
+    ids=["shrink", "clean", "unclean", "added", "back", "not from the ELR"],
 )
 def test_leaders_are_followed(changes: list[dict[str, Any]], moves: list[Move]) -> None:
     assert facts.moves_of("t", log(*changes)) == moves

@@ -21,7 +21,7 @@ from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
-COMMIT_ABORTED = ("z71", "lost-write")
+COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -33,7 +33,8 @@ def judged(name: str, folder: Path) -> Judged:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED]
+    ("name", "kind"),
+    [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
     verdict = judged(name, tmp_path)
@@ -41,7 +42,9 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize("name", ["z140-control", "z141-control", "z70-control", "z71-control"])
+@pytest.mark.parametrize(
+    "name", ["z140-control", "z141-control", "z70-control", "z71-control", "z133-control"]
+)
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(name, tmp_path).verdict == "holds"
 
@@ -53,6 +56,7 @@ def test_its_control_holds(name: str, tmp_path: Path) -> None:
         (*DOUBLED, {"idempotence": False}),
         (*COMMIT_LOST, {"acks": "1"}),
         (*COMMIT_ABORTED, {"acks": "1"}),
+        (*STALE_ELIGIBLE, {"acks": "1"}),
         (*ABORT_UNDONE, {"isolation": "read_uncommitted"}),
     ],
 )

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.quorum import drive
 from kraftcheck.witness.speech import Speech, constants_form, header
-from kraftcheck.witness.work import Kafka, drive
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError, running
 from live.witness.jars import DEFAULT, class_path, has_log, versions

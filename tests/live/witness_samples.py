@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from kraftcheck.witness.departures import witnessed
-from kraftcheck.witness.work import Kafka, drive
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.quorum import drive
 from live.witness.jars import DEFAULT
 from reference.quorum.types import Constants
 from traces.foreign.profiles import read_profile

@@ -58,8 +58,10 @@ def test_its_models_have_the_states_that_are_stated(two_phase: Path) -> None:
 
 @tlc
 def test_its_runs_conform_and_take_every_action(two_phase: Path) -> None:
-    asked(two_phase, "simulate", "--scenario", "two-phase", "--runs", "6", "--out", "runs")
-    said = asked(two_phase, "conform", "runs")
+    said = asked(two_phase, "simulate", "--scenario", "two-phase", "--runs", "6", "--out", "runs")
+    [following] = re.findall("^next +(kraftcheck .*)", said, re.MULTILINE)
+    assert following == "kraftcheck --protocol two_phase conform runs"
+    said = asked(two_phase, *following.split()[3:])
     assert "holds" in said and "never " not in said
     told = asked(two_phase, "replay", "runs", "--run", "4")
     assert "Begin value=1  => Prepare 0>1 value=1" in told

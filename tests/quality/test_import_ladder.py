@@ -99,7 +99,11 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.formats.*": Rule(
-        ours=("system", "traces.schema", "traces.values", "traces.history"),
+        # Of protocols, what they say of themselves.
+        ours=(
+            *("system", "traces.schema", "traces.values", "traces.history"),
+            *("reference.kit", "reference.protocols"),
+        ),
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
@@ -131,7 +135,7 @@ RULES = {
     ),
     # What a real cluster wrote, held against the rules of the reference.
     "traces.observed.*": Rule(
-        ours=("traces.schema", *PROTOCOLS, "system"), third_party=("msgspec",)
+        ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     "traces.cover.*": Rule(
         ours=(

@@ -40,8 +40,9 @@ from reference.quorum.messages import (
     VoteResponse,
 )
 from reference.quorum.rules import QuorumRules
-from reference.quorum.sim.words import log_words, message_words, move_words, row_words, step_words
+from reference.quorum.sim.words import log_words, message_words, move_words
 from reference.quorum.types import Constants, Row, initial_row
+from tests.scenarios.quorum_words import row_words, step_words
 from tests.scenarios.scripting import Commands, WrongArgument
 
 KINDS: dict[str, type[Message]] = {

@@ -1,4 +1,4 @@
-"""Rows, messages and steps of a partition in words, as words.py has them for voters.
+"""Rows, messages and steps of a partition in words, as quorum_words.py has them for voters.
 
 A record is `epoch:value`, a line of the epoch cache `epoch@start`, C the controller, K clients.
 Left out are values that say nothing (-1, no error, no divergence, nothing listed), of a response

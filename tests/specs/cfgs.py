@@ -6,8 +6,9 @@ They are not in the manifest: nothing is claimed of them but that they differ.
 from __future__ import annotations
 
 from specs import SPECS
+from tests.specs.answers import answer
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
-from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
+from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest
 
 LIBRARIES = read_manifest(SPECS / "models.toml").libraries
 
@@ -63,7 +64,7 @@ def check(model: str, definitions: str = "", override: str = "") -> TlcResult:
 def run(module: str, cfg: str, definitions: str = "", override: str = "") -> TlcResult:
     """Run a root module that extends this one; `override` goes among the cfg's constants."""
     root = f"---- MODULE Forced ----\nEXTENDS {module}\n{definitions}\n====\n"
-    return run_tlc(
+    return answer(
         TlcJob(
             module=ModuleText("Forced", root),
             cfg=cfg.replace("CONSTANTS\n", f"CONSTANTS\n{override}", 1),

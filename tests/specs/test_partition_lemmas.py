@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from specs import SPECS
+from tests.specs.answers import answer
 from tests.specs.cfgs import LIBRARIES
-from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
+from tla_utils import ModuleText, TlcJob, TlcResult
 
 LEMMAS = ("FetchSound", "CutsNothing", "Appended")
 MODELS = SPECS / "partition" / "models"
@@ -30,7 +31,7 @@ def checked(cfg: str, lemmas: tuple[str, ...], fault: str = "") -> TlcResult:
     bounds = bounds.replace("SYMMETRY", f"{fault}SYMMETRY")
     root: Path | ModuleText = ModuleText("FaultyLemmas", FAULTY) if fault else ROOT
     cfg = bounds + "INVARIANTS\n" + "".join(f"  {name}\n" for name in lemmas)
-    return run_tlc(TlcJob(module=root, cfg=cfg, libraries=LIBRARIES, deadlock=False, timeout_s=300))
+    return answer(TlcJob(module=root, cfg=cfg, libraries=LIBRARIES, deadlock=False, timeout_s=300))
 
 
 def test_the_lemmas_hold() -> None:

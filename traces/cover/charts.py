@@ -25,6 +25,7 @@ import msgspec
 
 from reference.protocols import AnyConstants
 from specs import SPECS
+from system.commands import command
 from system.files import read_bytes
 from tla_utils import Jar, Java, ToolError
 from tla_utils.sources import source_digest
@@ -211,7 +212,7 @@ class ChartStore:
         # The second is implied by the first, and asked all the same: a chart is kept.
         if matcher.mismatches or len(matcher.moves.source) != model.edges:
             wrong = f"the reference does not move as the graph {model.name} does"
-            raise ToolError(f"{wrong}: see kraftcheck cover --model {model.name}")
+            raise ToolError(f"{wrong}: see {command('cover', '--model', model.name)}")
         chart = chart_of(matcher, model.name)
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:

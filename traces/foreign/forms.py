@@ -80,6 +80,7 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         frozen=True,
         kw_only=True,
         forbid_unknown_fields=True,
+        # A JSON Schema tells types of one name apart by their modules.
         module=struct.__module__,
         namespace={"__doc__": _meaning(struct)},
     )

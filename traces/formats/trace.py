@@ -19,6 +19,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reference.protocols import parts_of
 from system.files import open_file
 from traces import schema
 from traces.formats.text import shown
@@ -34,12 +35,6 @@ from traces.history import (
 
 NAME: Final = "trace"
 MODEL: Final = "partition-log"
-PARTITIONS: Final = {
-    "quorum": "__cluster_metadata-0",
-    "partition": "events-0",
-    "cluster": "events-0",
-}
-"""By scenario, the name of the log that clients use."""
 DOWN: Final = ("HandleCrash", "HandleBrokerCrash")
 UP: Final = ("HandleRestart", "HandleBrokerRestart")
 QUORUM: Final = 0
@@ -82,13 +77,17 @@ def scenario_of(directory: Path) -> str:
         raise HistoryError(*_place(error)) from None
 
 
+def log_of(scenario: str) -> str:
+    """What the log is called that its clients use: of a composition, that of the last part."""
+    return next((part.log for part in reversed(parts_of(scenario)) if part.log), scenario)
+
+
 def partition_of(directory: Path) -> str:
     """The topic-partition that the trace's clients use, or the first of several.
 
     Raises HistoryError.
     """
-    scenario = scenario_of(directory)
-    return PARTITIONS.get(scenario, scenario)
+    return log_of(scenario_of(directory))
 
 
 def _numbered(key: str, partition: int) -> str:

@@ -13,7 +13,6 @@ else it holds. A campaign is the worst of its configurations.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference.runner.scenarios import SCENARIOS
+from system.commands import command
 from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
 from traces.jobs.arrays import Ints
@@ -128,11 +128,12 @@ def reproduce(directory: Path, plan: Plan) -> list[str]:
     single = plan.configurations[0]
     plain = len(plan.configurations) == 1 and not single.options
     if plain:
-        bug = f" --bug {single.bug}" if single.bug else ""
-        what = f"--scenario {single.scenario}{bug}"
+        bug = ("--bug", single.bug) if single.bug else ()
+        what = ("--scenario", single.scenario, *bug)
     else:
-        what = shlex.quote(f"{directory}/campaign.toml")
-    return [f"kraftcheck campaign run {what} --runs {plan.runs} --seed {plan.seed} --out DIR"]
+        what = (f"{directory}/campaign.toml",)
+    runs = ("--runs", plan.runs, "--seed", plan.seed)
+    return [command("campaign", "run", *what, *runs, "--out", "DIR")]
 
 
 class _Findings:
@@ -217,7 +218,6 @@ class _Findings:
         run, partition = row["run"], row["partition"]
         told = shown(self.trace, self.outcome.manifest, run, partition, anomaly)
         assert told is not None, "what was found in a log is found there again"
-        folder = shlex.quote(str(self.trace))
         return {
             "run": run,
             "partition": partition,
@@ -228,7 +228,7 @@ class _Findings:
             "key": told.certificate.key,
             "history": msgspec.to_builtins(told.history) if drawn else None,
             "replay": replay_command(self.trace, run),
-            "check": f"kraftcheck check {folder} --run {run}",
+            "check": command("check", self.trace, "--run", run),
         }
 
     def _levels(self) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from traces.checkers.assessment import EXAMPLES_MAX, assess
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import Certificate
-from traces.formats.trace import PARTITIONS, history_of
+from traces.formats.trace import history_of, log_of
 from traces.history import History
 from traces.jobs.promised import has_control_records, promises_of
 from traces.schema import Manifest, read_table
@@ -54,7 +54,7 @@ def shown(
         certificate = min(examples, key=lambda each: len(each.operations), default=None)
     if certificate is None:
         return None
-    whole = history_of(trace, run, recorded, PARTITIONS.get(scenario, scenario))
+    whole = history_of(trace, run, recorded, log_of(scenario))
     named = certificate.operations
     key = whole.operations[named[-1]].key if named else None
     return Shown(msgspec.structs.replace(certificate, key=key), whole)

@@ -8,7 +8,6 @@ Nothing is judged here but the verdict on the whole, in `verdict_of`.
 from __future__ import annotations
 
 import platform
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from reference.kit.protocol import NodeKind
 from reference.protocols import KINDS, components_of, kind_of, nodes_of
+from system.commands import command
 from tla_utils import find_jar, find_java
 from traces.jobs.checks import CHECKS, Finding
 from traces.jobs.columns import Ints
@@ -126,7 +126,7 @@ def verdict_of(summary: Mapping[str, Any]) -> tuple[str, list[str]]:
 
 
 def replay_command(directory: Path, run: int) -> str:
-    return f"kraftcheck replay {shlex.quote(str(directory))} --run {run}"
+    return command("replay", directory, "--run", run)
 
 
 def _trace(evidence: Evidence) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from reference.partition.types import (
 )
 from traces.observed.image import NEVER, Image, Key, changed
 from traces.observed.records import Record
+from traces.observed.verdicts import Finding
 
 CHANGE = "PARTITION_CHANGE_RECORD"
 REGISTER = "REGISTER_BROKER_RECORD"
@@ -54,14 +55,6 @@ AFTER_KILL = "registration after an unclean stop that cost something"
 AGAIN, REPEATED = "registration of the same process again", "fencing of one that is fenced"
 FAILOVER = "new controller"
 ALTER, PREFERRED, UNCLEAN = "AlterPartition", "preferred election", "unclean election"
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """A record that no rule explains, or one that is missing. offset: in the metadata log."""
-
-    offset: int
-    subject: str
-    reason: str
 
 
 @dataclass

@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from traces.observed.records import decoded
+from traces.observed.verdicts import Defect
 
 NAME = "logs.jsonl"
 COMMIT = "COMMIT"
@@ -42,15 +43,6 @@ class Replica(msgspec.Struct, frozen=True):
     records: list[tuple[int, int, Any]]
     epochs: list[tuple[int, int]]
     transactions: list[tuple[int, int, bool]] = []
-
-
-class Defect(msgspec.Struct, frozen=True):
-    """What is wrong: of which partition, on which brokers, and the first place of its kind."""
-
-    name: str
-    key: str
-    brokers: tuple[int, ...]
-    reason: str
 
 
 def read(path: Path) -> list[Replica]:

@@ -30,7 +30,8 @@ from traces.observed.answers import (
     UNKNOWN,
     Answer,
 )
-from traces.observed.logs import Defect, Replica
+from traces.observed.logs import Replica
+from traces.observed.verdicts import Defect
 
 
 class Acked(NamedTuple):

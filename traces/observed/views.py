@@ -25,8 +25,8 @@ from traces.observed.answers import (
     Answer,
 )
 from traces.observed.image import Image, changed
-from traces.observed.logs import Defect
 from traces.observed.records import Record
+from traces.observed.verdicts import Defect
 
 
 class State(NamedTuple):

@@ -1,4 +1,4 @@
-"""Rows, messages and steps in words: one way to print them for transcripts and failed schedules.
+"""Values, messages and moves in words: one way to print them for transcripts and schedules.
 
 Law of this file: nothing is left out that a reader could miss, and nothing is printed twice. An
 omission has a fixed meaning: `error` is omitted when it is NONE, `diverging` when nothing diverges,
@@ -14,7 +14,7 @@ from typing import Any
 
 from reference.kit.log import LEADER_CHANGE, Log
 from reference.quorum.messages import MESSAGES, NO_DIVERGENCE, Input, Message
-from reference.quorum.types import NOBODY, UNDEFINED, Constants, Outcome, QuorumStateFile, Row
+from reference.quorum.types import NOBODY, UNDEFINED, Constants, QuorumStateFile
 
 NODES = {"leader", "voted"}
 NODE_SETS = {"granted", "rejected", "fetched_voters", "unacked", "successors"}
@@ -99,34 +99,3 @@ def move_words(constants: Constants, node: int, input: Input) -> str:
     of = getattr(input, "request", None)
     suffix = "" if of is None else f" of {of.source}"
     return f"{node} {input_words(constants, input)}{suffix}"
-
-
-def row_words(constants: Constants, row: Row) -> list[str]:
-    """A row field by field."""
-    return [
-        f"{name}: {value_words(constants, name, getattr(row, name))}"
-        for name in row.__struct_fields__
-    ]
-
-
-def changes_words(constants: Constants, before: Row, after: Row) -> list[str]:
-    """What differs between two rows, field by field."""
-    changes = []
-    for name in before.__struct_fields__:
-        old, new = getattr(before, name), getattr(after, name)
-        if old != new:
-            was, now = value_words(constants, name, old), value_words(constants, name, new)
-            changes.append(f"{name}: {was} => {now}")
-    return changes
-
-
-def step_words(
-    constants: Constants, node: int, input: Input, before: Row, outcome: Outcome
-) -> list[str]:
-    """A step: what came, what it changed, what was sent; or why nothing happened."""
-    lines = [move_words(constants, node, input)]
-    if outcome.ignored:
-        return [*lines, f"  ignored: {outcome.ignored}"]
-    lines += [f"  {line}" for line in changes_words(constants, before, outcome.row)]
-    lines += [f"  sends {message_words(constants, m)}" for m in outcome.sent]
-    return lines if len(lines) > 1 else [*lines, "  nothing changes"]

@@ -28,7 +28,7 @@ from reference.partition.controller import CONTROLLER_HANDLERS, PartitionControl
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.properties import PARTITION_INVARIANTS
 from reference.partition.protocol import BROKER
-from reference.partition.rules import PARTITION_RULES, PartitionRules
+from reference.partition.rules import PartitionRules
 from tests.reference.quorum.test_vocabulary import (
     COMMENT,
     differences,
@@ -46,13 +46,20 @@ MODULES = ("PartitionRow", *BROKER_MODULES, "PartitionController")
 CONSTANTS = ("Brokers", "Nobody", "Controller", "Clients", "MetadataLog", "EffectiveMinIsr")
 
 
+RULES = tuple(
+    name
+    for name, member in vars(PartitionRules).items()
+    if callable(member) and not name.startswith("_")
+)
+
+
 def rules_of_spec(specs_dir: Path) -> dict[str, list[str]]:
     found = operators(spec(specs_dir, "PartitionRules"))
     return {name: parameters for name, parameters in found.items() if name not in CONSTANTS}
 
 
 def rule_names(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return [snake(name) for name in rules_of_spec(specs_dir)], list(PARTITION_RULES)
+    return [snake(name) for name in rules_of_spec(specs_dir)], list(RULES)
 
 
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -61,7 +68,7 @@ def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
         for name, parameters in rules_of_spec(specs_dir).items()
     ]
     ours = []
-    for name in PARTITION_RULES:
+    for name in RULES:
         parameters = list(inspect.signature(getattr(PartitionRules, name)).parameters)
         ours.append(f"{name}({', '.join(parameters[1:])})")
     return theirs, ours

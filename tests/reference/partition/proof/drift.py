@@ -76,7 +76,6 @@ from reference.partition.proof.symbols import (
 from reference.partition.rules import PartitionRules
 from reference.partition.types import BrokerRow, ControllerRow, Image, PartitionConstants
 from reference.proofs.symbolic import Choice, Number, Truth
-from reference.proofs.terms import symbols_in
 from tests.reference.proofs.local_steps import Comparison, LocalStep
 
 OPEN: Final[Mapping[type, tuple[str, ...]]] = {
@@ -337,6 +336,21 @@ def values_of_open(step: LocalStep, constants: PartitionConstants) -> dict[str, 
         asked = end_offset_for(row.epoch_cache, end, m.diverging.epoch)
     if asked is not None:
         found |= {"asked.epoch": asked.epoch, "asked.end": asked.end_offset}
+    return found
+
+
+def symbols_in(*terms: z3.ExprRef) -> dict[str, z3.ExprRef]:
+    """The symbols in these terms by their names."""
+    found: dict[str, z3.ExprRef] = {}
+    waiting, seen = list(terms), set[int]()
+    while waiting:
+        at = waiting.pop()
+        if at.get_id() in seen:
+            continue
+        seen.add(at.get_id())
+        if z3.is_const(at) and at.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found[at.decl().name()] = at
+        waiting += at.children()
     return found
 
 

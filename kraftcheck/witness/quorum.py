@@ -1,4 +1,4 @@
-"""The verbs of a witness: runs by chance, and schedules, driven through Kafka's classes and judged.
+"""The verbs on a quorum of Kafka's: runs by chance, schedules and graphs, driven and judged.
 
 What is written, into a folder of ours: `trace.jsonl`, every step of every run, as another
 implementation would log it (docs/foreign-traces.md); `witness.json`, what was found; and of each
@@ -13,77 +13,40 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.steering import load
 from kraftcheck.witness import covering, following
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.departures import IN_KAFKA, Met, Witnessed, witnessed
+from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Speech, constants_form, header
-from live.artifacts import ArtifactError
-from live.witness.host import Host, WitnessError, running
-from live.witness.jars import ClassPath, check_version, class_path
+from live.witness.host import Host, running
+from live.witness.jars import ClassPath, class_path
+from reference.quorum.protocol import QUORUM, WITNESS
 from reference.quorum.types import Constants
 from reference.runner.scripted import QuorumSetting
 from reference.sim.choices import run_seed
 from reference.steered.failures import Failure
 from reference.steered.scripts import Script, write
+from system.commands import command
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.cover.matching import Matcher
-from traces.cover.models import CoverModel, Dumped, dump_graph, read_covers, select
-from traces.foreign.profiles import Profile, names, profile_of, read_profile
+from traces.cover.models import CoverModel, Dumped, dump_graph
+from traces.foreign.profiles import Profile
 from traces.foreign.reading import read_foreign
 from traces.foreign.verdicts import Rejection
 
 TRACE, RESULT = "trace.jsonl", "witness.json"
 LISTED = 5
 FETCH_MAX_RECORDS = 2
-SPECS_ALONE = "specs"
-"""In place of a profile's name."""
 SHARED_MEMORY = Path("/dev/shm")
-
-T = TypeVar("T")
-
-
-class Kafka(NamedTuple):
-    """Which classes are driven. jars: a folder of one's own, or None. profile: a name, or empty for
-    that of the version. files: Kafka's real log, in files, and not the one of its tests.
-    """
-
-    version: str
-    jars: Path | None
-    profile: str
-    files: bool
-
-    def allowed(self) -> Profile | None:
-        """Raises BadInput: no such version, or none for it; ToolError: none of this name."""
-        tried(lambda: check_version(self.version))
-        if self.profile == SPECS_ALONE:
-            return None
-        found = read_profile(self.profile) if self.profile else profile_of(self.version)
-        if found is None:
-            known = ", ".join([*names(), SPECS_ALONE])
-            raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
-        return found
-
-    def producer(self) -> str:
-        own = f", first {self.jars}" if self.jars else ""
-        return f"KafkaRaftClient of Apache Kafka {self.version}{own}"
-
-
-def tried(work: Callable[[], T]) -> T:
-    """What the work returns. Raises BadInput: Kafka's classes cannot be had, or not be driven."""
-    try:
-        return work()
-    except (ArtifactError, WitnessError) as error:
-        raise BadInput(str(error)) from None
 
 
 @contextmanager
@@ -130,7 +93,7 @@ def drive(
 
     def work() -> Driven:
         with host_of(kafka, constants) as host, trace.open("w", encoding="utf-8") as file:
-            file.write(header(constants, kafka.producer()) + "\n")
+            file.write(header(constants, kafka.producer(WITNESS.classes)) + "\n")
             speech = Speech(constants)
             for run in range(runs):
                 schedule = KafkaSchedule(constants, host, speech, watched=False)
@@ -145,12 +108,12 @@ def drive(
     return tried(work)
 
 
-def quorum(
+def by_chance(
     *,
     runs: int,
     seed: int,
     moves: int,
-    voters: int,
+    nodes: int,
     out: Path,
     kafka: Kafka,
     jar: str | None,
@@ -159,7 +122,7 @@ def quorum(
     """Runs, all judged. Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used."""
     use_jar(jar)
     profile = kafka.allowed()
-    constants = Constants(tuple(range(1, voters + 1)), FETCH_MAX_RECORDS)
+    constants = Constants(tuple(range(1, nodes + 1)), FETCH_MAX_RECORDS)
     tried(lambda: class_path(kafka.version, kafka.jars))
     place = artifacts.claim(out)
     begin = monotonic()
@@ -173,10 +136,10 @@ def quorum(
     judged = monotonic() - begin - seconds
     saved = _save(place, driven.scripts, [driven.places[line - 2] for line in _wrong(found)])
     facts = [
-        ("runs", f"{runs:,} of {voters} voters, seed {seed}"),
+        ("runs", f"{runs:,} of {nodes} voters, seed {seed}"),
         ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judged:.1f} s"),
     ]
-    told = {**how, "voters": voters, "driven_seconds": round(seconds, 3)}
+    told = {**how, "voters": nodes, "driven_seconds": round(seconds, 3)}
     thrown = driven.thrown
     return _concluded(found, kafka, profile, facts, told, thrown, saved, place, screen)
 
@@ -188,7 +151,7 @@ def of_run(text: str, run: int) -> str:
 
 def _script(schedule: KafkaSchedule) -> Script:
     setting = {**schedule.setting(), "watched": False}
-    return Script(machine="quorum", moves=tuple(schedule.moves), options=setting)
+    return Script(machine=QUORUM.name, moves=tuple(schedule.moves), options=setting)
 
 
 def _wrong(found: Witnessed) -> list[int]:
@@ -217,13 +180,14 @@ def _save(folder: Path, scripts: Sequence[Script], wrong: Sequence[tuple[int, in
 # -- Schedules
 
 
-def replay(path: Path, *, kafka: Kafka, out: Path | None, jar: str | None, screen: Screen) -> int:
-    """A schedule of moves on Kafka. Raises BadInput: it is none of a quorum, or as `quorum`."""
+def replay(
+    script: Script, path: Path, *, kafka: Kafka, out: Path | None, jar: str | None, screen: Screen
+) -> int:
+    """A schedule of moves on Kafka, from this file. Raises BadInput: wrong options, or as
+    `by_chance`.
+    """
     use_jar(jar)
     profile = kafka.allowed()
-    script = load(path).script
-    if script.machine != "quorum":
-        raise BadInput(f"{path}: a schedule of a {script.machine}; a witness has the quorum only")
     try:
         setting = msgspec.convert(dict(script.options), QuorumSetting)
     except msgspec.ValidationError as error:
@@ -241,7 +205,10 @@ def replay(path: Path, *, kafka: Kafka, out: Path | None, jar: str | None, scree
     place = artifacts.claim(out) if out else None
     with tempfile.TemporaryDirectory() as folder:
         trace = (place or Path(folder)) / TRACE
-        text = [header(constants, kafka.producer()) + "\n", *(of_run(text, 0) for text, _ in lines)]
+        text = [
+            header(constants, kafka.producer(WITNESS.classes)) + "\n",
+            *(of_run(text, 0) for text, _ in lines),
+        ]
         artifacts.write_whole(trace, "".join(text))
         found = witnessed(read_foreign(trace), profile, screen.note)
     for line in following.told(followed, script):
@@ -268,23 +235,17 @@ GRAPH_HEADS = ("graph", ">states", ">edges", ">taken", ">moves", ">seconds", ">e
 
 
 def cover(
+    chosen: Sequence[CoverModel],
     specs: Path,
     *,
-    names: Sequence[str],
-    tiers: Sequence[str],
     kafka: Kafka,
     out: Path | None,
     jar: str | None,
     screen: Screen,
 ) -> int:
-    """Takes every edge of the graphs. Raises BadInput: one is not of the quorum, or as `quorum`."""
+    """Takes every edge of the graphs. Raises as `by_chance`."""
     use_jar(jar)
     profile = kafka.allowed()
-    chosen = select(read_covers(specs), names, tiers)
-    if strange := [model.name for model in chosen if model.protocol != "quorum"]:
-        raise BadInput(f"{strange[0]} is no graph of the quorum, and a witness has nothing else")
-    if not chosen:
-        raise BadInput("no graph: name one, or a --tier")
     place = artifacts.claim(out) if out else None
     columns = Columns(
         GRAPH_HEADS, [(m.name, m.states, m.edges, m.edges, *[""] * 4) for m in chosen]
@@ -373,7 +334,7 @@ def _concluded(
     screen.facts(
         [
             ("verdict", exits.VERDICTS[code]),
-            ("Kafka", kafka.producer()),
+            ("Kafka", kafka.producer(WITNESS.classes)),
             *facts,
             ("judged by", judged),
             ("known", f"{found.forbidden:,} steps that the specs alone refuse" if profile else ""),
@@ -388,7 +349,7 @@ def _concluded(
         for difference in each.differences[:LISTED]:
             screen.line(f"    {difference}")
     for path in saved:
-        screen.line(f"again: kraftcheck witness replay {path}")
+        screen.line(f"again: {command('witness', 'replay', path)}")
     document = {
         "verdict": exits.VERDICTS[code],
         "kafka": kafka.version,

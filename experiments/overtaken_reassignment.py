@@ -1,0 +1,146 @@
+"""Z130 on a real cluster: a reassignment that another one overtakes never ends, or is forgotten.
+
+    .venv/bin/python -m experiments.overtaken_reassignment [--how HOW] [--control] [--repeat N]
+
+While a reassignment is under way, another may be asked for (KIP-455: the first is then given up).
+The controller computes what the second adds and removes from the replicas as they are, in which
+those of the first are already. Where that is nothing, the list of the first stays.
+
+--how back: a reassignment is taken back by asking for what was there before, which is what
+kafka-reassign-partitions prints "for rollback".
+
+1. The replicas of a topic are b1, b2 and b3. b4 is down; it is to take the place of b3.
+2. Kafka's command is told, with --additional, to put b1, b2 and b3 back. It says that it did.
+3. b4 is to be added, and to be removed. It is started, copies the topic, and joins the ISR. What
+   would end the reassignment is an ISR with b4 and without it.
+4. Asking again changes nothing. Giving it up (cancel) ends it.
+
+--how more: the topic has the replicas b1 and b2; b3 and b4 are to take their place, and are down.
+Then all four are asked for, which is accepted. b3 and b4 are started. The topic ends up on b3 and
+b4 alone.
+
+The control: what is under way is given up first (cancel), and then asked for; all else is the same.
+
+All settings are Kafka's own; the topic has min.insync.replicas=1 with --how more.
+
+Ends with 1 if it does not end as it was asked to, with 0 if it does, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster
+from live.journal import Journal
+from live.recording import HISTORY
+from reference.clients.promises import Configuration
+
+B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
+RECORDS = 10
+WAIT_S = 30
+"""After all that was asked for is in the ISR."""
+FIRST = {"back": (B1, B2, B3), "more": (B1, B2)}
+OTHER = {"back": (B1, B2, B4), "more": (B3, B4)}
+SECOND = {"back": (B1, B2, B3), "more": HOSTS}
+
+
+def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
+    """Whether the second reassignment does not end as it was asked to."""
+    partition = Partition(cluster, B1, B1, HOSTS)
+    first, other, second = FIRST[how], OTHER[how], SECOND[how]
+    down = [host for host in other if host not in first]
+
+    def say(what: str) -> str:
+        """Returns what Kafka's own command says of the partition."""
+        partition.say(what)
+        click.echo(f"         {(described := partition.describe(B1))}")
+        return described
+
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        Partition(cluster, B1, B1, first).create(asking=B1, min_insync=len(first) - 1)
+        greet(setting, {}, RECORDS)
+        for host in down:
+            journal.moment("start-stop", host)
+            cluster.stop(host)
+        partition.reassign(other, asking=B1)
+        say(f"{', '.join(other)} are to be the replicas")
+        if control:
+            partition.reassign(None, asking=B1)
+            say("that is given up")
+        ask_for(cluster, partition, second, down)
+        say(f"{', '.join(second)} are to be the replicas")
+        for host in down:
+            cluster.start(host)
+            journal.moment("stop-stop", host)
+        time.sleep(WAIT_S)
+        said = say(f"all are up for {WAIT_S} s")
+        read_all(setting, {})
+    evidence.write(cluster, folder, configuration(first))
+    wanted = {str(cluster.node(host).number) for host in second}
+    found = set(said.split("Replicas: ")[1].split()[0].split(","))
+    shown = found != wanted or "Adding Replicas" in said
+    if how == "back" and shown:
+        ask_for(cluster, partition, second, ())
+        say("it was asked for again")
+        partition.reassign(None, asking=B1)
+        say("what is under way is given up")
+    return shown
+
+
+def configuration(replicas: Sequence[str]) -> Configuration:
+    return Configuration(
+        replication_factor=len(replicas),
+        min_insync_replicas=len(replicas) - 1,
+        one_client=False,
+        goes_back=True,
+        isolation="read_committed",
+    )
+
+
+def ask_for(
+    cluster: Cluster, partition: Partition, replicas: Sequence[str], down: Sequence[str]
+) -> None:
+    """By Kafka's own command, with its output, if all of them are up; else by the API."""
+    if set(replicas) & set(down):
+        partition.reassign(replicas, asking=B1)
+        return
+    numbers = [cluster.node(host).number for host in replicas]
+    wanted = {"topic": TOPIC, "partition": 0, "replicas": numbers}
+    file = cluster.directory / "reassignment.json"
+    file.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
+    words = ("--execute", "--additional", "--reassignment-json-file", str(file))
+    for line in partition.ask("reassign.ReassignPartitionsCommand", B1, *words).splitlines():
+        if line.strip():
+            click.echo(f"         {line.strip()}")
+
+
+@click.command()
+@click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)
+@click.option("--control", is_flag=True, help="What is under way is given up first.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("overtaken_reassignment")
+def main(how: str, control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a reassignment that overtakes another one ends as it was asked to."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, how=how, control=control)
+        shown = evidence.repeated(tried, repeat, out or Path(name), "spare", {}, ())
+    click.echo("VIOLATED: it did not end as asked" if shown else "it ended as asked")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Which of Kafka's classes are driven, and what drives those of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from kraftcheck.exits import BadInput
+from live.artifacts import ArtifactError
+from live.witness.host import WitnessError
+from live.witness.jars import check_version
+from reference.kit.protocol import Protocol
+from reference.protocols import PROTOCOLS
+from traces.cover.models import CoverModel, read_covers, select
+from traces.foreign.profiles import Profile, names, profile_of, read_profile
+
+SPECS_ALONE = "specs"
+"""In place of a profile's name."""
+
+T = TypeVar("T")
+
+
+class Kafka(NamedTuple):
+    """Which classes are driven. jars: a folder of one's own, or None. profile: a name, or empty for
+    that of the version. files: Kafka's real log, in files, and not the one of its tests.
+    """
+
+    version: str
+    jars: Path | None
+    profile: str
+    files: bool
+
+    def allowed(self) -> Profile | None:
+        """Raises BadInput: no such version, or none for it; ToolError: none of this name."""
+        tried(lambda: check_version(self.version))
+        if self.profile == SPECS_ALONE:
+            return None
+        found = read_profile(self.profile) if self.profile else profile_of(self.version)
+        if found is None:
+            known = ", ".join([*names(), SPECS_ALONE])
+            raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
+        return found
+
+    def producer(self, classes: str) -> str:
+        """What took the steps of a trace, in words."""
+        own = f", first {self.jars}" if self.jars else ""
+        return f"{classes} of Apache Kafka {self.version}{own}"
+
+
+def tried(work: Callable[[], T]) -> T:
+    """What the work returns. Raises BadInput: Kafka's classes cannot be had, or not be driven."""
+    try:
+        return work()
+    except (ArtifactError, WitnessError) as error:
+        raise BadInput(str(error)) from None
+
+
+def witnessed() -> dict[str, Protocol]:
+    """The protocols whose steps classes of Kafka take, by name."""
+    return {protocol.name: protocol for protocol in PROTOCOLS if protocol.witness is not None}
+
+
+def driver(protocol: str, what: str) -> Any:
+    """The module of this package that drives the classes which take a protocol's steps.
+
+    what: that asks for it. Raises BadInput: there are none.
+    """
+    known = witnessed()
+    if protocol not in known:
+        raise BadInput(f"{what}; a witness has the {' and the '.join(known)} only")
+    return import_module(f"{__package__}.{protocol}")
+
+
+def graphs(
+    specs: Path, names: Sequence[str], tiers: Sequence[str]
+) -> tuple[Any, Sequence[CoverModel]]:
+    """What drives the classes, and the graphs that it is to take them through.
+
+    Raises BadInput: no graph, or none that is for Kafka's classes. ToolError: there is no such one.
+    """
+    chosen = select(read_covers(specs), names, tiers)
+    drivers = [driver(m.protocol, f"{m.name}: a graph of a {m.protocol}") for m in chosen]
+    if not chosen:
+        raise BadInput("no graph: name one, or a --tier")
+    if any(each is not drivers[0] for each in drivers):
+        raise BadInput("graphs of several protocols: name those of one")
+    return drivers[0], chosen

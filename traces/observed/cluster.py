@@ -1,0 +1,130 @@
+"""A recording of a cluster as a whole: each witness by itself, and one against the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from traces.history import OK, History
+from traces.observed import answers, controller, logs, marks, records, views
+from traces.observed.marks import Acked
+from traces.observed.records import ObservedError
+from traces.observed.verdicts import Judged
+
+WITNESSES: Final = {
+    "the controller": "no metadata log, or none of its steps",
+    "disks": "they were not copied",
+    "brokers": "nobody asked them (`kraftcheck record --observe` does)",
+}
+"""Who tells of a recording, and why one does not."""
+
+
+def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -> Judged:
+    """By whatever there is of metadata log, disks and answers.
+
+    recording: what is said of it. history: what clients saw. Raises ObservedError: a damaged file,
+    or nothing of the three.
+    """
+    written = _written(folder)
+    report = controller.judge(written)
+    replicas = logs.read(folder / logs.NAME) if (folder / logs.NAME).is_file() else []
+    told = answers.read(folder / answers.NAME) if (folder / answers.NAME).is_file() else []
+    acked = _acked(history) if history and _is_durable(recording) else []
+    said = marks.judge(told, acked, replicas)
+    asked = {**said.asked, **_asked_of_views(told, written)}
+    if not written and not any(asked.values()):
+        raise ObservedError(f"{folder / answers.NAME}: no broker ever answered; nothing to judge")
+    at_rest = recording.get("at_rest", True) is True
+    final = _final(history) if history and recording.get("complete") is True else None
+    as_one = _written_as_one(history) if history else ()
+    entries = sum(len(replica.records) for replica in replicas)
+    counts = (report.judged, entries, sum(asked.values()))
+    silent = {
+        name: why for (name, why), count in zip(WITNESSES.items(), counts, strict=True) if not count
+    }
+    unknown = _unknown(recording) if replicas and history else ""
+    return Judged(
+        records=report.records,
+        steps=report.steps,
+        unjudged=report.unjudged,
+        findings=report.findings,
+        replicas=len(replicas),
+        entries=entries,
+        defects=logs.judge(replicas, final, as_one, at_rest=at_rest),
+        answers=len(told),
+        asked=asked,
+        contradictions=[*views.judge(told, written), *said.defects],
+        silent=silent,
+        unknown="nothing was judged" if len(silent) == len(WITNESSES) else unknown,
+    )
+
+
+def _asked_of_views(
+    told: Sequence[answers.Answer], written: Sequence[records.Record]
+) -> dict[str, int]:
+    asked = {}
+    if written and told:
+        states = sum(each.what == answers.PARTITION and each.error is None for each in told)
+        asked["state that the metadata log has"] = states
+    if told:
+        quorum = sum(each.what == answers.QUORUM and each.error is None for each in told)
+        asked["state of the quorum"] = quorum
+    return asked
+
+
+def _unknown(recording: Mapping[str, Any]) -> str:
+    """Why it is not known whether what clients read in the end is what lies on disks."""
+    if recording.get("at_rest", True) is not True:
+        return "the cluster did not come to rest, so where its logs end was not judged"
+    if recording.get("complete") is not True:
+        return "the recording is incomplete, so disks were not held against what was read"
+    return ""
+
+
+def _written(folder: Path) -> list[records.Record]:
+    """The metadata log; empty where it is not ours to read and brokers were asked instead."""
+    if (folder / answers.NAME).is_file() and not (folder / records.NAME).is_file():
+        return []
+    if not (folder / records.NAME).is_file():
+        raise ObservedError(
+            f"{folder}: neither a metadata log nor answers of brokers, so nothing tells of steps; "
+            "`kraftcheck record --observe` asks them, or `check` judges what clients saw"
+        )
+    return records.read(folder / records.NAME)
+
+
+def _acked(history: History) -> list[Acked]:
+    return [
+        Acked(str(each.key), each.result, each.completed)
+        for each in history.operations
+        if each.f == "append" and each.outcome == OK
+        if each.result is not None and each.completed is not None
+    ]
+
+
+def _written_as_one(history: History) -> list[list[tuple[str, Any]]]:
+    """What clients wrote in transactions, however those ended."""
+    groups: dict[int, list[tuple[str, Any]]] = {}
+    for each in history.operations:
+        if each.f == "append":
+            groups.setdefault(each.group, []).append((str(each.key), each.argument))
+    return [written for written in groups.values() if len(written) > 1]
+
+
+def _is_durable(recording: Mapping[str, Any]) -> bool:
+    """Whether an acknowledged record is committed, and what is committed stays."""
+    configuration, envelope = recording.get("configuration", {}), recording.get("envelope", {})
+    return configuration.get("acks") == "all" and not any(
+        envelope.get(loss, 1) for loss in ("unclean_moves", "lossy", "disks_lost")
+    )
+
+
+def _final(history: History) -> dict[str, dict[int, Any]]:
+    """By partition, what the last process read."""
+    last = max(operation.process for operation in history.operations)
+    found: dict[str, dict[int, Any]] = {}
+    for operation in history.operations:
+        if operation.process == last and operation.f == "fetch" and operation.result:
+            found.setdefault(str(operation.key), {}).update(operation.result)
+    return found

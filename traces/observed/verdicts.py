@@ -1,0 +1,54 @@
+"""What is said of a recording: by whoever judges it, of whichever witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A record that no rule explains, or one that is missing. offset: in the metadata log."""
+
+    offset: int
+    subject: str
+    reason: str
+
+
+class Defect(msgspec.Struct, frozen=True):
+    """What is wrong: of which partition, on which brokers, and the first place of its kind."""
+
+    name: str
+    key: str
+    brokers: tuple[int, ...]
+    reason: str
+
+
+class Judged(NamedTuple):
+    """What came of a recording.
+
+    records: of the metadata log; steps: those that were explained, by what they are; unjudged:
+    records by kind. findings, defects, contradictions: what is wrong with the metadata log, on
+    disks, with answers. replicas, entries: how many lay on disks, with how many records together.
+    answers: of brokers; asked: how often each rule was. silent: by each witness that told nothing,
+    why. unknown: why it is not known whether all is well; empty: it is.
+    """
+
+    records: int
+    steps: Mapping[str, int]
+    unjudged: Mapping[str, int]
+    findings: Sequence[Finding]
+    replicas: int
+    entries: int
+    defects: Sequence[Defect]
+    answers: int
+    asked: Mapping[str, int]
+    contradictions: Sequence[Defect]
+    silent: Mapping[str, str]
+    unknown: str
+
+    @property
+    def judged(self) -> int:
+        """Steps of the controller."""
+        return sum(self.steps.values())
