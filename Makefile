@@ -96,7 +96,7 @@ docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
 
 answers: setup ## have TLC answer what tests ask of changed models (ARGS=--again: of all of them)
-	@$(BIN)/python -m tests.specs.answers $(ARGS)
+	@$(BIN)/python -m tests.specs $(ARGS)
 
 lock: setup ## resolve requirements/*.txt again (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)

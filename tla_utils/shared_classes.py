@@ -8,6 +8,7 @@ Making it belongs to set-up, since the place of the jar is not ours to write to 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,8 @@ Grows == [][Cardinality(sent) < Cardinality(sent')]_vars
 ====
 """
 CFG: Final = "SPECIFICATION Spec\nINVARIANT Counted\nPROPERTY Grows\n"
+JOB: Final = TlcJob(ModuleText("Usual", USUAL), CFG, deadlock=False, timeout_s=60)
+"""What short runs do: nothing that takes long."""
 
 
 def share_classes(jar: Jar) -> Path | None:
@@ -45,7 +48,7 @@ def share_classes(jar: Jar) -> Path | None:
     draft = archive.with_suffix(".draft")
     flags = [f"-XX:ArchiveClassesAtExit={draft}"]
     try:
-        run_tlc(TlcJob(ModuleText("Usual", USUAL), CFG, deadlock=False, jar=jar, jvm_flags=flags))
+        run_tlc(replace(JOB, jar=jar, jvm_flags=flags))
         return draft.rename(archive)
     except FileNotFoundError:
         return None

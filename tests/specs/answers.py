@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import tempfile
 import warnings
 from hashlib import sha256
@@ -147,10 +146,3 @@ def main(*words: str) -> int:
     if code == pytest.ExitCode.OK:
         store(asked)
     return int(code)
-
-
-if __name__ == "__main__":
-    # The tests have this module under its own name.
-    from tests.specs import answers
-
-    sys.exit(answers.main(*sys.argv[1:]))

@@ -17,7 +17,7 @@ from tla_utils import TlcJob, TlcResult, check_models, read_manifest, run_tlc
 
 NAMES = (
     *("quorum-one-voter", "quorum-live-one-voter", "partition-in-order"),
-    *("reach-transactions-abort", "transactions-v1-late-batch"),
+    *("reach-transactions-abort", "transactions-v1-late-batch", "groups-joining"),
 )
 
 
