@@ -4,7 +4,6 @@
 //
 //     read N     polls until it was given N records more
 //     copy       what it was given, in a transaction with its place
-//     commit     its place, without a copy
 //
 //     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer
 
@@ -62,13 +61,10 @@ public class Copy {
                                 Map.of(partition, place(given)), consumer.groupMetadata());
                             producer.commitTransaction();
                         }
-                        case "commit" -> consumer.commitSync(Map.of(partition, place(given)));
                     }
                 } catch (KafkaException refused) {
                     error = refused.getClass().getSimpleName();
-                    if (words[0].equals("copy")) {
-                        producer.abortTransaction();
-                    }
+                    producer.abortTransaction();
                 }
                 System.out.println(
                     "{\"did\":\"%s\",\"records\":%d,\"error\":\"%s\"}"

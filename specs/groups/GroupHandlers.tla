@@ -188,7 +188,8 @@ Step_HandleMoveCoordinator(n, row, input) ==
                            !.waiting = WaitingAfterMove(@)],
                {})
 
-Inputs_GroupSessionTimeout(n, row) == {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
+Inputs_GroupSessionTimeout(n, row) ==
+  {[type |-> "GroupSessionTimeout", member |-> k] : k \in Members}
 Inputs_RebalanceTimeout(n, row) == {[type |-> "RebalanceTimeout", member |-> k] : k \in Members}
 Inputs_MoveCoordinator(n, row) == {[type |-> "MoveCoordinator", tail |-> t] : t \in row.log.tails}
 =============================================================================

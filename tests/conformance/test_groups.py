@@ -18,6 +18,7 @@ from reference.groups.messages import (
     GroupHeartbeat,
     GroupHeartbeatResponse,
     MemberRecord,
+    MemberState,
 )
 from reference.groups.properties import PROPERTIES
 from reference.groups.rules import GroupRules
@@ -103,10 +104,9 @@ SETS = ((), (1,), (2,), (1, 2))
 
 
 def member_records() -> Iterator[MemberRecord]:
-    for state, epoch, assigned, pending in itertools.product(
-        ("Stable", "Unrevoked"), (2, 3), SETS, SETS
-    ):
-        yield MemberRecord(state, epoch, epoch - 1, (1, 2), (), assigned, pending)  # type: ignore[arg-type]
+    states: tuple[MemberState, ...] = ("Stable", "Unrevoked")
+    for state, epoch, assigned, pending in itertools.product(states, (2, 3), SETS, SETS):
+        yield MemberRecord(state, epoch, epoch - 1, (1, 2), (), assigned, pending)
 
 
 def heartbeats() -> Iterator[GroupHeartbeat]:

@@ -175,7 +175,8 @@ class _Search:
 
     def _edges(self) -> Iterator[tuple[int, int]]:
         """By the order of each process: from what it knew to what it did next; and of a fetch, from
-        the end that it told to the records.
+        the end that it told to the records. What was aborted has no place in that order, nor in
+        Jepsen's nonmonotonic-send.
         """
         for i, (one, two) in enumerate(pairwise(self.items)):
             if one.operation is two.operation and not one.shows:
@@ -186,6 +187,7 @@ class _Search:
             for j, two in enumerate(self.items):
                 x, y = one.operation, two.operation
                 follows = x.process == y.process and x.group != y.group and x.index < y.index
+                follows &= FAIL not in (x.outcome, y.outcome)
                 knows = x.f in ("append", "latest") or (
                     x.f == "fetch" and bool(x.result) and not (one.own and x.end is not None)
                 )
