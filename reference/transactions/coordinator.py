@@ -93,6 +93,7 @@ def begin(
 ) -> Done:
     """The row with a transition begun, and its record in the log."""
     pending = PendingTxn(state, epoch, partitions, True, request or NO_REQUEST)
+    # What has a record is a state of the transaction: the fence has none.
     record = TxnRecord(state, epoch, partitions, row.coordinator_epoch)  # type: ignore[arg-type]
     return Done(replace(row, pending=pending), (record,))
 

@@ -101,6 +101,7 @@ INITIAL_RECORD: Final = TxnRecord("Empty", 0, (), 1)
 
 
 def txn_of(record: TxnRecord | PendingTxn) -> Txn:
+    # What is pended and has a record is a state of the transaction.
     return Txn(record.state, record.epoch, record.partitions)  # type: ignore[arg-type]
 
 

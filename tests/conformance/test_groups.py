@@ -191,5 +191,6 @@ def test_every_rule_answers_as_its_operator(specs_dir: Path) -> None:
 
 def test_another_rule_is_told(specs_dir: Path) -> None:
     """Z91."""
+    # It has one: it is replayed.
     rules: GroupRules = replayable("Z91").replacement(TWO)  # type: ignore[misc]
     assert disagreements(rules, 1500, specs_dir) == {"RevocationBlocks"}

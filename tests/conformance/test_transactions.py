@@ -116,6 +116,7 @@ PENDED = ("None", "PrepareEpochFence", "Ongoing", "CompleteAbort")
 def rows_of_coordinators() -> Iterator[Coordinator]:
     for state, pended, partitions in itertools.product(STATES, PENDED, ((), (11,))):
         pending = replace(NOTHING_PENDING, state=pended)
+        # Any of STATES.
         yield Coordinator(True, 2, Txn(state, 2, partitions), pending, ())  # type: ignore[arg-type]
 
 
@@ -192,5 +193,6 @@ def test_every_rule_answers_as_its_operator(version: Literal[1, 2], specs_dir: P
 
 def test_another_rule_is_told(specs_dir: Path) -> None:
     """Z73: what is decided by it is told as well."""
+    # It has one: it is replayed.
     rules: TransactionRules = replayable("Z73").replacement(TWO)  # type: ignore[misc]
     assert disagreements(rules, 1500, specs_dir) == {"MarkerEpochOk", "MarkerError"}
