@@ -131,11 +131,21 @@ def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:
             options[name] = msgspec.json.decode(value)
         except msgspec.DecodeError:
             options[name] = value
+        # Some are words that look like numbers: acks=0.
+        if _refused(scenario, {name: options[name]}) and not _refused(scenario, {name: value}):
+            options[name] = value
+    if refused := _refused(scenario, options):
+        raise BadInput(refused)
+    return options
+
+
+def _refused(scenario: str, options: dict[str, Any]) -> str:
+    """Why runs cannot have these options; empty if they can."""
     try:
         family(scenario).draw(SeededChooser(0), options)
     except ValueError as error:
-        raise BadInput(str(error)) from None
-    return options
+        return str(error)
+    return ""
 
 
 def known_bug(id: str | None, scenario: str) -> str | None:

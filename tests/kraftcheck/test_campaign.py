@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck import artifacts, campaign, replaying
+from kraftcheck.campaign import fixed_options
 from kraftcheck.cli import cli
+from kraftcheck.exits import BadInput
 from tla_utils.errors import ToolError
 from traces.jobs.columns import Part
 from traces.schema import read_manifest, read_part
@@ -76,6 +78,14 @@ def test_options_are_fixed_and_kept_in_the_manifest(tmp_path: Path) -> None:
     # The same campaign is one with the same options.
     result = simulate(tmp_path / "new", "--option", "voters=3")
     assert result.exit_code == 3 and "another campaign" in result.stderr
+
+
+def test_an_option_may_be_a_word_that_looks_like_a_number() -> None:
+    words = ["acks=0", "unclean=true", "loss=2", "topics=2"]
+    assert fixed_options("partition", words[:3]) == {"acks": "0", "unclean": True, "loss": 2}
+    assert fixed_options("cluster", words[3:]) == {"topics": 2}
+    with pytest.raises(BadInput, match="option refused"):
+        fixed_options("partition", ["acks=7"])
 
 
 def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
