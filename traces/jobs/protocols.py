@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.kit.fields import union
-from reference.kit.protocol import Protocol
+from reference.kit.protocol import Protocol, decoder_of
 from reference.protocols import (
     CONSTANTS,
     PROTOCOLS,
@@ -71,4 +71,4 @@ def _decoder_beside(modules: str) -> Callable[[bytes], Any]:
     beside = [protocol for protocol in PROTOCOLS if protocol.modules == modules]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
-    return msgspec.msgpack.Decoder(union(dict.fromkeys(types))).decode
+    return decoder_of(union(dict.fromkeys(types)))
