@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -91,31 +89,12 @@ class NodeKind(NamedTuple):
         """The actions by which steps are judged: cases first."""
         return (*[f"{action_name(case.input)}_{case.label}" for case in self.cases], *self.actions)
 
-    @property
-    def decode(self) -> Callable[[bytes], Any]:
-        """From the bytes of a row. Raises msgspec.MsgspecError for what is none."""
-        return decoder_of(self.row)
-
     def case(self, action: str) -> Case | None:
         """The case that the action's handler has besides the whole."""
         for case in self.cases:
             if action_name(case.input) == action:
                 return case
         return None
-
-
-_making: Final = Lock()
-
-
-@cache
-def decoder_of(of: Any) -> Callable[[bytes], Any]:
-    """What reads a value of this type. It raises msgspec.MsgspecError for what is none.
-
-    One at a time is made: msgspec (0.22, `StructInfo_Convert`) keeps what it learns of a type where
-    other threads find it before it is whole, and whoever reads with that ends the process.
-    """
-    with _making:
-        return msgspec.msgpack.Decoder(of).decode
 
 
 class SharedLog(NamedTuple):

@@ -31,6 +31,7 @@ from msgspec.structs import asdict
 from reference.kit.protocol import NodeKind
 from tla_utils import Record, StepReport
 from tla_utils.errors import ToolError
+from traces.jobs.protocols import decoder_of
 
 SPACING: Final = 47
 """The fewer steps between canaries, the more faults they meet, and the more there is to judge: with
@@ -66,7 +67,7 @@ def planted(steps: pa.Table, kind: NodeKind) -> Planted:
     """The steps, all of nodes of this kind, with canaries among them."""
 
     def numbered(row: bytes) -> bytes:
-        return _encode(wrong_number(kind.decode(row)))
+        return _encode(wrong_number(decoder_of(kind.row)(row)))
 
     first = int.from_bytes(steps["key"][0].as_py()[:8], "big") % (SPACING - 1)
     copied, order = _places(len(steps), first)

@@ -29,7 +29,7 @@ from reference.protocols import (
     kind_of,
 )
 from traces.jobs.canonical import Step
-from traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
+from traces.jobs.protocols import constants_text, decode_constants, decoder_of, decoder_of_inputs
 from traces.schema import PartTables, TraceError, digest
 
 __all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
@@ -154,7 +154,7 @@ class Part:
 
     @cached_property
     def rows(self) -> list[Any]:
-        decoders = [kind.decode for kind in KINDS]
+        decoders = [decoder_of(kind.row) for kind in KINDS]
         of = [decoders[kind] for kind in self.row_kind.tolist()]
         return self._decoded("rows", of, self.row_bodies)
 

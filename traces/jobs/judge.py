@@ -42,7 +42,7 @@ from traces.jobs.canaries import planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, PartFiles
-from traces.jobs.protocols import decode_step_constants, decoder_of_inputs
+from traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
 from traces.jobs.relevance import action_of
 from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
 from traces.schema import PartEntry, read_part
@@ -279,7 +279,7 @@ def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTab
     given = {text: number for number, text in enumerate(texts)}
     under = [given[text] for text in block["constants"].to_pylist()]
     forms = [Abstraction(constants) for constants in several]
-    decode_row, decode_input = kind.decode, decoder_of_inputs(several[0])
+    decode_row, decode_input = decoder_of(kind.row), decoder_of_inputs(several[0])
     rows: dict[tuple[int, bytes], Value] = {}
     messages: dict[tuple[int, bytes], Value] = {}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
 
 from reference.kit.fields import union
-from reference.kit.protocol import Protocol, decoder_of
+from reference.kit.protocol import Protocol
 from reference.protocols import (
     CONSTANTS,
     PROTOCOLS,
@@ -72,3 +73,17 @@ def _decoder_beside(modules: str) -> Callable[[bytes], Any]:
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
     return decoder_of(union(dict.fromkeys(types)))
+
+
+_making: Final = Lock()
+
+
+@cache
+def decoder_of(of: Any) -> Callable[[bytes], Any]:
+    """What reads a value of this type. It raises msgspec.MsgspecError for what is none.
+
+    One at a time is made: msgspec (0.22, `StructInfo_Convert`) keeps what it learns of a type where
+    other threads find it before it is whole, and whoever reads with that ends the process.
+    """
+    with _making:
+        return msgspec.msgpack.Decoder(of).decode

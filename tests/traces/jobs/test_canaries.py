@@ -33,7 +33,7 @@ from traces.jobs.canaries import (
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, Classes
 from traces.jobs.judge import CHUNK, Bench, report_on
-from traces.jobs.protocols import constants_text
+from traces.jobs.protocols import constants_text, decoder_of
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
 BENCH = Bench("voter", constants_text(THREE))
@@ -88,7 +88,7 @@ def test_a_canary_is_the_step_before_it_with_one_thing_wrong() -> None:
         elif name == "sent":
             assert other[name] == [*one[name], one["input"]]
         else:
-            before, after = VOTER.decode(one[name]), VOTER.decode(other[name])
+            before, after = map(decoder_of(VOTER.row), (one[name], other[name]))
             names = before.__struct_fields__
             changed = [n for n in names if getattr(before, n) != getattr(after, n)]
             assert len(changed) == 1 and getattr(after, changed[0]) == NUMBER

@@ -39,6 +39,7 @@ from traces.jobs import canonical
 from traces.jobs.abstraction import Abstraction
 from traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
 from traces.jobs.judge import as_columns
+from traces.jobs.protocols import decoder_of
 from traces.jobs.step_frames import step_frame
 
 decode_input = msgspec.msgpack.Decoder(Input).decode
@@ -74,9 +75,9 @@ def decoded(form: CanonicalStep) -> Step:
     return Step(
         form.action,
         form.node,
-        VOTER.decode(form.before),
+        decoder_of(VOTER.row)(form.before),
         decode_input(form.input) if form.input else None,
-        VOTER.decode(form.after),
+        decoder_of(VOTER.row)(form.after),
         tuple([decode_message(body) for body in form.sent]),
         form.ignored,
     )

@@ -31,7 +31,12 @@ from traces.jobs.judge import (
     judge,
     step_table,
 )
-from traces.jobs.protocols import constants_text, decode_step_constants, decoder_of_inputs
+from traces.jobs.protocols import (
+    constants_text,
+    decode_step_constants,
+    decoder_of,
+    decoder_of_inputs,
+)
 from traces.schema import PartTables
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
@@ -139,9 +144,9 @@ def step_of(row: dict[str, Any]) -> tuple[Bench, Step]:
     step = Step(
         row["action"],
         row["node"],
-        kind.decode(row["before"]),
+        decoder_of(kind.row)(row["before"]),
         decode(row["input"]) if row["input"] else None,
-        kind.decode(row["after"]),
+        decoder_of(kind.row)(row["after"]),
         tuple(decode(body) for body in row["sent"]),
         row["ignored"],
     )
