@@ -16,6 +16,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from kraftcheck import artifacts, exits
+from kraftcheck.drawing import write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.runner.narrate import narrate
@@ -27,8 +28,11 @@ Notes = dict[int, list[str]]
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def replay(folder: Path, number: int, screen: Screen) -> int:
-    """Tell a run; exit code 2 if it is not, step by step, the run that was recorded."""
+def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) -> int:
+    """Tell a run; exit code 2 if it is not, step by step, the run that was recorded.
+
+    page: a file for a page that draws it.
+    """
     manifest = read_manifest(folder)
     entry = part_of(manifest, number, folder)
     campaign = manifest.campaign
@@ -40,11 +44,15 @@ def replay(folder: Path, number: int, screen: Screen) -> int:
         raise BadInput(f"{folder}: {error}") from None
     parted = first_difference(run, recorded_steps(folder, entry, number))
     notes = rejected_steps(folder, number)
+    strange: list[str] = []
     if parted is not None:
         notes = {}
-        screen.line(f"!! from step {parted} on this is not what was recorded (by another version)")
+        strange.append(f"from step {parted} on this is not what was recorded (by another version)")
+        screen.line(f"!! {strange[0]}")
     for line in annotated(narrate(run), notes):
         screen.line(line)
+    if page is not None:
+        write_page(page, f"run {number} of {folder}", run, notes, strange)
     screen.document(as_json(run, parted, notes))
     return exits.HOLDS if parted is None else exits.UNKNOWN
 

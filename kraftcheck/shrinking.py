@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck import exits
+from kraftcheck.drawing import write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import as_json, part_of
 from kraftcheck.screen import Screen
@@ -89,7 +90,7 @@ def _show(found: Shrunk, before: Run, path: Path, screen: Screen) -> None:
     )
 
 
-def replay(path: Path, screen: Screen) -> int:
+def replay(path: Path, screen: Screen, page: Path | None = None) -> int:
     """Tell the run of a schedule. Exit code 1 if it violates what the file says, 0 if the file says
     nothing and neither does the run, 2 if they differ.
 
@@ -115,6 +116,8 @@ def replay(path: Path, screen: Screen) -> int:
             f"!! the schedule says that it violates {said}, and it violates {does}: another "
             "version of the reference wrote it"
         )
+    if page is not None:
+        write_page(page, str(path), run, {}, [] if agrees else notes)
     document: dict[str, Any] = as_json(run, None, {})
     screen.document({**document, "violates": found, "as_said": agrees, "notes": notes})
     if not agrees:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import exits
+from kraftcheck.drawing import write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import annotated, as_json, rejected_steps
 from kraftcheck.retracing.relation import replayed as replayed_by
@@ -80,12 +81,12 @@ def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
         raise BadInput(f"{path}: {error}") from None
 
 
-def replay(path: Path, screen: Screen, skip: bool = False) -> int:
+def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = None) -> int:
     """Tells a schedule: its moves, then each step. Exit code 1 if it violates what the file says,
     0 if the file says nothing and neither does the run, 2 if they differ.
 
-    skip: moves that are not possible are left out, shown and counted. Raises BadInput as `load`
-    and `made` do.
+    skip: moves that are not possible are left out, shown and counted. page: a file for a page that
+    draws the run. Raises BadInput as `load` and `made` do.
     """
     loaded = load(path)
     replayed = made(path, loaded, skip)
@@ -109,6 +110,9 @@ def replay(path: Path, screen: Screen, skip: bool = False) -> int:
     if not agrees:
         said, does = loaded.script.violates or "nothing", found or "nothing"
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
+    if page is not None:
+        wrong = [f"{failure.name}: {failure.sentence}"] if failure else []
+        write_page(page, str(path), run, notes, wrong)
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:
         return exits.UNKNOWN

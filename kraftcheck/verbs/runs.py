@@ -98,8 +98,9 @@ def conform(path: Path, profile: str | None, **options: Any) -> int:
 @click.argument("path", metavar="PATH", type=THERE)
 @click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
+@click.option("--html", "page", type=FOLDER, help="A file for a page that draws the run.")
 @shown
-def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
+def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen: Screen) -> int:
     """Tell a run step by step, one line for each, with a legend.
 
     PATH is the folder of a campaign, a schedule that `shrink` wrote, or a schedule of moves
@@ -107,21 +108,21 @@ def replay(path: Path, number: int | None, skip: bool, screen: Screen) -> int:
 
     \b
     Example: kraftcheck replay runs/Z01 --run 7
-    Example: kraftcheck replay runs/Z01/run-7.schedule
+    Example: kraftcheck replay runs/Z01/run-7.schedule --html runs/Z01/run-7.html
     """
     from kraftcheck import steering
 
     if moves := steering.schedule_of(path):
-        return steering.replay(moves, screen, skip)
+        return steering.replay(moves, screen, skip, page)
     if not path.is_dir():
         from kraftcheck import shrinking
 
-        return shrinking.replay(path, screen)
+        return shrinking.replay(path, screen, page)
     if number is None:
         raise click.UsageError("of a campaign, which run? --run NUMBER")
     from kraftcheck import replaying as work
 
-    return work.replay(path, number, screen)
+    return work.replay(path, number, screen, page)
 
 
 @click.command()

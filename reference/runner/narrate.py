@@ -85,12 +85,13 @@ def render_input(value: Any) -> str:
         content = getattr(value, name)
         if isinstance(content, MESSAGES):
             words.append(f"({render_input(content)})")
-        elif not _says_nothing(content):
+        elif not says_nothing(content):
             words.append(name if content is True else f"{name}={brief(content)}")
     return " ".join(words)
 
 
-def _says_nothing(content: object) -> bool:
+def says_nothing(content: object) -> bool:
+    """Whether a field with this value need not be told."""
     return content is False or content in ("NONE", -1, (), _NO_END)
 
 

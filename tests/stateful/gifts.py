@@ -109,6 +109,7 @@ def what_to_do(path: Path) -> str:
     lines = {
         "schedule": str(shown),
         "replay": f"kraftcheck replay {shown}",
+        "drawing": f"kraftcheck replay {shown} --html {shown.with_suffix('.html')}",
         "steps": f"kraftcheck conform {shown}",
         "timeline": f"kraftcheck check {shown} --run 0 --html {shown.with_suffix('')}-pages",
         "keep": f"cp {shown} tests/corpus/",

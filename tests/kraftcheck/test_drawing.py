@@ -1,0 +1,102 @@
+"""Runs as pictures: `replay --html`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from kraftcheck.drawing import picture
+from reference.runner.run import Run, simulate_run
+from traces.report.run import Arrow
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests/corpus"
+
+
+def asked(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def quorum() -> Run:
+    """Messages are lost, delivered twice and overtaken; nodes crash."""
+    return simulate_run("quorum", 11, 3)
+
+
+def arrows_of(run: Run) -> list[Arrow]:
+    return list(picture("", run, {}, []).arrows)
+
+
+def test_each_message_goes_from_who_sent_it_to_who_took_it(quorum: Run) -> None:
+    steps = quorum.steps
+    taken = [arrow for arrow in arrows_of(quorum) if arrow.taken is not None]
+    lanes = [lane.name for lane in picture("", quorum, {}, []).lanes]
+    assert len(taken) > 50
+    for arrow in taken:
+        assert arrow.taken is not None
+        message = steps[arrow.taken].input
+        ends = message.source, message.destination
+        assert tuple(lanes[at] for at in (arrow.sender, arrow.receiver)) == tuple(
+            f"voter {node}" for node in ends
+        )
+        assert arrow.left is not None and arrow.left < arrow.taken
+        assert message in steps[arrow.left].sent
+
+
+def test_every_message_is_there_once_or_as_often_as_it_was_taken(quorum: Run) -> None:
+    sent = sum(len(step.sent) for step in quorum.steps)
+    arrows = arrows_of(quorum)
+    lost = [arrow for arrow in arrows if arrow.taken is None]
+    twice = len(arrows) - sent
+    assert lost and 0 < twice < sent
+    assert len({(a.left, a.taken, a.receiver, a.words) for a in arrows}) == len(arrows)
+
+
+def test_rows_that_are_followed_are_those_that_were_recorded(quorum: Run) -> None:
+    drawn = picture("", quorum, {}, [])
+    rows = [dict(lane.row) for lane in drawn.lanes]
+    for step, taken in zip(drawn.steps, quorum.steps, strict=True):
+        rows[step.lane].update(step.changed)
+        assert rows[step.lane]["high_watermark"] == str(taken.after.high_watermark)
+        assert bool(step.changed) == (taken.before != taken.after)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("tlc-Z34.moves", 1, "1 is in the ISR of leader 0 and lacks what is committed there"),
+        ("tlc-Z71.schedule", 1, "partition 11 has Abort of epoch 1, which is not decided"),
+        (
+            "cluster-Z41-LeaderCandidateCompleteness.moves",
+            1,
+            "partition 0: 1 may be elected and lacks committed records",
+        ),
+    ],
+)
+def test_a_schedule_becomes_a_page(name: str, code: int, said: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = asked("replay", CORPUS / name, "--html", page)
+    assert done.exit_code == code
+    text = page.read_text("utf-8")
+    assert said in text and text.count('class="step marked') == 1
+
+
+def test_a_run_of_a_campaign_becomes_a_page(tmp_path: Path) -> None:
+    runs, page = tmp_path / "runs", tmp_path / "page.html"
+    asked("simulate", "--scenario", "partition", "--runs", "2", "--seed", "5", "--out", runs)
+    assert asked("replay", runs, "--run", "1", "--html", page).exit_code == 0
+    text = page.read_text("utf-8")
+    assert "run 1 of" in text and text.count('<g class="step') > 20
+    again = tmp_path / "again.html"
+    asked("replay", runs, "--run", "1", "--html", again)
+    assert again.read_text("utf-8") == text
+
+
+def test_a_page_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    page = tmp_path / "none" / "page.html"
+    done = asked("replay", CORPUS / "tlc-Z34.moves", "--html", page)
+    assert done.exit_code == 3
+    assert f"{page}: No such file or directory" in done.output
