@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
-from kraftcheck import artifacts
+from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
-from kraftcheck.zoo import own_runs, related, trying
+from kraftcheck.zoo import beginning, own_runs, related, trying
 from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.own_overlay import OwnOverlay, models_for, read_overlay, text_of
 from kraftcheck.zoo.own_rules import OwnRules, read_rules
 from kraftcheck.zoo.own_runs import Finding, OfRuns
 from kraftcheck.zoo.related import Known
 from kraftcheck.zoo.trying import OfModel, Tried
+from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
 from tla_utils import Manifest, Model, RunOptions, find_jar, find_java
 from tla_utils.overrides import read_module
@@ -24,6 +26,7 @@ from tla_utils.overrides import read_module
 RESULT = "tried.json"
 BOUNDS = "bounds"
 """The folder of the cfgs of known bugs' models without the bug."""
+HEADS = ("rule", "operator", "what it says")
 TOLD_LINES = 60
 """Of a counterexample so many lines are shown; the file has all."""
 
@@ -78,6 +81,31 @@ def run(
     return trying.CODES[found.verdict]
 
 
+def list_rules(screen: Screen) -> int:
+    """All that a change may replace, with the names of both sides."""
+    found = list(beginning.rules())
+    table = Columns(HEADS, [("  " + each.name, each.operator, "") for each in found])
+    screen.line(table.head)
+    for base, of in groupby(found, lambda each: each.base):
+        screen.line()
+        screen.line(f"{base.__name__}:")
+        for each in of:
+            screen.line(table.row(("  " + each.name, each.operator, each.said)))
+    screen.document([{**each._asdict(), "base": each.base.__name__} for each in found])
+    return exits.HOLDS
+
+
+def begin(name: str, rules: Sequence[str], screen: Screen) -> int:
+    """Write the two files of a new change. Raises BadInput as `beginning.begin` does."""
+    written = beginning.begin(name, rules, Path())
+    for path in written:
+        screen.line(f"wrote {path}")
+    overlay = next((f" --overlay {path}" for path in written if path.suffix == ".tla"), "")
+    screen.line(f"edit both, then: kraftcheck try{overlay} --rules {written[-1]}")
+    screen.document({"written": [str(path) for path in written]})
+    return exits.HOLDS
+
+
 def protocol_of(overlay: Path | None, rules: OwnRules | None) -> str:
     """Whose rules are replaced: by the Python side, or by what the overlay extends."""
     if rules is not None or overlay is None:
@@ -106,11 +134,6 @@ def _replaced(overlay: OwnOverlay | None, rules: OwnRules | None) -> set[str]:
         *(snake(name.removeprefix("Step_")) for name in operators),
         *(() if rules is None else rules.names),
     }
-
-
-def snake(name: str) -> str:
-    """The rule's name of an operator: log_ok of LogOk."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def _models(

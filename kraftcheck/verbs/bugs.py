@@ -189,9 +189,19 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     show_default=True,
     help="The folder for runs and cfgs.",
 )
+@click.option("--list-rules", "listed", is_flag=True, help="Only list what may be replaced.")
+@click.option(
+    "--new",
+    "begun",
+    metavar="NAME",
+    help="Only write NAME.tla and its .py here, with the correct rules in them, to be edited.",
+)
+@click.option("--rule", "wanted", metavar="RULE", multiple=True, help="Of --new; again for more.")
 @tools
 @shown
-def try_own(**options: Any) -> int:
+def try_own(
+    listed: bool, begun: str | None, wanted: tuple[str, ...], screen: Screen, **options: Any
+) -> int:
     """Ask every detector about a change of your own to the protocol.
 
     Exit code 0: nothing broken within what was explored; 1: something is broken; 2: a search did
@@ -199,8 +209,15 @@ def try_own(**options: Any) -> int:
     cannot be used.
 
     \b
-    Example: kraftcheck try --overlay my.tla --rules my.py
+    Example: kraftcheck try --new MyChange --rule LogOk
+    Example: kraftcheck try --overlay MyChange.tla --rules my_change.py
     """
     from kraftcheck import trying as work
 
-    return work.run(**options)
+    if wanted and begun is None:
+        raise click.UsageError("--rule names what a change of --new is to replace")
+    if listed:
+        return work.list_rules(screen)
+    if begun is not None:
+        return work.begin(begun, wanted, screen)
+    return work.run(screen=screen, **options)

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
-from kraftcheck.trying import snake
 from kraftcheck.zoo import related, trying
 from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.own_overlay import read_overlay
@@ -23,6 +22,7 @@ from kraftcheck.zoo.runs import Hunt
 from kraftcheck.zoo.trying import OfModel, concluded
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, UnknownBug, bug, bugs_of
+from reference.kit.dispatch import snake
 from specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 from tla_utils.config import read_config

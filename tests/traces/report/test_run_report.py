@@ -1,4 +1,4 @@
-"""The page about a run, as text: nothing of a run is mark-up, and of a long run the end is drawn."""
+"""The page about a run, as text: nothing of a run is mark-up; of a long run the end is drawn."""
 
 from __future__ import annotations
 
