@@ -1,13 +1,14 @@
 """A run as a picture: whose lane each step stands in, and which messages went from where to where.
 
-Messages are recorded by content. Of those that are alike the first that was sent is taken first,
-and one that is taken again was delivered twice.
+Runs of the reference and those of other implementations are brought to one form, `Seen`; the rest
+knows neither. Messages are known by content: of those that are alike the first that was sent is
+taken first, and one that is taken again was delivered twice.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from kraftcheck.exits import BadInput
 from reference.protocols import (
     LOGS_BY_READING,
     MESSAGES,
+    AnyConstants,
     component_name,
     components_of,
     kind_of,
@@ -27,6 +29,10 @@ from reference.protocols import (
 from reference.runner.narrate import narrate, render_input, render_options, says_nothing
 from reference.runner.run import Run, Taken
 from reference.sim.family import brief
+from tla_utils import Record, Value
+from tla_utils.values import render as in_tla
+from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
+from traces.foreign.verdicts import ForeignVerdict
 from traces.report.run import Arrow, Lane, Picture, Step, render
 
 Notes = Mapping[int, list[str]]
@@ -39,83 +45,181 @@ class Place(NamedTuple):
     node: int
 
 
-def write_page(path: Path, title: str, run: Run, notes: Notes, found: Iterable[str]) -> None:
-    """The page about a run. notes: what there is to say of steps; found: what is wrong with the
-    run. Raises BadInput: it has no step, or the page cannot be written.
-    """
-    if not run.steps:
-        raise BadInput(f"{title}: the run has no step: there is nothing to draw")
-    text = render(picture(title, run, notes, found))
+class Letter(NamedTuple):
+    """An input or a message. ends: from where and to where; of what is read from a log that nodes
+    share, the log; of what comes from nowhere, nothing."""
+
+    content: Hashable
+    words: str
+    ends: tuple[int, ...]
+
+
+class Seen(NamedTuple):
+    """A step. before, after: the fields of the row in words, as far as they are known."""
+
+    number: int
+    time: str
+    place: Place
+    action: str
+    took: Letter
+    sent: tuple[Letter, ...]
+    ignored: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+
+def write_page(path: Path, drawn: Picture) -> None:
+    """The page about a run. Raises BadInput: it has no step, or the page cannot be written."""
+    if not drawn.steps:
+        raise BadInput(f"{drawn.title}: the run has no step: there is nothing to draw")
     try:
-        write_whole(path, text)
+        write_whole(path, render(drawn))
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
 
 
-def picture(title: str, run: Run, notes: Notes, found: Iterable[str]) -> Picture:
-    result = run.result
-    said = {step: list(each) for step, each in notes.items()}
-    for violation in result.violations:
-        said.setdefault(violation.step, []).append(
-            f"{violation.invariant}: {violation.explanation}"
-        )
-    places = _places(run)
+def _picture(
+    of: Sequence[AnyConstants],
+    names: Sequence[str],
+    seen: Sequence[Seen],
+    said: Notes,
+    **told: Any,
+) -> Picture:
+    """of, names: the components' constants, and what they are called. said: by a step's number.
+    told: what else a picture has."""
+    places = _places(of, seen)
     return Picture(
-        title=title,
-        drawn=f"run {result.run} seed {result.seed}: {render_options(result.options)}",
-        verdict=result.verdict,
-        found=[*[each for of in sorted(said) for each in said[of][:1]], *found],
-        lanes=_lanes(run, places),
+        lanes=_lanes(of, names, seen, places),
         steps=[
-            _step(number, step, places, said.get(number, ()))
-            for number, step in enumerate(run.steps)
+            Step(
+                number=each.number,
+                time=each.time,
+                lane=places[each.place],
+                action=each.action,
+                input=each.took.words,
+                sent=tuple([letter.words for letter in each.sent]),
+                ignored=each.ignored,
+                changed={k: v for k, v in each.after.items() if each.before.get(k) != v},
+                said=tuple(said.get(each.number, ())),
+            )
+            for each in seen
         ],
-        arrows=list(_arrows(run, places)),
-        lines=list(narrate(run)),
+        arrows=list(_arrows(of, seen, places)),
+        **told,
     )
 
 
-def _places(run: Run) -> dict[Place, int]:
+def _places(of: Sequence[AnyConstants], seen: Sequence[Seen]) -> dict[Place, int]:
     """The lanes, from left to right: of each component whoever takes a step, then addresses that
     are no nodes."""
-    met: dict[Place, None] = {}
-    for step in run.steps:
-        component = step.component or 0
-        met[Place(component, step.node)] = None
-        for message in (step.input, *step.sent):
-            met |= dict.fromkeys(Place(component, at) for at in _ends(message))
-    constants = components_of(run.result.constants)
+    met = dict.fromkeys(each.place for each in seen)
+    for each in seen:
+        for letter in (each.took, *each.sent):
+            met |= dict.fromkeys(Place(each.place.component, end) for end in letter.ends)
 
     def order(place: Place) -> tuple[int, bool, int]:
-        return place.component, place.node not in nodes_of(constants[place.component]), place.node
+        return place.component, place.node not in nodes_of(of[place.component]), place.node
 
     return {place: at for at, place in enumerate(sorted(met, key=order))}
 
 
-def _ends(message: Any) -> tuple[int, ...]:
-    """The addresses of a message; of what is read from a log that nodes share, the log's."""
-    if isinstance(message, MESSAGES):
-        return message.source, message.destination
-    log = LOGS_BY_READING.get(type(message))
-    return () if log is None else (log.address,)
-
-
-def _lanes(run: Run, places: Mapping[Place, int]) -> list[Lane]:
-    constants = run.result.constants
-    first: dict[Place, Any] = {}
-    for step in run.steps:
-        first.setdefault(Place(step.component or 0, step.node), step.before)
+def _lanes(
+    of: Sequence[AnyConstants],
+    names: Sequence[str],
+    seen: Sequence[Seen],
+    places: Mapping[Place, int],
+) -> list[Lane]:
+    first: dict[Place, Mapping[str, str]] = {}
+    for each in seen:
+        first.setdefault(each.place, each.before)
     found = []
     for place in places:
-        of = components_of(constants)[place.component]
-        name = protocol_of(of).names.get(place.node, str(place.node))
-        if place in first and place.node not in protocol_of(of).names:
-            name = f"{kind_of(of, place.node).name} {name}"
-        group = component_name(constants, place.component)
+        constants, group = of[place.component], names[place.component]
+        name = protocol_of(constants).names.get(place.node, "")
+        if not name and place.node in nodes_of(constants):
+            name = f"{kind_of(constants, place.node).name} {place.node}"
         short = group.replace("the quorum", "Q").replace("partition ", "p")
-        row = _fields(first[place]) if place in first else {}
-        found.append(Lane(f"{short} {name}".strip(), group, row))
+        found.append(
+            Lane(f"{short} {name or place.node}".strip(), group, dict(first.get(place, {})))
+        )
     return found
+
+
+def _arrows(
+    of: Sequence[AnyConstants], seen: Sequence[Seen], places: Mapping[Place, int]
+) -> Iterable[Arrow]:
+    """Each message that was sent, and each input that came from an address."""
+    waiting: dict[tuple[int, Hashable], list[Arrow]] = defaultdict(list)
+    latest: dict[tuple[int, Hashable], int] = {}
+    nodes = [nodes_of(each) for each in of]
+    for at, step in enumerate(seen):
+        component, taker = step.place.component, places[step.place]
+        if step.took.ends:
+            key = component, step.took.content
+            left = waiting[key].pop(0).left if waiting[key] else latest.get(key)
+            sender = places[Place(component, step.took.ends[0])]
+            yield Arrow(step.took.words, sender, taker, left, at)
+        for letter in step.sent:
+            source, destination = letter.ends
+            sender, receiver = (
+                places[Place(component, source)],
+                places[Place(component, destination)],
+            )
+            sent = Arrow(letter.words, sender, receiver, at, None)
+            if destination not in nodes[component]:
+                # Nobody there takes steps: it has arrived.
+                yield sent._replace(taken=at)
+            else:
+                waiting[component, letter.content].append(sent)
+                latest[component, letter.content] = at
+    for left_over in waiting.values():
+        yield from left_over
+
+
+# -- Runs of the reference
+
+
+def picture(title: str, run: Run, notes: Notes, found: Iterable[str]) -> Picture:
+    """notes: what there is to say of steps, beside what they violate. found: what is wrong with the
+    run as a whole."""
+    result = run.result
+    said = {step: list(each) for step, each in notes.items()}
+    for each in result.violations:
+        said.setdefault(each.step, []).append(f"{each.invariant}: {each.explanation}")
+    of = components_of(result.constants)
+    return _picture(
+        of,
+        [component_name(result.constants, at) for at in range(len(of))],
+        [_taken(number, step) for number, step in enumerate(run.steps)],
+        said,
+        title=title,
+        drawn=f"run {result.run} seed {result.seed}: {render_options(result.options)}",
+        verdict=result.verdict,
+        found=[*[said[step][0] for step in sorted(said)], *found],
+        lines=list(narrate(run)),
+    )
+
+
+def _taken(number: int, step: Taken) -> Seen:
+    return Seen(
+        number=number,
+        time=f"{step.time / 1e6:.6f} s",
+        place=Place(step.component or 0, step.node),
+        action=type(step.input).__name__,
+        took=_letter(step.input),
+        sent=tuple([_letter(message) for message in step.sent]),
+        ignored=step.ignored,
+        before=_fields(step.before),
+        after=_fields(step.after),
+    )
+
+
+def _letter(message: Any) -> Letter:
+    log = LOGS_BY_READING.get(type(message))
+    ends: tuple[int, ...] = () if log is None else (log.address,)
+    if isinstance(message, MESSAGES):
+        ends = message.source, message.destination
+    return Letter(message, render_input(message), ends)
 
 
 def _fields(item: msgspec.Struct, path: str = "") -> dict[str, str]:
@@ -143,48 +247,71 @@ def _shown(value: object) -> str:
     return " ".join([tag, *words]).strip()
 
 
-def _step(number: int, step: Taken, places: Mapping[Place, int], said: Iterable[str]) -> Step:
-    before, after = _fields(step.before), _fields(step.after)
-    return Step(
-        number=number,
-        time=f"{step.time / 1e6:.6f}",
-        lane=places[Place(step.component or 0, step.node)],
-        action=type(step.input).__name__,
-        input=render_input(step.input),
-        sent=tuple([render_input(message) for message in step.sent]),
-        ignored=step.ignored,
-        changed={name: value for name, value in after.items() if before[name] != value},
-        said=tuple(said),
+# -- Runs of other implementations
+
+
+def foreign_picture(trace: ForeignTrace, judged: ForeignVerdict) -> Picture:
+    """The run of the first line that is not allowed; where all are, the first run."""
+    wrong = [(each.line, each.run) for each in judged.rejections]
+    run = min(wrong)[1] if wrong else trace.steps[0].run
+    steps = [step for step in trace.steps if step.run == run]
+    said: dict[int, list[str]] = defaultdict(list)
+    for each in judged.rejections:
+        said[each.line] += ["not allowed by the spec", *each.differences]
+    for finding in judged.findings:
+        said[finding.line].append(f"{finding.check}: {finding.explanation}")
+    seen = [_logged(step) for step in steps]
+    return _picture(
+        (trace.constants,),
+        ("",),
+        seen,
+        said,
+        title=f"{trace.path}, run {run}",
+        drawn=f"steps of {trace.producer or 'another implementation'}, by their lines",
+        verdict=judged.verdict,
+        found=judged.reasons,
+        lines=[f"{each.number:>6} {each.place.node:>3}  {each.took.words}" for each in seen],
     )
 
 
-def _arrows(run: Run, places: Mapping[Place, int]) -> Iterable[Arrow]:
-    """Each message that was sent, and each input that came from an address."""
-    waiting: dict[tuple[int, Any], list[int]] = defaultdict(list)
-    sent: dict[tuple[int, Any], int] = {}
-    nodes = [nodes_of(each) for each in components_of(run.result.constants)]
-    for number, step in enumerate(run.steps):
-        component = step.component or 0
-        if ends := _ends(step.input):
-            key = component, step.input
-            left = waiting[key].pop(0) if waiting[key] else sent.get(key)
-            sender = places[Place(component, ends[0])]
-            taker = places[Place(component, step.node)]
-            yield Arrow(render_input(step.input), sender, taker, left, number)
-        for message in step.sent:
-            waiting[component, message].append(number)
-            sent[component, message] = number
-            if message.destination not in nodes[component]:
-                # Nobody there takes steps: it has arrived.
-                waiting[component, message].pop()
-                yield _arrow(message, component, places, number, number)
-    for (component, message), numbers in waiting.items():
-        for number in numbers:
-            yield _arrow(message, component, places, number, None)
+def _logged(step: ForeignStep) -> Seen:
+    hidden = Letter(None, "(not logged)", ())
+    return Seen(
+        number=step.line,
+        time=f"line {step.line}",
+        place=Place(0, step.node),
+        action=step.action.removeprefix("Handle") or "(not logged)",
+        took=hidden if step.input is None else _value_letter(step.input),
+        sent=tuple([_value_letter(message) for message in step.sent or ()]),
+        ignored=step.ignored or "",
+        before=_values(step.before),
+        after=_values(step.after),
+    )
 
 
-def _arrow(
-    message: Any, component: int, places: Mapping[Place, int], left: int, taken: int | None
-) -> Arrow:
-    sender, receiver = [places[Place(component, at)] for at in _ends(message)]
-    return Arrow(render_input(message), sender, receiver, left, taken)
+def _value_letter(message: Fields) -> Letter:
+    fields = dict(message)
+    name, source, destination = (fields.pop(k, None) for k in ("type", "source", "destination"))
+    ends: tuple[int, ...] = ()
+    words = [str(name)]
+    if isinstance(source, int) and isinstance(destination, int):
+        ends = source, destination
+        words.append(f"{source}>{destination}")
+    words += [f"{k}={v}" for k, v in _values(fields).items()]
+    return Letter(frozenset(message.items()), " ".join(words), ends)
+
+
+def _values(fields: Mapping[str, Value]) -> dict[str, str]:
+    return {name: _value_shown(value) for name, value in fields.items()}
+
+
+def _value_shown(value: Value) -> str:
+    """As `_shown`, of a value of the spec."""
+    if isinstance(value, tuple):
+        lines = any(isinstance(each, Record) for each in value)
+        return ("\n" if lines else ", ").join(map(_value_shown, value))
+    if isinstance(value, Record):
+        told = {name: each for name, each in value.items() if not says_nothing(each)}
+        name = told.pop("type", "") if told else "-"
+        return " ".join([str(name), *[f"{k}={_value_shown(v)}" for k, v in told.items()]]).strip()
+    return value if isinstance(value, str) else in_tla(value)

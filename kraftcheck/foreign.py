@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import exits
+from kraftcheck.drawing import foreign_picture, write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from tla_utils import find_jar
@@ -32,11 +33,13 @@ def conform(
     backend: str = "auto",
     master: str | None = None,
     profile: str | None = None,
+    page: Path | None = None,
     screen: Screen,
 ) -> int:
     """Judge every step of the file: in batch mode if its rows are full, else in chain mode.
 
-    profile: the name of one (traces/foreign/profiles.py), for full rows.
+    profile: the name of one (traces/foreign/profiles.py), for full rows. page: a file for a page
+    that draws the run of the first line that is not allowed.
 
     Raises TraceError for a line that the format does not allow, ToolError for a TLC that cannot be
     used or believed, BadInput for options that are about campaigns.
@@ -53,6 +56,8 @@ def conform(
         found = judge_batch(trace, profile=allowed) if trace.full else judge_chains(trace)
         meter.update(len(trace.steps))
     _show(found, screen)
+    if page is not None:
+        write_page(page, foreign_picture(trace, found))
     screen.document(_document(found))
     return exits.code_of(found.verdict)
 

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from kraftcheck import artifacts, exits
-from kraftcheck.drawing import write_page
+from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.runner.narrate import narrate
@@ -52,7 +52,7 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
     for line in annotated(narrate(run), notes):
         screen.line(line)
     if page is not None:
-        write_page(page, f"run {number} of {folder}", run, notes, strange)
+        write_page(page, picture(f"run {number} of {folder}", run, notes, strange))
     screen.document(as_json(run, parted, notes))
     return exits.HOLDS if parted is None else exits.UNKNOWN
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck import exits
-from kraftcheck.drawing import write_page
+from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import as_json, part_of
 from kraftcheck.screen import Screen
@@ -117,7 +117,7 @@ def replay(path: Path, screen: Screen, page: Path | None = None) -> int:
             "version of the reference wrote it"
         )
     if page is not None:
-        write_page(page, str(path), run, {}, [] if agrees else notes)
+        write_page(page, picture(str(path), run, {}, [] if agrees else notes))
     document: dict[str, Any] = as_json(run, None, {})
     screen.document({**document, "violates": found, "as_said": agrees, "notes": notes})
     if not agrees:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.drawing import write_page
+from kraftcheck.drawing import picture, write_page
 from kraftcheck.exits import BadInput
 from kraftcheck.replaying import annotated, as_json, rejected_steps
 from kraftcheck.retracing.relation import replayed as replayed_by
@@ -112,7 +112,7 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
     if page is not None:
         wrong = [f"{failure.name}: {failure.sentence}"] if failure else []
-        write_page(page, str(path), run, notes, wrong)
+        write_page(page, picture(str(path), run, notes, wrong))
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:
         return exits.UNKNOWN

@@ -63,10 +63,11 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
     metavar="NAME",
     help="Of a .jsonl: allow what this version does otherwise, such as kafka-4.3.",
 )
+@click.option("--html", "page", type=FOLDER, help="Of a .jsonl: a file for a page that draws it.")
 @JAR
 @placed
 @shown
-def conform(path: Path, profile: str | None, **options: Any) -> int:
+def conform(path: Path, profile: str | None, page: Path | None, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
@@ -79,14 +80,15 @@ def conform(path: Path, profile: str | None, **options: Any) -> int:
     """
     from kraftcheck import observing
 
-    if profile is not None and path.suffix != ".jsonl":
-        raise click.UsageError("--as is for steps of another implementation, a .jsonl file")
+    if path.suffix != ".jsonl" and (profile is not None or page is not None):
+        named = "--as" if profile is not None else "--html"
+        raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
     if observing.is_recording(path):
         return observing.conform(path, **options)
     if path.suffix == ".jsonl":
         from kraftcheck import foreign
 
-        return foreign.conform(path, profile=profile, **options)
+        return foreign.conform(path, profile=profile, page=page, **options)
     from kraftcheck import campaign, steering
 
     if steering.is_schedule(path):

@@ -95,6 +95,16 @@ def test_a_run_of_a_campaign_becomes_a_page(tmp_path: Path) -> None:
     assert again.read_text("utf-8") == text
 
 
+def test_steps_of_another_implementation_become_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = asked("conform", ROOT / "examples/foreign/voter-bug.jsonl", "--html", page)
+    assert done.exit_code == 1
+    text = page.read_text("utf-8")
+    assert "not allowed by the spec" in text and 'class="step marked' in text
+    refused = asked("conform", CORPUS / "tlc-Z34.moves", "--html", page)
+    assert refused.exit_code == 3 and "--html is for steps of another" in refused.output
+
+
 def test_a_page_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     page = tmp_path / "none" / "page.html"
     done = asked("replay", CORPUS / "tlc-Z34.moves", "--html", page)

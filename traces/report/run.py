@@ -24,7 +24,9 @@ from traces.report.history_words import cut, printable
 TEMPLATE: Final = "run.html.j2"
 ASSETS: Final = ("history.css", "run.css", "run.js")
 STEPS_MAX: Final = 1500
-"""So many steps are drawn: the last ones."""
+"""So many steps are drawn."""
+AFTER: Final = 30
+"""So many of them after the first of which something is said."""
 ROW, WORDS, LETTER = 22, 250, 7
 """Pixels: of a step; of its words, on the left; of a letter of a lane's name."""
 
@@ -93,7 +95,7 @@ def render(picture: Picture) -> str:
     """The page as text. Raises ValueError: a run without steps."""
     if not picture.steps:
         raise ValueError("the run has no step: there is nothing to draw")
-    whole, picture = picture, _latest(picture)
+    whole, picture = picture, _window(picture)
     environment = Environment(
         loader=PackageLoader("traces.report", "templates"),
         autoescape=True,
@@ -108,6 +110,8 @@ def render(picture: Picture) -> str:
     return environment.get_template(TEMPLATE).render(
         picture=picture,
         left_out=len(whole.steps) - len(picture.steps),
+        first=picture.steps[0].number,
+        last=picture.steps[-1].number,
         lanes=[{"x": scale.x(at), "name": each.name} for at, each in enumerate(picture.lanes)],
         steps=[
             {"y": scale.y(at), "x": scale.x(each.lane), "marked": bool(each.said), "step": each}
@@ -130,10 +134,13 @@ def _asset(name: str) -> str:
     return resources.files("traces.report.templates").joinpath(name).read_text("utf-8")
 
 
-def _latest(picture: Picture) -> Picture:
-    """The last steps of a long run: what goes before them is folded into the first rows."""
-    first = len(picture.steps) - STEPS_MAX
-    if first <= 0:
+def _window(picture: Picture) -> Picture:
+    """Of a long run the steps that lead to the first that is wrong, or the last ones. What goes
+    before them is folded into the first rows."""
+    marked = [at for at, step in enumerate(picture.steps) if step.said]
+    end = min(len(picture.steps), marked[0] + AFTER) if marked else len(picture.steps)
+    first = max(0, end - STEPS_MAX)
+    if len(picture.steps) <= STEPS_MAX:
         return picture
     rows = [dict(lane.row) for lane in picture.lanes]
     for step in picture.steps[:first]:
@@ -141,21 +148,16 @@ def _latest(picture: Picture) -> Picture:
     arrows = [
         each._replace(
             left=None if each.left is None or each.left < first else each.left - first,
-            taken=None if each.taken is None else each.taken - first,
+            taken=None if each.taken is None or each.taken >= end else each.taken - first,
         )
         for each in picture.arrows
-        if first <= _last(each)
+        if any(at is not None and first <= at < end for at in (each.left, each.taken))
     ]
     return picture._replace(
         lanes=[lane._replace(row=row) for lane, row in zip(picture.lanes, rows, strict=True)],
-        steps=picture.steps[first:],
+        steps=picture.steps[first:end],
         arrows=arrows,
     )
-
-
-def _last(arrow: Arrow) -> int:
-    """The last step that has to do with a message."""
-    return max(-1 if at is None else at for at in (arrow.left, arrow.taken))
 
 
 def _line(arrow: Arrow, scale: Scale) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def run_of(steps: int, lanes: int = 3, marked: int | None = None) -> Picture:
         steps=[
             Step(
                 number=number,
-                time=f"{number / 1000:.6f}",
+                time=f"{number / 1000:.6f} s",
                 lane=number % lanes,
                 action="Pass",
                 input=f"Pass {(number - 1) % lanes}>{number % lanes} token={number}",

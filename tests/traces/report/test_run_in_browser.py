@@ -58,7 +58,7 @@ def asked(folder: Path, page: str, width: int) -> Any:
 def test_keys_and_clicks_show_steps(steps: int, lanes: int, width: int, tmp_path: Path) -> None:
     found = asked(tmp_path, render(run_of(steps, lanes)), width)
     last = f"step {steps - 1}: Pass"
-    # It begins at the last step of which something is said.
+    # It begins at the first step of which something is said.
     assert found["seen"] == [
         *(last, "step 0: Pass", "step 1: Pass", "step 2: Pass", "step 1: Pass"),
         *(last, "step 0: Pass", last),

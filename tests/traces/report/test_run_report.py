@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.traces.report.runs import run_of
-from traces.report.run import STEPS_MAX, Arrow, render
+from traces.report.run import AFTER, STEPS_MAX, Arrow, render
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&\N{RIGHT-TO-LEFT OVERRIDE}"
 
@@ -28,7 +28,7 @@ def test_every_step_and_message_is_drawn() -> None:
     page = render(run_of(20))
     assert page.count('<g class="step') == page.count('<g class="arrow') == 20
     assert page.count('class="arrow lost"') == 3  # Of the steps 6, 13 and the last.
-    assert page.count('class="step marked') == 1 and "are not drawn" not in page
+    assert page.count('class="step marked') == 1 and "Drawn are" not in page
     assert [step["number"] for step in data_of(page)["steps"]] == list(range(20))
 
 
@@ -61,7 +61,7 @@ def test_nothing_of_a_run_is_mark_up() -> None:
 def test_of_a_long_run_the_end_is_drawn_and_the_rest_is_folded() -> None:
     page = render(run_of(STEPS_MAX + 10))
     data = data_of(page)
-    assert "The first 10 steps are not drawn" in page
+    assert f"Drawn are the steps 10 to {STEPS_MAX + 9}: 10 are" in page
     assert page.count('<g class="step') == STEPS_MAX == len(data["steps"])
     assert data["steps"][0]["number"] == 10
     # What nodes 0, 1 and 2 were after the steps 9, 7 and 8.
@@ -76,3 +76,11 @@ def test_of_a_long_run_the_end_is_drawn_and_the_rest_is_folded() -> None:
 def test_a_run_without_steps_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
         render(run_of(3)._replace(steps=[], arrows=[]))
+
+
+def test_of_a_long_run_what_is_wrong_is_drawn() -> None:
+    page = render(run_of(3 * STEPS_MAX, marked=STEPS_MAX + 100))
+    assert f"Drawn are the steps {100 + AFTER} to {STEPS_MAX + 99 + AFTER}: 3,000 are" in page
+    assert page.count('class="step marked') == 1
+    early = render(run_of(3 * STEPS_MAX, marked=5))
+    assert f"Drawn are the steps 0 to {4 + AFTER}" in early and early.count("step marked") == 1

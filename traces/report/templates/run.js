@@ -76,7 +76,7 @@
     scroll.append(table(at));
     panel.replaceChildren(
       made("h2", `step ${step.number}: ${step.action}`),
-      made("p", `${lanes[step.lane].name}, ${step.time} s`, "muted"), told(step), scroll);
+      made("p", `${lanes[step.lane].name}, ${step.time}`, "muted"), told(step), scroll);
     if (focus) marks[at].focus();
   };
   const marked = steps.map((step, at) => [step, at]).filter(([step]) => step.said.length);
@@ -92,5 +92,5 @@
     show(Math.max(0, Math.min(steps.length - 1, keys[event.key]())), true);
   });
   marks.forEach((mark, at) => mark.addEventListener("click", () => show(at, true)));
-  show(marked.length ? marked[marked.length - 1][1] : 0, false);
+  show(marked.length ? marked[0][1] : 0, false);
 })();
