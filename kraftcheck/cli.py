@@ -74,6 +74,7 @@ for _verb in (
     models.prove,
     clusters.cluster,
     clusters.record,
+    clusters.disk,
     witness.witness,
     bugs.bugs,
     bugs.try_own,

@@ -5,7 +5,7 @@ models     all states, not runs: `spec`, `cover`, `prove`
 runs       runs of the reference: `simulate`, `conform`, `replay`, `shrink`, `report`, `verify`
 campaigns  many runs judged by everything: `campaign`
 histories  what clients saw: `check`, `convert`
-clusters   a real Apache Kafka: `cluster`, `record`
+clusters   a real Apache Kafka: `cluster`, `record`, `disk`
 bugs       known bugs, and a change of one's own: `bugs`, `try`
 
 A verb imports what does its work when it is called, not before: `--help` loads every module of this

@@ -195,3 +195,21 @@ def record(
         plan["idempotent"] = False
     plan["make_topic"] = not plan.pop("existing_topic")
     return work.record(bootstrap, folder, out, plan, screen)
+
+
+@click.command("disk")
+@click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
+@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
+@shown
+def disk(folders: tuple[Path, ...], topics: tuple[str, ...], screen: Screen) -> int:
+    """Judge what lies on brokers' disks: logs, indexes, epochs, transactions, producers.
+
+    DIR is a log directory of a broker, or the directory of one partition; several of one partition
+    are held side by side. Nothing is written.
+
+    \b
+    Example: kraftcheck disk /var/lib/kafka/data
+    """
+    from kraftcheck import disks as work
+
+    return work.run(folders, topics, screen)

@@ -137,6 +137,8 @@ RULES = {
     "traces.observed.*": Rule(
         ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
+    # What brokers wrote: judged by what Kafka promises of it, without any protocol of ours.
+    "traces.disks.*": Rule(ours=("system",), third_party=("google_crc32c", "msgspec", "numpy")),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),

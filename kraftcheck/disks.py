@@ -1,0 +1,154 @@
+"""`disk`: what lies on the disks of brokers, judged on its own and side by side."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Columns, Screen
+from traces.disks import files
+from traces.disks.partition import Common, Finding, Found, judge, partitions_of
+from traces.disks.replicas import compare
+
+HEADS = ("partition", "folder", ">segments", ">bytes", ">from", ">to", "epochs", "verdict")
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A partition. replicas: each directory of it; together: what is wrong between them."""
+
+    topic: str
+    partition: int
+    replicas: list[Found]
+    together: list[Finding]
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [*[each for found in self.replicas for each in found.findings], *self.together]
+
+
+def run(folders: Sequence[Path], topics: Sequence[str], screen: Screen) -> int:
+    """Judge log directories, or directories of partitions. Exit code 1: something is not as Kafka
+    promises; 2: a broker is at work in one, or nothing is there to be judged.
+
+    topics: only these. Raises BadInput: a folder is none, or has nothing of Kafka's.
+    """
+    places = [place for folder in folders for place in _partitions(folder)]
+    chosen = [each for each in places if not topics or each[1] in topics]
+    if not chosen:
+        raise BadInput(
+            f"no partition of {', '.join(topics)} is there" if topics else "no partition"
+        )
+    before = _sizes(chosen)
+    replicas: dict[tuple[str, int], list[Found]] = defaultdict(list)
+    with screen.progress("partitions", len(chosen)) as meter:
+        for done, (path, topic, number, common) in enumerate(chosen, 1):
+            replicas[topic, number].append(judge(path, common))
+            meter.update(done, path.name)
+    judged = [Judged(*key, found, compare(found)) for key, found in sorted(replicas.items())]
+    held = [str(folder) for folder in folders if _is_held(folder)]
+    if _sizes(chosen) != before:
+        held = held or ["the files"]
+    return _tell(judged, held, screen)
+
+
+def _partitions(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
+    """Raises BadInput."""
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is no folder")
+    name = files.PARTITION.fullmatch(folder.absolute().name)
+    if name is not None and files.segments_of(folder):
+        beside = partitions_of(folder.absolute().parent)
+        common = next((each[3] for each in beside if each[0].name == folder.name), Common())
+        yield folder, name["topic"], int(name["partition"]), common
+        return
+    found = list(partitions_of(folder))
+    if not found:
+        raise BadInput(f"{folder} is no log directory of Kafka's: no folder TOPIC-NUMBER is in it")
+    yield from found
+
+
+def _is_held(folder: Path) -> bool:
+    return files.is_held(folder) or files.is_held(folder.absolute().parent)
+
+
+def _sizes(places: Sequence[tuple[Path, str, int, Common]]) -> dict[Path, tuple[int, int]]:
+    found = {}
+    for folder, *_ in places:
+        for path in files.segments_of(folder).values():
+            state = path.stat()
+            found[path] = state.st_size, state.st_mtime_ns
+    return found
+
+
+def _tell(judged: Sequence[Judged], held: Sequence[str], screen: Screen) -> int:
+    rows = [
+        (
+            f"{of.topic}-{of.partition}",
+            each.folder,
+            each.segments,
+            f"{each.bytes:,}",
+            each.start,
+            each.end,
+            ",".join(str(epoch) for epoch, _ in each.epochs[-4:]),
+            _verdict(each.findings),
+        )
+        for of in judged
+        for each in of.replicas
+    ]
+    table = Columns(HEADS, rows)
+    screen.line(table.head)
+    for row in rows:
+        screen.line(table.row(row))
+    for of in judged:
+        for each in of.replicas:
+            for finding in each.findings:
+                place = f"{each.folder}/{finding.file}".rstrip("/")
+                at = f" at byte {finding.position:,}" if finding.position >= 0 else ""
+                screen.line(f"{finding.weight}: {finding.invariant}: {place}{at}: {finding.said}")
+        for finding in of.together:
+            screen.line(f"{finding.weight}: {finding.invariant}: {finding.said}")
+    for folder in held:
+        screen.line(
+            f"unknown: a broker is at work in {folder}: what was read may be no state of it"
+        )
+    findings = [finding for of in judged for finding in of.findings]
+    verdict = _verdict(findings)
+    empty = all(each.end == each.start for of in judged for each in of.replicas)
+    if empty:
+        screen.line("unknown: no record is in any of them: nothing was there to be judged")
+    if held or (empty and verdict == "holds"):
+        verdict = "unknown"
+    screen.line(f"verdict  {verdict}: {len(rows)} directories of {len(judged)} partitions")
+    screen.document(_document(judged, verdict, held))
+    return exits.code_of(verdict)
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    return "violated" if any(each.weight == "violated" for each in findings) else "holds"
+
+
+def _document(judged: Sequence[Judged], verdict: str, held: Sequence[str]) -> dict[str, object]:
+    return {
+        "verdict": verdict,
+        "at_work": list(held),
+        "partitions": [
+            {
+                "topic": of.topic,
+                "partition": of.partition,
+                "replicas": [_replica(each) for each in of.replicas],
+                "together": msgspec.to_builtins(of.together),
+            }
+            for of in judged
+        ],
+    }
+
+
+def _replica(found: Found) -> dict[str, object]:
+    fields = msgspec.structs.asdict(found)
+    del fields["batches"]
+    return {name: msgspec.to_builtins(value) for name, value in fields.items()}

@@ -1,0 +1,259 @@
+"""A directory of a partition: what Kafka writes holds, and each planted fault is found by name."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.traces.disks.written import (
+    ABORTED,
+    FIRST,
+    SECOND,
+    Told,
+    bytes_of,
+    write_broker,
+    write_lines,
+    write_segment,
+    write_snapshot,
+)
+from traces.disks.files import Aborted, Remembered
+from traces.disks.partition import Finding, Found, judge, partitions_of
+
+LOG, NEXT = f"{0:020}.log", f"{7:020}.log"
+Fault = Callable[[Path], None]
+
+
+def judged(folder: Path) -> Found:
+    ((path, topic, number, common),) = partitions_of(folder)
+    assert (topic, number) == ("t", 0)
+    return judge(path, common)
+
+
+def test_what_a_broker_writes_holds(tmp_path: Path) -> None:
+    write_broker(tmp_path)
+    found = judged(tmp_path)
+    assert found.findings == []
+    assert (found.start, found.end, found.segments) == (0, 12, 2)
+    assert found.epochs == [(0, 0), (2, 7), (3, 10)]
+    assert found.batches.tolist()[1][:3] == [3, 3, 0] and len(found.batches) == 8
+
+
+def test_batches_that_straddle_blocks_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_broker(tmp_path)
+    for size in (61, 64, 100, 150, 1000):
+        monkeypatch.setattr("traces.disks.batches.BLOCK", size)
+        assert judged(tmp_path).findings == [] and judged(tmp_path).end == 12
+
+
+# -- Faults
+
+
+def written(name: str, data: bytes) -> Fault:
+    def plant(folder: Path) -> None:
+        (folder / name).write_bytes(data)
+
+    return plant
+
+
+def segment(*batches: Told, base: int = 7) -> Fault:
+    """The segment with other batches, and indexes that fit them."""
+    return lambda folder: write_segment(folder, base, batches)
+
+
+def altered(name: str, at: int, data: bytes) -> Fault:
+    def plant(folder: Path) -> None:
+        whole = bytearray((folder / name).read_bytes())
+        whole[at : at + len(data)] = data
+        (folder / name).write_bytes(whole)
+
+    return plant
+
+
+def appended(name: str, data: bytes) -> Fault:
+    def plant(folder: Path) -> None:
+        with (folder / name).open("ab") as file:
+            file.write(data)
+
+    return plant
+
+
+def transactions(*entries: Aborted) -> Fault:
+    return lambda folder: write_segment(folder, 0, FIRST, entries)
+
+
+def remembered(offset: int, **producers: Remembered) -> Fault:
+    told = {int(name[1:]): each for name, each in producers.items()}
+    return lambda folder: write_snapshot(folder, offset, told)
+
+
+def epochs(*lines: str) -> Fault:
+    return lambda folder: write_lines(folder / "leader-epoch-checkpoint", lines)
+
+
+def marks(name: str, offset: int) -> Fault:
+    path = f"{name}-offset-checkpoint"
+    return lambda folder: write_lines(folder.parent / path, [f"t 0 {offset}"])
+
+
+VIOLATED: dict[str, tuple[Fault, str, str]] = {
+    "a byte of a record": (altered(LOG, 70, b"y"), "BatchesWhole", "checksum of the batch"),
+    "a length": (altered(LOG, 8, b"\0\0\0\1"), "BatchesWhole", "a batch of 13 bytes"),
+    "a version": (altered(LOG, 16, b"\1"), "BatchesWhole", "version 1"),
+    "a torn end": (appended(NEXT, bytes_of(Told(12))[:80]), "BatchesWhole", "80 of them"),
+    "a few bytes": (appended(NEXT, b"abc"), "BatchesWhole", "3 bytes at the end"),
+    "a hole between segments": (
+        segment(SECOND[0]._replace(base=8, epoch=0), *SECOND[2:]), "NoHole", "7 to 7 are missing",
+    ),
+    "a hole": (
+        segment(*SECOND[:3], SECOND[3]._replace(base=10, epoch=2), Told(14, epoch=2)),
+        "NoHole", "12 to 13 are missing",
+    ),
+    "an offset twice": (
+        segment(*SECOND, Told(11, epoch=3)), "OffsetsAscend", "offset 11 comes after 11",
+    ),
+    "below the segment": (
+        segment(*SECOND, base=8), "OffsetsAscend", "below the segment's first, 8",
+    ),
+    "an epoch that falls": (
+        segment(*SECOND, Told(12, epoch=2)), "EpochsAscend", "epoch 2 at offset 12 comes after 3",
+    ),
+    "an index entry": (
+        altered(f"{0:020}.index", 4, b"\0\0\0\7"), "IndexLowerBound", "no batch at 7 ends with",
+    ),
+    "half an index entry": (appended(f"{0:020}.index", b"1234"), "IndexLowerBound", "entries of 8"),
+    "a time too early": (
+        altered(f"{0:020}.timeindex", 12, struct.pack(">qi", 1400, 3)),
+        "IndexLowerBound", "1400 is not the latest up to offset 3: 1500 is there",
+    ),
+    "a time index that ends early": (
+        written(f"{0:020}.timeindex", struct.pack(">qi", 1000, 2)), "IndexLowerBound",
+        "it ends with 1000, the segment with 1600",
+    ),
+    "zeros in a time index": (
+        appended(f"{0:020}.timeindex", b"\0" * 24), "IndexLowerBound", "it ends with zeros",
+    ),
+    "no aborted transaction": (
+        lambda folder: (folder / f"{0:020}.txnindex").unlink(), "TxnIndexExact", "is not in it",
+    ),
+    "a strange aborted transaction": (
+        transactions(ABORTED, Aborted(5, 0, 2, 3)), "TxnIndexExact", "and not in the log",
+    ),
+    "a transaction that begins late": (
+        transactions(ABORTED._replace(first=4)), "TxnIndexExact", "begins at 4 in it",
+    ),
+    "Z140": (
+        transactions(ABORTED._replace(stable=11)), "TxnIndexExact", "offset 11, by the log 7",
+    ),
+    "half a transaction": (appended(f"{0:020}.txnindex", b"12"), "TxnIndexExact", "entries of 34"),
+    "a sequence": (
+        remembered(7, p5=Remembered(0, 1, 2, -1)), "ProducerStateReplays",
+        "producer 5: sequence 1, by the log 2",
+    ),
+    "a transaction that is over": (
+        remembered(12, p7=Remembered(0, 1, 7, 7)), "ProducerStateReplays", "transaction 7, by",
+    ),
+    "an epoch that is not known": (
+        epochs("0 0", "3 10"), "EpochCacheSound", "epoch 2, which begins at 7, is not in it",
+    ),
+    "an epoch that begins late": (
+        epochs("0 0", "2 8", "3 10"), "EpochCacheSound", "begins at 8, by the log at 7",
+    ),
+    "epochs that fall": (
+        epochs("2 7", "0 0", "3 10"), "EpochCacheSound", "do not ascend",
+    ),
+    "no epoch file of Kafka's": (
+        written("leader-epoch-checkpoint", b"0\n9\n0 0\n"),
+        "EpochCacheSound", "9 entries said, 1 there",
+    ),
+}  # fmt: skip
+
+REPORTED: dict[str, tuple[Fault, str, str]] = {
+    "an epoch that began before its first record": (
+        epochs("0 0", "2 6", "3 10"), "EpochCacheSound", "begins at 6, by the log at 7",
+    ),
+    "a log that was cut within a batch": (
+        segment(*SECOND[:3], SECOND[3]._replace(base=11, records=1, sequence=4)), "NoHole",
+        "10 to 10 are missing",
+    ),
+    "a transaction index that looks further": (
+        transactions(ABORTED._replace(stable=6)), "TxnIndexExact", "look further",
+    ),
+    "a snapshot with a false checksum": (
+        altered(f"{12:020}.snapshot", 12, b"\7"), "ProducerStateReplays", "an older one is taken",
+    ),
+    "a high watermark": (marks("replication", 13), "HwWithinLog", "is 13, the log ends at 12"),
+    "a log start": (marks("log-start", 99), "HwWithinLog", "the log start is 99"),
+    "no index": (lambda folder: (folder / f"{0:020}.index").unlink(), "IndexLowerBound", "missing"),
+    "left of a cleaning": (
+        lambda folder: (folder / f"{0:020}.log.swap").touch(), "LeftOver", "left of a cleaning",
+    ),
+    "a hanging transaction": (
+        segment(*SECOND, Told(12, epoch=3, transactional=True, producer=9, producer_epoch=0),
+                Told(13, epoch=3, time=2_000_000)),
+        "TransactionsEnd", "producer 9 is open since offset 12, 33 minutes",
+    ),
+}  # fmt: skip
+
+
+def planted(folder: Path, plant: Fault) -> list[Finding]:
+    plant(write_broker(folder))
+    return judged(folder).findings
+
+
+@pytest.mark.parametrize("name", VIOLATED)
+def test_a_fault_is_found(name: str, tmp_path: Path) -> None:
+    plant, invariant, said = VIOLATED[name]
+    wrong = [each for each in planted(tmp_path, plant) if each.weight == "violated"]
+    assert any(each.invariant == invariant and said in each.said for each in wrong), wrong
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_what_breaks_no_promise_is_reported(name: str, tmp_path: Path) -> None:
+    plant, invariant, said = REPORTED[name]
+    found = planted(tmp_path, plant)
+    assert {each.weight for each in found} == {"report"}
+    assert any(each.invariant == invariant and said in each.said for each in found), found
+
+
+def test_a_torn_end_is_what_a_crash_leaves(tmp_path: Path) -> None:
+    """Where the broker was not stopped cleanly, and nothing says that it was flushed."""
+    appended(NEXT, bytes_of(Told(12))[:80])(write_broker(tmp_path))
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (found,) = judged(tmp_path).findings
+    assert (found.weight, found.invariant) == ("report", "BatchesWhole")
+    assert found.position == (tmp_path / "t-0" / NEXT).stat().st_size - 80
+    write_lines(tmp_path / "recovery-point-offset-checkpoint", ["t 0 13"])
+    weights = {each.invariant: each.weight for each in judged(tmp_path).findings}
+    assert weights == {"BatchesWhole": "violated", "HwWithinLog": "report"}
+
+
+def test_a_log_that_is_compacted_has_holes(tmp_path: Path) -> None:
+    segment(SECOND[0], *SECOND[2:])(write_broker(tmp_path))
+    assert {each.invariant for each in judged(tmp_path).findings} == {"NoHole"}
+    write_lines(tmp_path / "cleaner-offset-checkpoint", ["t 0 7"])
+    assert {each.weight for each in judged(tmp_path).findings} == {"report"}
+
+
+def test_an_active_segment_has_room_in_its_indexes(tmp_path: Path) -> None:
+    partition = write_broker(tmp_path)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    for end in ("index", "timeindex"):
+        appended(f"{7:020}.{end}", b"\0" * 240)(partition)
+    assert judged(tmp_path).findings == []
+
+
+def test_what_was_open_where_a_log_begins_is_not_guessed(tmp_path: Path) -> None:
+    """The first segment is gone: of a transaction that began there only the end is seen."""
+    partition = write_broker(tmp_path)
+    for path in partition.glob(f"{0:020}.*"):
+        path.unlink()
+    (partition / f"{12:020}.snapshot").unlink()
+    write_segment(partition, 7, [SECOND[0]._replace(base=8), *SECOND[2:]])
+    aborted = struct.pack(">hqqqq", 0, 9, 2, 9, 10)
+    (partition / f"{7:020}.txnindex").write_bytes(aborted)
+    assert [each for each in judged(tmp_path).findings if each.weight == "violated"] == []

@@ -1,0 +1,179 @@
+"""What lies beside the segments: indexes, snapshots of producers, checkpoints. Formats of Kafka 3
+and 4; nothing is ever written.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import struct
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+import google_crc32c
+import numpy as np
+import numpy.typing as npt
+
+from system.files import open_file, read_bytes, read_text
+
+SEGMENT: Final = re.compile(r"(\d{20})\.log")
+PARTITION: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+LEFT_OVER: Final = re.compile(r".+\.(cleaned|swap|deleted)|.+-(delete|stray|future)")
+META, LOCK, CLEAN = "meta.properties", ".lock", ".kafka_cleanshutdown"
+EPOCHS = "leader-epoch-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+CLEANED = "cleaner-offset-checkpoint"
+TEXT_MAX: Final = 1 << 26
+INDEX_MAX: Final = 1 << 30
+
+Table: TypeAlias = npt.NDArray[np.int64]
+
+
+class Malformed(Exception):
+    """A file is not what its name says. The text says how."""
+
+
+class Aborted(NamedTuple):
+    """An entry of a transaction index. last: offset of the marker. stable: the last stable offset
+    after it."""
+
+    producer: int
+    first: int
+    last: int
+    stable: int
+
+
+class Remembered(NamedTuple):
+    """An entry of a snapshot of producers: of the last batch of data. transaction: first offset of
+    the one that is open, or -1."""
+
+    epoch: int
+    sequence: int
+    offset: int
+    transaction: int
+
+
+def segments_of(folder: Path) -> dict[int, Path]:
+    """The segments by their base offsets, ascending."""
+    found = {
+        int(name[1]): path for path in folder.iterdir() if (name := SEGMENT.fullmatch(path.name))
+    }
+    return dict(sorted(found.items()))
+
+
+class Index(NamedTuple):
+    """Entries of an index, ascending in the file. zeros: how many at its end are room for more."""
+
+    entries: Table
+    zeros: int
+
+
+def offset_index(path: Path, base: int) -> Index:
+    """Rows of (offset, position). Raises Malformed, OSError."""
+    rows = np.frombuffer(_whole(path, 8), dtype=">i4").reshape(-1, 2).astype(np.int64)
+    return _without_zeros(rows, (base, 0))
+
+
+def time_index(path: Path, base: int) -> Index:
+    """Rows of (timestamp, offset). Raises Malformed, OSError."""
+    kind = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
+    found = np.frombuffer(_whole(path, 12), dtype=kind)
+    rows = np.stack([found["timestamp"], found["offset"]], axis=1).astype(np.int64)
+    return _without_zeros(rows, (0, base))
+
+
+def _without_zeros(rows: Table, base: tuple[int, int]) -> Index:
+    written = np.flatnonzero(rows.any(axis=1))
+    used = int(written[-1]) + 1 if written.size else 0
+    return Index(rows[:used] + np.array(base), len(rows) - used)
+
+
+def _whole(path: Path, entry: int) -> bytes:
+    data = read_bytes(path, INDEX_MAX)
+    if len(data) % entry:
+        raise Malformed(f"{len(data)} bytes are no entries of {entry}")
+    return data
+
+
+def transaction_index(path: Path) -> list[Aborted]:
+    """Raises Malformed, OSError."""
+    entry = struct.Struct(">hqqqq")
+    data = read_bytes(path, INDEX_MAX)
+    if len(data) % entry.size:
+        raise Malformed(f"{len(data)} bytes are no entries of {entry.size}")
+    found = []
+    for version, *of in entry.iter_unpack(data):
+        if version != 0:
+            raise Malformed(f"an entry of version {version}")
+        found.append(Aborted(*of))
+    return found
+
+
+def snapshot(path: Path) -> dict[int, Remembered]:
+    """By producer. Raises Malformed: Kafka deletes such a snapshot and takes an older one; OSError.
+
+    (org.apache.kafka.storage.internals.log.ProducerStateManager.)
+    """
+    data = read_bytes(path, INDEX_MAX)
+    entry = struct.Struct(">qhiqiqiq")
+    if len(data) < 10:
+        raise Malformed(f"{len(data)} bytes are no snapshot")
+    version, crc, count = struct.unpack_from(">hIi", data)
+    if version != 1:
+        raise Malformed(f"a snapshot of version {version}")
+    if google_crc32c.value(data[6:]) != crc:
+        raise Malformed("its checksum does not fit")
+    if len(data) != 10 + count * entry.size:
+        raise Malformed(f"{len(data)} bytes are not {count} entries")
+    return {
+        producer: Remembered(epoch, sequence, offset, transaction)
+        for producer, epoch, sequence, offset, _, _, _, transaction in entry.iter_unpack(data[10:])
+    }
+
+
+def epochs(path: Path) -> list[tuple[int, int]]:
+    """(epoch, first offset) of each. Raises Malformed, OSError."""
+    return [(int(epoch), int(start)) for epoch, start in _lines(path, 2)]
+
+
+def checkpoint(path: Path) -> dict[tuple[str, int], int]:
+    """The offset of each partition that it names; none if there is no such file.
+
+    Raises Malformed, OSError.
+    """
+    if not path.exists():
+        return {}
+    return {(topic, int(number)): int(offset) for topic, number, offset in _lines(path, 3)}
+
+
+def _lines(path: Path, words: int) -> list[list[str]]:
+    """A version, a count, and so many lines. An empty file has none."""
+    try:
+        lines = read_text(path, TEXT_MAX).split("\n")
+        if lines == [""]:
+            return []
+        found = [line.split() for line in lines[2:] if line]
+        if int(lines[0]) != 0 or int(lines[1]) != len(found):
+            raise Malformed(f"version {lines[0]}, {lines[1]} entries said, {len(found)} there")
+        if any(len(line) != words or not line[-1].lstrip("-").isdigit() for line in found):
+            raise Malformed(f"a line is not of {words} words")
+    except (ValueError, IndexError, UnicodeDecodeError):
+        raise Malformed("no checkpoint of Kafka's") from None
+    return found
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a broker holds the lock of a log directory: asked, and not taken. Of Linux only."""
+    if sys.platform != "linux":
+        return False
+    with suppress(OSError), open_file(folder / LOCK) as file:
+        # struct flock of Linux: type, whence, start, length, process; F_UNLCK: nobody has it.
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        told = struct.unpack("hhqqi4x", fcntl.fcntl(file, fcntl.F_GETLK, asked))
+        return bool(told[0] != fcntl.F_UNLCK)
+    return False

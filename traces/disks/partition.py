@@ -1,0 +1,367 @@
+"""One directory of a partition: whether what lies in it is what Kafka promises of it.
+
+Each finding has the name of an invariant: BatchesWhole (no batch that is cut or altered, where it
+must be whole), NoHole and OffsetsAscend (between batches), EpochsAscend, EpochCacheSound (the epoch
+file is that of the log), IndexLowerBound (an entry of an index names a batch; a time bounds all
+before it), TxnIndexExact (the transaction index has the aborted transactions, with the offsets that
+a leader would have noted), ProducerStateReplays (a snapshot is what the log replays to),
+HwWithinLog (checkpoints lie within the log).
+
+A finding is `violated`, or a `report`: nothing that Kafka promises is broken, but an operator wants
+to know. What a crash may leave is a report.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from traces.disks import files
+from traces.disks.batches import Bad, Batch, batches
+from traces.disks.files import Aborted, Index, Malformed, Table
+from traces.disks.producers import Open, Producers
+
+HANGING_MS: Final = 15 * 60 * 1000
+"""transaction.max.timeout.ms, as it is without a setting."""
+TOLD: Final = 5
+"""Of each kind so many are told of one file."""
+
+Weight: TypeAlias = Literal["violated", "report"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """position: in the file, in bytes; -1: the whole file."""
+
+    weight: Weight
+    invariant: str
+    file: str
+    position: int
+    said: str
+
+
+class Common(msgspec.Struct, frozen=True):
+    """What the log directory says of a partition. None: nothing. stopped: whether its broker was
+    stopped cleanly; compacted: whether a cleaner was at work in it."""
+
+    high_watermark: int | None = None
+    recovery_point: int | None = None
+    log_start: int | None = None
+    stopped: bool = False
+    compacted: bool = False
+
+
+class Found(msgspec.Struct, frozen=True):
+    """batches: rows of (base, last, epoch, checksum), by which replicas are compared. start, end:
+    the first offset and the one after the last; they are equal where there is nothing. open: of the
+    transactions without a marker (producer, first offset, milliseconds between its last batch and
+    the latest in the log)."""
+
+    folder: str
+    segments: int
+    bytes: int
+    start: int
+    end: int
+    epochs: list[tuple[int, int]]
+    open: list[tuple[int, int, int]]
+    findings: list[Finding]
+    high_watermark: int | None
+    compacted: bool
+    batches: Table
+
+
+class _Judge:
+    def __init__(self, folder: Path, common: Common) -> None:
+        self.folder, self.common = folder, common
+        self.findings: list[Finding] = []
+        self.producers = Producers()
+        self.kept = array("q")
+        self.epochs: list[tuple[int, int]] = []
+        self.expected: int | None = None
+        self.latest = -1
+        self.bytes = 0
+        self.whole_from_0 = False
+
+    def note(
+        self, weight: Weight, invariant: str, path: Path | None, said: str, position: int = -1
+    ) -> None:
+        name = "" if path is None else path.name
+        self.findings.append(Finding(weight, invariant, name, position, said))
+
+    def segment(self, base: int, path: Path, *, is_last: bool) -> None:
+        ends, positions, times = array("q"), array("q"), array("q")
+        aborted: list[Aborted] = []
+        for each in batches(path):
+            if isinstance(each, Bad):
+                self._bad(path, each, is_last=is_last)
+                break
+            self._offsets(path, base, each)
+            ends.append(each.last)
+            positions.append(each.position)
+            times.append(each.max_timestamp)
+            self.kept.extend((each.base, each.last, each.epoch, each.crc))
+            self._epoch(path, each)
+            if (entry := self.producers.append(each)) is not None:
+                aborted.append(entry)
+            self.latest = max(self.latest, each.max_timestamp)
+        self.bytes += path.stat().st_size
+        lasts = np.array(ends, dtype=np.int64)
+        self._offset_index(path.with_suffix(".index"), base, lasts, np.array(positions))
+        closed = not is_last or self.common.stopped
+        self._time_index(path.with_suffix(".timeindex"), base, lasts, np.array(times), closed)
+        self._transaction_index(path.with_suffix(".txnindex"), aborted)
+
+    def _bad(self, path: Path, bad: Bad, *, is_last: bool) -> None:
+        """What is not flushed may be torn, and a start of the broker cuts it."""
+        known = self.expected if self.expected is not None else 0
+        durable = self.common.recovery_point or 0
+        torn = is_last and known >= durable and not self.common.stopped
+        cut = f"{bad.why}; {bad.size - bad.position:,} bytes from there are lost"
+        self.note("report" if torn else "violated", "BatchesWhole", path, cut, bad.position)
+
+    def _offsets(self, path: Path, base: int, batch: Batch) -> None:
+        at = batch.position
+        if self.expected is None:
+            self.whole_from_0 = batch.base == 0
+        elif batch.base < self.expected:
+            said = f"offset {batch.base} comes after {self.expected - 1}"
+            self.note("violated", "OffsetsAscend", path, said, at)
+        elif batch.base > self.expected:
+            said = f"the offsets {self.expected} to {batch.base - 1} are missing"
+            # A log that was cut within a batch goes on behind it, in a new epoch.
+            cut = bool(self.epochs) and batch.epoch > self.epochs[-1][0]
+            harmless = self.common.compacted or cut
+            self.note("report" if harmless else "violated", "NoHole", path, said, at)
+        if batch.base < base:
+            said = f"offset {batch.base} is below the segment's first, {base}"
+            self.note("violated", "OffsetsAscend", path, said, at)
+        self.expected = batch.last + 1
+
+    def _epoch(self, path: Path, batch: Batch) -> None:
+        if not self.epochs or batch.epoch > self.epochs[-1][0]:
+            self.epochs.append((batch.epoch, batch.base))
+        elif batch.epoch < self.epochs[-1][0]:
+            said = f"epoch {batch.epoch} at offset {batch.base} comes after {self.epochs[-1][0]}"
+            self.note("violated", "EpochsAscend", path, said, batch.position)
+
+    # -- Indexes
+
+    def _offset_index(self, path: Path, base: int, ends: Table, positions: Table) -> None:
+        index = self._index(path, base, files.offset_index)
+        if index is None or not index.entries.size:
+            return
+        offsets, places = index.entries.T
+        at = np.searchsorted(ends, offsets)
+        there = at < len(ends)
+        at = np.minimum(at, len(ends) - 1)
+        fits = there & (ends[at] == offsets) & (positions[at] == places) if len(ends) else there
+        for row in np.flatnonzero(~fits)[:TOLD].tolist():
+            said = (
+                f"no batch at {places[row]} ends with offset {offsets[row]}; no start looks at it"
+            )
+            self.note("violated", "IndexLowerBound", path, said)
+
+    def _time_index(self, path: Path, base: int, ends: Table, times: Table, closed: bool) -> None:
+        index = self._index(path, base, files.time_index)
+        if index is None or not len(ends):
+            return
+        entries = index.entries
+        latest = np.maximum.accumulate(times)
+        if entries.size:
+            before = np.searchsorted(ends, entries[:, 1], side="right") - 1
+            bound = np.where(before >= 0, latest[np.maximum(before, 0)], -1)
+            for row in np.flatnonzero(entries[:, 0] < bound)[:TOLD].tolist():
+                time, offset = entries[row].tolist()
+                said = f"{time} is not the latest up to offset {offset}: {bound[row]} is there"
+                self.note("violated", "IndexLowerBound", path, said)
+            if (np.diff(entries, axis=0) < 0).any():
+                self.note("violated", "IndexLowerBound", path, "its entries do not ascend")
+        if not closed:
+            return
+        if index.zeros and latest[-1] > 0:
+            said = "it ends with zeros: retention takes the segment for one of 1970 and deletes it"
+            self.note("violated", "IndexLowerBound", path, said)
+        elif entries.size and entries[-1, 0] < latest[-1]:
+            said = f"it ends with {entries[-1, 0]}, the segment with {latest[-1]}: deleted early"
+            self.note("violated", "IndexLowerBound", path, said)
+
+    def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
+        """None: there is none, or it is malformed."""
+        if not path.exists():
+            if self.common.stopped:
+                self.note("report", "IndexLowerBound", path, "is missing")
+            return None
+        try:
+            return read(path, base)
+        except Malformed as error:
+            self.note("violated", "IndexLowerBound", path, str(error))
+            return None
+
+    def _transaction_index(self, path: Path, expected: Sequence[Aborted]) -> None:
+        try:
+            entries = files.transaction_index(path) if path.exists() else []
+        except Malformed as error:
+            self.note("violated", "TxnIndexExact", path, str(error))
+            return
+        if not self.whole_from_0:
+            # What was open where the log begins now is not known.
+            known = {(each.producer, each.last) for each in expected}
+            entries = [each for each in entries if (each.producer, each.last) in known]
+        if self.common.compacted:
+            # Of a transaction without data left there is no entry, or one of before.
+            ends = {each.last for each in entries}
+            expected = [each for each in expected if each.last in ends]
+        by_end = {each.last: each for each in entries}
+        for each in expected:
+            there = by_end.pop(each.last, None)
+            if there is None:
+                said = f"{_told(each)} is not in it: committed readers are shown what was aborted"
+                self.note("violated", "TxnIndexExact", path, said)
+            elif there.stable < each.stable and there._replace(stable=each.stable) == each:
+                said = f"{_told(each)} has the last stable offset {there.stable}, by the log "
+                said += f"{each.stable}: readers look further than they need"
+                self.note("report", "TxnIndexExact", path, said)
+            elif there != each:
+                self.note("violated", "TxnIndexExact", path, _differs(there, each))
+        for stranger in list(by_end.values()) if not self.common.compacted else []:
+            said = f"{_told(stranger)} is in it, and not in the log"
+            self.note("violated", "TxnIndexExact", path, said)
+
+    # -- Beside the segments
+
+    def snapshots(self, before: int) -> None:
+        """Those that were taken here, before the segment of this base."""
+        path = self.folder / f"{before:020}.snapshot"
+        if not path.exists():
+            return
+        try:
+            told = files.snapshot(path)
+        except Malformed as error:
+            self.note("report", "ProducerStateReplays", path, f"{error}: an older one is taken")
+            return
+        if self.common.compacted:
+            return
+        for said in [*self.producers.differing(told)][:TOLD]:
+            self.note("violated", "ProducerStateReplays", path, said)
+
+    def epoch_file(self) -> None:
+        path = self.folder / files.EPOCHS
+        try:
+            told = files.epochs(path)
+        except FileNotFoundError:
+            self.note("report", "EpochCacheSound", path, "is missing")
+            return
+        except Malformed as error:
+            self.note("violated", "EpochCacheSound", path, str(error))
+            return
+        starts = dict(told)
+        if [*told] != sorted(told) or len(starts) < len(told):
+            self.note("violated", "EpochCacheSound", path, "its entries do not ascend")
+        for at, (epoch, first) in enumerate(self.epochs):
+            if epoch not in starts:
+                said = f"epoch {epoch}, which begins at {first}, is not in it"
+                self.note("violated", "EpochCacheSound", path, said)
+            elif starts[epoch] > first:
+                said = f"epoch {epoch} begins at {starts[epoch]}, by the log at {first}"
+                self.note("violated", "EpochCacheSound", path, said)
+            elif starts[epoch] < first and at and not self.common.compacted:
+                said = f"epoch {epoch} begins at {starts[epoch]}, by the log at {first}"
+                self.note("report", "EpochCacheSound", path, said)
+
+    def checkpoints(self, start: int, end: int) -> None:
+        marks = {
+            "the high watermark": self.common.high_watermark,
+            "the recovery point": self.common.recovery_point,
+            "the log start": self.common.log_start,
+        }
+        for name, mark in marks.items():
+            if mark is not None and mark > end:
+                self.note("report", "HwWithinLog", None, f"{name} is {mark}, the log ends at {end}")
+
+    def left_over(self) -> None:
+        for path in sorted(self.folder.iterdir()):
+            if files.LEFT_OVER.fullmatch(path.name):
+                self.note("report", "LeftOver", path, "is left of a cleaning or a deletion")
+
+
+def _told(each: Aborted) -> str:
+    return f"the aborted transaction of producer {each.producer} from {each.first} to {each.last}"
+
+
+def _differs(there: Aborted, expected: Aborted) -> str:
+    if there.first != expected.first:
+        return f"{_told(expected)} begins at {there.first} in it"
+    return (
+        f"{_told(expected)} has the last stable offset {there.stable}, by the log "
+        f"{expected.stable}: a committed reader whose fetch ends in between looks no further, and "
+        "may be shown what was aborted"
+    )
+
+
+def judge(folder: Path, common: Common) -> Found:
+    """Raises OSError: a file cannot be read."""
+    found = _Judge(folder, common)
+    segments = files.segments_of(folder)
+    bases = list(segments)
+    for base, path in segments.items():
+        found.snapshots(base)
+        found.segment(base, path, is_last=base == bases[-1])
+    start = found.kept[0] if found.kept else (bases[0] if bases else 0)
+    end = max(found.expected or 0, bases[-1] if bases else 0)
+    found.snapshots(end)
+    found.epoch_file()
+    found.checkpoints(start, end)
+    found.left_over()
+    for each in sorted(found.producers.open.values()):
+        if (age := found.latest - each.latest) > HANGING_MS:
+            said = f"{_open(each)}, {age / 60000:,.0f} minutes before the log's last: hanging"
+            found.note("report", "TransactionsEnd", None, said)
+    return Found(
+        folder=str(folder),
+        segments=len(segments),
+        bytes=found.bytes,
+        start=start,
+        end=end,
+        epochs=found.epochs,
+        open=[
+            (each.producer, each.first, found.latest - each.latest)
+            for each in sorted(found.producers.open.values())
+        ],
+        findings=found.findings,
+        high_watermark=common.high_watermark,
+        compacted=common.compacted,
+        batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def _open(each: Open) -> str:
+    return f"the transaction of producer {each.producer} is open since offset {each.first}"
+
+
+def partitions_of(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
+    """The partitions of a log directory: their folders, topics and numbers. Raises OSError."""
+    marks: list[dict[tuple[str, int], int]] = []
+    for each in (files.HIGH_WATERMARKS, files.RECOVERY_POINTS, files.LOG_STARTS, files.CLEANED):
+        try:
+            marks.append(files.checkpoint(folder / each))
+        except Malformed:
+            marks.append({})
+    high_watermarks, recovery_points, starts, cleaned = marks
+    stopped = (folder / files.CLEAN).exists()
+    for path in sorted(folder.iterdir()):
+        name = files.PARTITION.fullmatch(path.name)
+        if name is None or not path.is_dir() or files.LEFT_OVER.fullmatch(path.name):
+            continue
+        key = name["topic"], int(name["partition"])
+        common = Common(
+            high_watermark=high_watermarks.get(key),
+            recovery_point=recovery_points.get(key),
+            log_start=starts.get(key),
+            stopped=stopped,
+            compacted=key in cleaned,
+        )
+        yield path, *key, common
