@@ -4,8 +4,8 @@ Law of this file: a rule is a pure function of its arguments and the constants; 
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the
 same place in the order. A bug replaces some of them in a subclass and nothing else.
 
-Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug
-(Z109). Sets come and go as sorted tuples.
+Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug. Sets
+come and go as sorted tuples.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ class GroupRules:
     # --- Member ---
 
     def report(self, row: GroupMember) -> tuple[int, ...]:
-        """G23. What a member says it has. Kafka's says what it has acknowledged (Z109): what it is
-        about to take is then free for others.
+        """G23. What a member says it has. Kafka's says what it has acknowledged: what it is about
+        to take is then free for others.
         """
         return as_set((*row.current, *row.target, *row.reconciling))
 
