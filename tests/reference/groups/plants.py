@@ -1,11 +1,8 @@
-"""A violation of each property of groups: one state in order changes, and what it breaks.
-
-Tests judge them plainly and cheaply, and hold the specification against them.
-"""
+"""A violation of each property of groups: one state in order changes, and what it breaks."""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -19,22 +16,10 @@ from reference.groups.types import (
     GroupCoordinator,
     GroupMember,
 )
+from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
 TWO: Final = Constants((1, 2), (1, 2), 3, 1000)
-Rows = dict[int, Any]
 BOTH: Final = (1, 2)
-
-
-class Plant(NamedTuple):
-    violates: str
-    before: Rows
-    after: Rows
-
-
-def first_rows(constants: Constants = TWO) -> Rows:
-    return {
-        node: GROUPS.kind_of(constants, node).initial(constants) for node in GROUPS.nodes(constants)
-    }
 
 
 def record(p: int) -> MemberRecord:
@@ -103,3 +88,6 @@ def plants() -> tuple[Plant, ...]:
         "Withheld": _knowing(taken),
     }
     return tuple([Plant(name, settled(), rows) for name, rows in after.items()])
+
+
+PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())
