@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing.readings import Reading, Shown
-from reference.groups.messages import COORDINATOR
+from reference.groups.messages import COORDINATOR, LOADER
 from reference.groups.types import Constants
 from tla_utils import Record, ToolError, Value, function
 from tla_utils.values import Function, ModelValue
@@ -25,8 +25,10 @@ FORGOTTEN: Final = "waiting"
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
-    """Raises BadInput: one is missing, or no number."""
-    settings = Settings(texts)
+    """Those of a replica alone say nothing of coordinators. Raises BadInput: one is missing, or no
+    number.
+    """
+    settings = Settings({"MaxCoordinators": "1", "MaxCorrelation": "1", **texts})
     try:
         return Constants(
             tuple(range(1, len(settings.members("Members")) + 1)),
@@ -70,6 +72,8 @@ def _called(letter: str, numbers: Sequence[int]) -> dict[str, int]:
 
 
 def _state(called: Mapping[str, int], values: Mapping[str, Value]) -> Shown:
+    if "loader" in values:
+        return {LOADER: _shown(values["loader"], called)}, None
     clients: Any = _shown(values["clients"], called)
     rows: dict[int, Value | None] = {COORDINATOR: _shown(values["coordinator"], called)}
     return rows | dict(enumerate(clients, 1)), _shown(values["network"], called)

@@ -182,7 +182,7 @@ class _Following:
                 self._after(place, move) for place in places for move in self._moves_from(place)
             ]
             for place in places:
-                own = {node: self._own(self._form.row(s.row)) for node, s in place.states.items()}
+                own = {n: self._own(self._form.row(place.states[n].row)) for n in rows}
                 known: Any = place.sent if network is None else network
                 # A model that is read may forget messages.
                 if own == rows and (known <= place.sent if self._reading else known == place.sent):

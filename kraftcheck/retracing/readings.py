@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tla_utils import Value
 
 Shown: TypeAlias = tuple[dict[int, Value | None], Value | None]
-"""Of each node its row, and the messages in the network."""
+"""Of each node that is shown its row, and the messages in the network."""
 
 
 class Reading(NamedTuple):

@@ -20,9 +20,10 @@ from reference.groups.messages import (
     GroupHeartbeat,
     GroupHeartbeatResponse,
     GroupRecord,
+    LeaderChange,
     MemberRecord,
 )
-from reference.groups.types import Constants, GroupCoordinator, GroupMember
+from reference.groups.types import Constants, GroupCoordinator, GroupLoader, GroupMember
 
 
 def as_set(of: Iterable[int]) -> tuple[int, ...]:
@@ -126,6 +127,26 @@ class GroupRules:
     def is_revocation_late(self, member: MemberRecord) -> bool:
         """G20. Of a member whose time to revoke is over."""
         return member.state == "Unrevoked"
+
+    # --- A broker that loads the log ---
+
+    def is_outdated_event(self, row: GroupLoader, event: LeaderChange) -> bool:
+        """G6, G7. An election or resignation that is heard of after a newer one."""
+        return event.epoch <= row.epoch
+
+    def is_loaded(self, position: int, end_offset: int) -> bool:
+        """G6. A log is read to its end."""
+        return position == end_offset
+
+    def may_take(self, held_epoch: int, epoch: int) -> bool:
+        """G50. Who still seems to have a partition was relieved of it by an entry that was cleaned
+        away, if who takes it has a newer epoch.
+        """
+        return held_epoch < epoch
+
+    def ignores_orphan(self) -> bool:
+        """G50. A tombstone may be all that is left of a key."""
+        return True
 
     # --- Member ---
 

@@ -92,6 +92,22 @@ TellsAssignment(m, before, after) ==
 IsRevocationLate(member) == member.state = "Unrevoked"
 
 -----------------------------------------------------------------------------
+(* A broker that loads the log.                                             *)
+
+(* G6, G7.  An election or resignation that is heard of after a newer one.  *)
+IsOutdatedEvent(row, event) == event.epoch <= row.epoch
+
+(* G6.  A log is read to its end.                                           *)
+IsLoaded(position, endOffset) == position = endOffset
+
+(* G50.  Who still seems to have a partition was relieved of it by an entry *)
+(* that was cleaned away, if who takes it has a newer epoch.                *)
+MayTake(heldEpoch, epoch) == heldEpoch < epoch
+
+(* G50.  A tombstone may be all that is left of a key.                      *)
+IgnoresOrphan == TRUE
+
+-----------------------------------------------------------------------------
 (* Member.                                                                  *)
 
 (* G23.  What a member says it has.  Kafka's says what it has acknowledged  *)

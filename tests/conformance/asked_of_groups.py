@@ -11,14 +11,16 @@ from msgspec.structs import replace
 from reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
+    LOADER,
     GroupHeartbeat,
     GroupHeartbeatResponse,
+    LeaderChange,
     MemberRecord,
     MemberState,
 )
 from reference.groups.types import INITIAL_MEMBER, GroupMember
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.groups.plants import GROUP, PLANTED, TWO, coordinator, with_member
+from tests.reference.groups.plants import GROUP, LOADED, PLANTED, TWO, coordinator, with_member
 from tests.reference.plain import Rows
 from tla_utils import function
 from traces.jobs.abstraction import Abstraction
@@ -31,6 +33,7 @@ def variables(rows: Rows) -> Variables:
         "coordinator": form(rows[COORDINATOR]),
         "clients": function((n, form(rows[n])) for n in TWO.members),
         "network": frozenset(),
+        "loader": form(rows[LOADER]),
     }
 
 
@@ -93,6 +96,11 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (("HasRevoked", (some, m)) for some in SETS[1:] for m in beats)
     for epoch in (2, 3, 4):
         yield "NeedsTarget", (replace(GROUP, epoch=epoch),)
+    for epoch in (0, 1, 2):
+        yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
+    numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
+    yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
+    yield "IgnoresOrphan", ()
     for client in clients():
         yield "Report", (client,)
         yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
@@ -100,7 +108,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 PLAIN: Final = Plain(
     PLANTED,
-    "GroupProperties",
+    "GroupPromises",
     ("EpochsMonotonic", "Withheld"),
     variables,
     questions,

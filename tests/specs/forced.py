@@ -23,14 +23,13 @@ class Forced(NamedTuple):
 
 
 class Table(NamedTuple):
-    """module: whose operators are the rules, but for those `beside`. models: the root module of
-    the models, which lie in the protocol's folder; empty: those of cfgs.py. same: a rule forced to
-    what it is.
+    """module: whose operators are the rules, but for those `beside`. cfgs: whether the models are
+    those of cfgs.py, and not of the manifest. same: a rule forced to what it is.
     """
 
     protocol: str
     module: str
-    models: str
+    cfgs: bool
     forced: tuple[Forced, ...]
     beside: frozenset[str]
     same: Forced
@@ -87,12 +86,13 @@ T_INSTANCES = "transactions-instances"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
+G_REPLAY = "groups-replay"
 
 TABLES = (
     Table(
         "quorum",
         "QuorumRules",
-        "",
+        True,
         FORCED,
         frozenset(rule for rule, _, _ in STEPS_ONLY),
         Forced("EpochAfterResigned", "epoch", "1 + epoch", REDUCED),
@@ -100,7 +100,7 @@ TABLES = (
     Table(
         "transactions",
         "TransactionRules",
-        "MCTransactions",
+        False,
         (
             Forced("EpochPerTransaction", "", "FALSE", T_LEADERLESS),
             Forced("ActsOnCommittedOnly", "", "FALSE", T_ONE),
@@ -134,7 +134,7 @@ TABLES = (
     Table(
         "groups",
         "GroupRules",
-        "MCGroups",
+        False,
         (
             Forced("WaitsForWritten", "row", "FALSE", G_ONE),
             Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
@@ -149,6 +149,10 @@ TABLES = (
             Forced("HasRevoked", "partitions, m", "FALSE", G_JOINING),
             Forced("RevocationBlocks", "member, m, retargeted", "FALSE", G_JOINING),
             Forced("TellsAssignment", "m, before, after", "FALSE", G_ONE),
+            Forced("IsOutdatedEvent", "row, event", "FALSE", G_REPLAY),
+            Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
+            Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
+            Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),

@@ -10,9 +10,11 @@ import pytest
 from specs import SPECS
 from tests.specs.cfgs import check, fingerprint, run
 from tests.specs.forced import TABLES, Forced, Table
+from tla_utils import read_manifest
 
 pytestmark = pytest.mark.tlc
 
+MANIFEST = read_manifest(SPECS / "models.toml")
 _OPERATOR = re.compile(r"^(\w+)(\([^)]*\))? ==", re.MULTILINE)
 
 of_each = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.protocol)
@@ -27,10 +29,11 @@ def answered(table: Table, model: str, forced: Forced | None = None) -> tuple[ob
         parameters = f"({forced.parameters})" if forced.parameters else ""
         definition = f"{name}{parameters} == {forced.value}"
         override = f"  {forced.rule} <- [{table.module}] {name}\n"
-    if not table.models:
+    if table.cfgs:
         return fingerprint(check(model, definition, override))
-    cfg = (SPECS / table.protocol / "models" / f"{model}.cfg").read_text("utf-8")
-    return fingerprint(run(table.models, cfg, definition, override))
+    known = MANIFEST.models[model]
+    cfg = (MANIFEST.root / known.config).read_text("utf-8")
+    return fingerprint(run(known.module, cfg, definition, override))
 
 
 @of_each

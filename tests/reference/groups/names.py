@@ -9,6 +9,7 @@ from reference.groups.client import MemberHandlers
 from reference.groups.coordinator import CoordinatorHandlers
 from reference.groups.properties import PROPERTIES
 from reference.groups.protocol import GROUPS
+from reference.groups.replay import LoaderHandlers
 from reference.groups.rules import GroupRules
 from tests.reference.vocabulary import (
     Compared,
@@ -23,12 +24,14 @@ from tests.reference.vocabulary import (
 )
 
 WORDS = ("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding")
-MODULES = ("GroupHandlers", "MembershipClient")
+MODULES = ("GroupHandlers", "MembershipClient", "GroupReplay")
 ROWS = {
     "NoMember": messages.MemberRecord,
     "InitialGroup": messages.GroupRecord,
     "InitialCoordinator": types.GroupCoordinator,
     "InitialMember": types.GroupMember,
+    "NoEntries": types.ReadMember,
+    "InitialLoader": types.GroupLoader,
 }
 
 
@@ -42,13 +45,15 @@ def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return methods_of(GROUPS, (CoordinatorHandlers, MemberHandlers))
+    return methods_of(GROUPS, (CoordinatorHandlers, MemberHandlers, LoaderHandlers))
 
 
 def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What is asked of messages, TLC asks alone."""
-    names = listed(specs_dir, "groups/models/groups-two.cfg")
-    return [n for n in names if n != "AnswerAfterCommit"], [each.name for each in PROPERTIES]
+    models = ("groups-two", "groups-replay")
+    names = [n for model in models for n in listed(specs_dir, f"groups/models/{model}.cfg")]
+    ours = [each.name for each in PROPERTIES]
+    return sorted(n for n in names if n != "AnswerAfterCommit"), sorted(ours)
 
 
 def rows(specs_dir: Path) -> tuple[list[str], list[str]]:

@@ -60,7 +60,7 @@ NUMBERS = {
     *("coordinator_epoch", "behind", "guard", "txn", "sequences"),
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
-    *("held", "owned", "current", "reconciling"),
+    *("held", "owned", "current", "reconciling", "partition", "position"),
 }
 
 
