@@ -24,7 +24,9 @@ Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
 ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
 """What a heartbeat says only when it has changed, or when all is said; sorted."""
 
-Error: TypeAlias = Literal["NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"]
+Error: TypeAlias = Literal[
+    "NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID", "UNRELEASED_INSTANCE_ID"
+]
 MemberState: TypeAlias = Literal["None", "Stable", "Unrevoked", "Unreleased"]
 
 

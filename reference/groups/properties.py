@@ -18,6 +18,10 @@ from reference.kit.protocol import Property
 Rows: TypeAlias = Mapping[int, Any]
 
 
+OUTSIDE: Final = ("Unsubscribed", "Joining", "Fatal")
+"""The states of a consumer that is no member, or has no epoch yet."""
+
+
 class State(NamedTuple):
     """All rows, by what they are."""
 
@@ -64,7 +68,7 @@ def is_current(state: State, n: int) -> bool:
     """Whether the coordinator takes the member for the one that it is. Of others nothing is
     promised: who was fenced may fetch on until it hears of it."""
     member, row = state.now(n), state.members[n]
-    known = row.state not in ("Unsubscribed", "Joining") and member.state != "None"
+    known = row.state not in OUTSIDE and member.state != "None"
     return known and row.epoch in (member.epoch, member.previous_epoch)
 
 
@@ -86,7 +90,7 @@ def group_type_inv(state: State) -> str | None:
     for n, row in state.members.items():
         if row.busy and row.state != "Reconciling":
             return f"consumer {n} is busy and {row.state}"
-        if row.state in ("Unsubscribed", "Joining") and (row.owned or row.current):
+        if row.state in OUTSIDE and (row.owned or row.current):
             return f"consumer {n} is {row.state} and has partitions"
         if row.state == "Stable" and not row.reconciled:
             return f"consumer {n} is Stable and not at its assignment"
@@ -187,6 +191,12 @@ def ack_is_heard(state: State) -> str | None:
     return None
 
 
+def nobody_gives_up(state: State) -> str | None:
+    """No member gives up: each has its instance id for itself."""
+    lost = [n for n, row in state.members.items() if row.state == "Fatal"]
+    return f"member {lost[0]} was refused, and gives up" if lost else None
+
+
 # --- Safety: a broker with a replica (GroupReplayProperties.tla)
 
 
@@ -284,6 +294,7 @@ PROPERTIES: Final = (
     _named("OwnedIsHeld", owned_is_held),
     _named("EpochIsCommitted", epoch_is_committed),
     _named("AckIsHeard", ack_is_heard),
+    _named("NobodyGivesUp", nobody_gives_up),
     _named("Coordinated", coordinated),
     _named("LoadSucceeds", load_succeeds),
     _named("ReplayEqual", replay_equal),

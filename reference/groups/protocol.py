@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, combinations
 from typing import Any, Final
 
-from reference.groups.client import MemberHandlers
+from reference.groups.client import MemberHandlers, is_member
 from reference.groups.coordinator import CoordinatorHandlers
 from reference.groups.log import initial_log, newest
 from reference.groups.messages import (
@@ -125,8 +125,9 @@ def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Inp
 
 def _of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
     topics = _some(constants.partitions)[1:]
-    yield from (Subscribe(some) for some in topics if some != row.subscribed)
-    if row.state == "Unsubscribed":
+    if row.state != "Fatal":
+        yield from (Subscribe(some) for some in topics if some != row.subscribed)
+    if not is_member(row):
         return
     if row.awaiting:
         yield HeartbeatTimeout()

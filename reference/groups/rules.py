@@ -66,10 +66,16 @@ class GroupRules:
             return False
         return {*m.owned} <= {*member.assigned}
 
+    def join_error(self, member: MemberRecord) -> Error:
+        """G13. Of a member that joins and is known: its answer was lost. Kafka refuses it to a
+        static one, who gives up then.
+        """
+        return "NONE"
+
     def member_epoch_error(self, member: MemberRecord, m: GroupHeartbeat) -> Error:
         """G12. Of a member that the group knows. Epoch 0 is always accepted (KAFKA-19233)."""
         if m.epoch == JOIN_EPOCH:
-            return "NONE"
+            return self.join_error(member)
         if m.epoch > member.epoch:
             return "FENCED_MEMBER_EPOCH"
         if m.epoch < member.epoch and not self.accepts_previous_epoch(member, m):

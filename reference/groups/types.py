@@ -23,7 +23,7 @@ from reference.groups.messages import (
 from reference.kit.fields import AtLeastOne, ByNode, Node, Rank, SetOf
 
 ClientState: TypeAlias = Literal[
-    "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable"
+    "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable", "Fatal"
 ]
 
 

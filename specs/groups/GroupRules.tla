@@ -7,7 +7,7 @@
 (*                                                                          *)
 (* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
 (* decides otherwise, the correct rule stands here and Kafka's is an        *)
-(* overlay (Z109).                                                          *)
+(* overlay (Z100, Z109).                                                    *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -46,10 +46,14 @@ AcceptsPreviousEpoch(member, m) ==
   /\ m.epoch = member.previousEpoch
   /\ "Owned" \in m.given /\ m.owned \subseteq member.assigned
 
+(* G13.  Of a member that joins and is known: its answer was lost.  Kafka   *)
+(* refuses it to a static one, who gives up then (Z100).                    *)
+JoinError(member) == "NONE"
+
 (* G12.  Of a member that the group knows.  Epoch 0 is always accepted      *)
 (* (KAFKA-19233).                                                           *)
 MemberEpochError(member, m) ==
-  CASE m.epoch = JoinEpoch -> "NONE"
+  CASE m.epoch = JoinEpoch -> JoinError(member)
     [] m.epoch > member.epoch -> "FENCED_MEMBER_EPOCH"
     [] m.epoch < member.epoch /\ ~AcceptsPreviousEpoch(member, m) -> "FENCED_MEMBER_EPOCH"
     [] OTHER -> "NONE"

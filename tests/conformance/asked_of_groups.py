@@ -85,7 +85,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from ((rule, (member, m)) for m in beats)
         for retargeted in (False, True):
             yield from (("RevocationBlocks", (member, m, retargeted)) for m in beats)
-        yield "IsRevocationLate", (member,)
+        yield from ((rule, (member,)) for rule in ("IsRevocationLate", "JoinError"))
         yield from (("IsFree", (replace(GROUP, held=h), member, 1)) for h in SETS)
         yield from (("HeldAfter", (h, member, after)) for h in SETS for after in records[::7])
         yield from (

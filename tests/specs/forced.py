@@ -139,6 +139,7 @@ TABLES = (
             Forced("WaitsForWritten", "row", "FALSE", G_ONE),
             Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
             Forced("AcceptsPreviousEpoch", "member, m", "FALSE", G_TWO),
+            Forced("JoinError", "member", '"UNRELEASED_INSTANCE_ID"', G_ONE),
             Forced("MemberEpochError", "member, m", '"FENCED_MEMBER_EPOCH"', G_ONE),
             Forced("BumpedEpoch", "epoch", "epoch", G_ONE),
             Forced("ChangesSubscription", "before, after", "FALSE", G_ONE),

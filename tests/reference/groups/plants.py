@@ -119,7 +119,9 @@ def plants() -> tuple[Plant, ...]:
     }
     # Of the last promise each part.
     other = (replace(LOADED.members[0], epoch=2), NO_ENTRIES)
+    gone = replace(INITIAL_MEMBER, state="Fatal")
     more = [
+        ("NobodyGivesUp", {**settled(), 1: gone}),
         ("Coordinated", _loaded(state="Inactive")),
         ("Coordinated", _loaded(leads=False)),
         ("LoadSucceeds", _loaded(state="Failed", events=(LeaderChange(False, 2),))),
