@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from reference.cluster.types import ClusterConstants
+from reference.groups.protocol import GROUPS
 from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
 from reference.kit.protocol import NodeKind, Protocol
@@ -94,7 +95,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),

@@ -46,13 +46,23 @@ Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
 
 class _Move(NamedTuple):
     """A step and those that follow from what is heard at once. moved: the place of the message
-    under way that is held back from now on. sent: all messages so far.
+    under way that is held back from now on.
     """
 
     steps: tuple[Step, ...]
     choices: tuple[tuple[StreamName, int], ...]
     moved: int | None
+
+
+class _Place(NamedTuple):
+    """Where the reference is, and how it came there. sent: all messages so far."""
+
+    states: Mapping[int, State]
+    under_way: tuple[tuple[int, KnownInput], ...] = ()
+    held: tuple[tuple[int, KnownInput], ...] = ()
     sent: frozenset[Value] = frozenset()
+    choices: tuple[tuple[StreamName, int], ...] = ()
+    moves: int = 0
 
 
 class Way(NamedTuple):
@@ -97,7 +107,8 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
     """
     reading = reading_of(protocol.name)
     constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
-    return _Following(protocol, constants, bug, reading).along(states)
+    ways = _Following(protocol, constants, bug, reading).along(states)
+    return max(ways, key=lambda way: way.reached)
 
 
 class _Following:
@@ -107,33 +118,30 @@ class _Following:
         assert protocol.world is not None, "asked of protocols that have one"
         self._protocol, self._constants, self._bug = protocol, constants, bug
         self._world, self._reading = protocol.world, reading
+        self._loses = reading is not None and reading.loses
         self._machine = PlainMemo(protocol, bug).machine(constants)
         self._form = Abstraction(constants)
-        self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
-        self._under_way: list[tuple[int, KnownInput]] = []
-        self._held: list[tuple[int, KnownInput]] = []
-        self._sent: set[Value] = set()
-        self._choices: dict[StreamName, list[int]] = {"network": [], "workload": [], "faults": []}
-        self._moves = 0
+        first = {node: self._machine.first_state(node) for node in self._machine.nodes}
+        self._first = _Place(first)
 
-    def along(self, states: Sequence[Shown]) -> Way:
-        shown = self._shown(states[0].values)
-        missing = ""
-        reached = 1
-        for state in states[1:]:
-            move = next(self._leading_to(*shown(state.values)), None)
-            if move is None:
-                missing = f"no move of the reference leads to state {reached + 1} of TLC"
-                break
-            self._make(move)
-            reached += 1
-        return self._way(len(states), reached, missing)
+    def along(self, states: Sequence[Shown]) -> Iterator[Way]:
+        """In each way in which the states can be seen, until one is followed to the end."""
+        for seen in self._seen(states[0].values):
+            place, reached = self._first, 1
+            for state in states[1:]:
+                found = self._leading_to(place, *seen(state.values))
+                if found is None:
+                    break
+                place = found
+                reached += 1
+            yield self._way(place, len(states), reached)
+            if reached == len(states):
+                return
 
-    def _shown(self, first: Mapping[str, Value]) -> Callable[[Mapping[str, Value]], Seen]:
+    def _seen(self, first: Mapping[str, Value]) -> Sequence[Callable[[Mapping[str, Value]], Seen]]:
         """What a state of TLC's says of nodes and messages."""
-        reading = self._reading
-        if reading is not None:
-            return lambda values: reading.seen(self._constants, values)
+        if self._reading is not None:
+            return self._reading.seen(self._constants)
         places = self._places(first)
 
         def seen(values: Mapping[str, Value]) -> Seen:
@@ -143,19 +151,19 @@ class _Following:
             }
             return rows, values.get(NETWORK)
 
-        return seen
+        return [seen]
 
     def _places(self, values: Mapping[str, Value]) -> dict[int, tuple[str, bool]]:
         """Of each node the variable that holds its row, and whether it is a function of nodes."""
         found: dict[int, tuple[str, bool]] = {}
-        for node, state in self._states.items():
+        for node, state in self._first.states.items():
             first = self._form.row(state.row)
             for name, value in values.items():
                 if _entry(value, node) == first:
                     found[node] = name, True
                 elif value == first:
                     found[node] = name, False
-        if left := [node for node in self._states if node not in found]:
+        if left := [node for node in self._first.states if node not in found]:
             raise BadInput(
                 f"no variable of TLC's first state holds the first row of node {left[0]}"
             )
@@ -165,92 +173,111 @@ class _Following:
         return self._reading.own(value) if self._reading else value
 
     def _leading_to(
-        self, rows: Mapping[int, Value | None], network: Value | None
-    ) -> Iterator[_Move]:
-        """The moves after which everything is as TLC shows it."""
-        others = {node: self._own(self._form.row(s.row)) for node, s in self._states.items()}
-        for move in self._moves_from():
-            own = {**others}
-            sent = set(self._sent)
-            for step in move.steps:
-                own[step.before.node] = self._own(self._form.row(step.after.row))
-                sent |= {self._own(self._form.input(message.value)) for _, message in step.sent}
-            known: Any = sent if network is None else network
-            # A model that is read may forget messages.
-            if own == rows and (known <= sent if self._reading else known == sent):
-                yield move._replace(sent=frozenset(sent))
+        self, place: _Place, rows: Mapping[int, Value | None], network: Value | None
+    ) -> _Place | None:
+        """Where the fewest moves lead after which everything is as TLC shows it."""
+        places = [place]
+        for _ in range(self._reading.moves if self._reading else 1):
+            places = [
+                self._after(place, move) for place in places for move in self._moves_from(place)
+            ]
+            for place in places:
+                own = {n: self._own(self._form.row(place.states[n].row)) for n in rows}
+                known: Any = place.sent if network is None else network
+                # A model that is read may forget messages.
+                if own == rows and (known <= place.sent if self._reading else known == place.sent):
+                    return place
+        return None
 
-    def _moves_from(self) -> Iterator[_Move]:
-        waiting = bool(self._under_way or self._held)
+    def _moves_from(self, place: _Place) -> Iterator[_Move]:
+        waiting = bool(place.under_way or place.held)
         asked: list[tuple[StreamName, int]] = [("network", 0)] if waiting else []
-        able = [state for state in self._states.values() if state.wants]
+        able = [state for state in place.states.values() if state.wants]
         for at, state in enumerate(able):
             for number, input in enumerate(state.wants):
                 step = self._step(state, input)
                 if step is not None:
                     rare = type(input.value) in self._world.disturbances
                     made = [*asked, ("workload", at), ("workload", number)]
-                    yield self._whole(step, made + [("faults", ALWAYS)] * rare)
+                    yield from self._whole(place, step, made + [("faults", ALWAYS)] * rare)
         for held in (False, True):
             # It is asked which of the two, where both have something.
-            both = [("network", ALWAYS * held)] if self._held and self._under_way else []
-            for at, (node, message) in enumerate(self._held if held else self._under_way):
-                state = self._states[node]
+            both = [("network", ALWAYS * held)] if place.held and place.under_way else []
+            for at, (node, message) in enumerate(place.held if held else place.under_way):
+                state = place.states[node]
                 step = self._step(state, message) if state.running else None
                 if step is not None:
                     # The network of a model forgets nothing, so the message is under way still.
                     made = [("network", ALWAYS), *both, ("network", at), ("network", ALWAYS)]
                     moved = at if self._world.awaited is not None and not held else None
-                    yield self._whole(step, made, moved)
+                    yield from self._whole(place, step, made, moved)
 
     def _whole(
-        self, step: Step, choices: list[tuple[StreamName, int]], moved: int | None = None
-    ) -> _Move:
-        """With what is heard at once. moved: what is held back from now on."""
-        steps: list[Step] = []
-        states = dict(self._states)
+        self,
+        place: _Place,
+        step: Step,
+        choices: list[tuple[StreamName, int]],
+        moved: int | None = None,
+    ) -> Iterator[_Move]:
+        """With what is heard at once, and without, if that may be lost. moved: what is held back
+        from now on.
+        """
+        at_once = [each for each in step.travelling if self._world.at_once(each[1].value)]
+        yield self._with(place, _Move((), tuple(choices), moved), step, lost=False)
+        if self._loses and at_once:
+            yield self._with(place, _Move((), tuple(choices), moved), step, lost=True)
 
-        def take(step: Step) -> None:
-            steps.append(step)
-            states[step.before.node] = step.after
-            for node, message in step.travelling:
-                if self._world.at_once(message.value) and states[node].running:
-                    heard = self._step(states[node], message)
-                    if heard is not None:
-                        take(heard)
-
-        take(step)
-        return _Move(tuple(steps), tuple(choices), moved)
+    def _with(self, place: _Place, move: _Move, step: Step, lost: bool) -> _Move:
+        """The move with this step, and those of who hears at once what that sends."""
+        move = move._replace(steps=(*move.steps, step))
+        states = {**place.states, **{each.before.node: each.after for each in move.steps}}
+        heard = []
+        for node, message in step.travelling:
+            is_lost = lost and self._world.at_once(message.value)
+            if self._loses:
+                move = move._replace(choices=(*move.choices, ("faults", ALWAYS * is_lost)))
+            if self._world.at_once(message.value) and not is_lost and states[node].running:
+                heard.append((node, message))
+        for node, message in heard:
+            following = self._step(states[node], message)
+            if following is not None:
+                move = self._with(place, move, following, lost)
+        return move
 
     def _step(self, state: State, input: KnownInput) -> Step | None:
         return state.steps.get(input) or self._machine.step(state, input)
 
-    def _make(self, move: _Move) -> None:
-        for stream, value in move.choices:
-            self._choices[stream].append(value)
+    def _after(self, place: _Place, move: _Move) -> _Place:
+        states, under_way, held = dict(place.states), [*place.under_way], [*place.held]
+        sent = set(place.sent)
         if move.moved is not None:
-            self._held.append(self._under_way.pop(move.moved))
+            held.append(under_way.pop(move.moved))
         for step in move.steps:
-            self._states[step.before.node] = step.after
-            self._under_way += [
-                each for each in step.travelling if not self._world.at_once(each[1].value)
-            ]
-        self._sent |= move.sent
-        self._moves += 1
+            states[step.before.node] = step.after
+            under_way += [e for e in step.travelling if not self._world.at_once(e[1].value)]
+            sent |= {self._own(self._form.input(message.value)) for _, message in step.sent}
+        return _Place(
+            states,
+            tuple(under_way),
+            tuple(held),
+            frozenset(sent),
+            (*place.choices, *move.choices),
+            place.moves + 1,
+        )
 
-    def _way(self, states: int, reached: int, missing: str) -> Way:
+    def _way(self, place: _Place, states: int, reached: int) -> Way:
+        ended = f"no move of the reference leads to state {reached + 1} of TLC"
+        missing = ended if reached < states else ""
         constants = {
             name: getattr(self._constants, name) for name in self._constants.__struct_fields__
         }
-        options = {**constants, "moves": max(self._moves, 1), "watched": True}
-        options |= {"delivered": 500, "lost": 0, "doubled": 500}
+        options = {**constants, "moves": max(place.moves, 1), "watched": True}
+        options |= {"delivered": 500, "lost": 500 * self._loses, "doubled": 500}
         known = options_of(self._protocol).of.__struct_fields__
         rare = [snake(of.__name__) for of in self._world.disturbances]
         options |= {name: 500 for name in (*rare, LATE) if name in known}
         options |= {name: True for name in (STRICT,) if name in known}
-        made = [
-            Choice(stream, 1000, value) for stream, own in self._choices.items() for value in own
-        ]
+        made = [Choice(stream, 1000, value) for stream, value in place.choices]
         recording = RecordingChooser(ReplayChooser(made))
         run = simulate_run(self._protocol.name, 0, 0, self._bug, options, chooser=recording)
         violations = run.result.violations

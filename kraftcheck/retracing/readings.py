@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tla_utils import Value
 
+Shown: TypeAlias = tuple[dict[int, Value | None], Value | None]
+"""Of each node that is shown its row, and the messages in the network."""
+
 
 class Reading(NamedTuple):
-    """constants: from the texts of a cfg. seen: of each node its row, and the messages in the
-    network, under these constants. own: as much of a row or message of the reference.
+    """constants: from the texts of a cfg. seen: under these constants, what a state shows; in
+    several ways, where it is open which of the model's values is which of the reference's. own: as
+    much of a row or message of the reference. moves: so many moves of the reference may be one step
+    of TLC. loses: messages may be lost in a step.
     """
 
     constants: Callable[[Mapping[str, str]], Any]
-    seen: Callable[[Any, Mapping[str, Value]], tuple[dict[int, Value | None], Value | None]]
+    seen: Callable[[Any], Sequence[Callable[[Mapping[str, Value]], Shown]]]
     own: Callable[[Value], Value]
+    moves: int = 1
+    loses: bool = False
 
 
 def reading_of(protocol: str) -> Reading | None:

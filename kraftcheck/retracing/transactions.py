@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kraftcheck.exits import BadInput
-from kraftcheck.retracing.readings import Reading
+from kraftcheck.retracing.readings import Reading, Shown
 from reference.transactions.messages import COORDINATOR
 from reference.transactions.types import Constants
 from tla_utils import Record, ToolError, Value, function
@@ -59,9 +59,7 @@ def _shown(value: Value) -> Value:
     return value
 
 
-def _seen(
-    constants: Constants, values: Mapping[str, Value]
-) -> tuple[dict[int, Value | None], Value | None]:
+def _seen(values: Mapping[str, Value]) -> Shown:
     of_log = ("coordinators", "leaderEpoch", "log", "leaderless")
     rows: dict[int, Value | None] = {
         COORDINATOR: _shown(Record({name: values[name] for name in of_log}))
@@ -73,4 +71,4 @@ def _seen(
     return rows, _shown(values["network"])
 
 
-READING: Final = Reading(_constants, _seen, _shown)
+READING: Final = Reading(_constants, lambda constants: [_seen], _shown)

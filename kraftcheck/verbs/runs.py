@@ -13,7 +13,9 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed
 
 
 @click.command()
-@click.option("--scenario", help="quorum, partition, transactions or cluster; default: quorum.")
+@click.option(
+    "--scenario", help="quorum, partition, transactions, groups or cluster; default: quorum."
+)
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")

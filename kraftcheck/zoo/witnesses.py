@@ -37,6 +37,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
     "Z73": {"version": 2, "late": 200, "doubled": 200},
     "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
+    "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 

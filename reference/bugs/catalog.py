@@ -41,10 +41,15 @@ def _all() -> dict[str, Bug]:
     return found
 
 
+def _order(id: str) -> tuple[int, str]:
+    """Z109 comes after Z99."""
+    return len(id), id
+
+
 R = TypeVar("R")
 
 _BY_ID = _all()
-CATALOG: tuple[Bug, ...] = tuple(sorted(_BY_ID.values(), key=lambda each: each.id))
+CATALOG: tuple[Bug, ...] = tuple(sorted(_BY_ID.values(), key=lambda each: _order(each.id)))
 """Every known bug, by id."""
 
 
@@ -105,7 +110,7 @@ def nearest(id: str, titles: Mapping[str, str]) -> str:
     ]
     known = list(dict.fromkeys(name for name in near if name in titles))
     if not known:
-        ids = sorted(titles)
+        ids = sorted(titles, key=_order)
         return f"; known are {ids[0]} to {ids[-1]}"
     return f"; did you mean {', '.join(known)}?"
 

@@ -34,6 +34,10 @@ def unsent_with(row: GroupMember, field: Given) -> tuple[Given, ...]:
     return tuple([each for each in ALL_FIELDS if each == field or each in row.unsent])
 
 
+def is_member(row: GroupMember) -> bool:
+    return row.state not in ("Unsubscribed", "Fatal")
+
+
 class MemberHandlers:
     """The handlers, for one set of rules."""
 
@@ -53,14 +57,14 @@ class MemberHandlers:
     def handle_subscribe(self, n: int, row: GroupMember, input: Subscribe) -> Outcome | None:
         if row.state == "Unsubscribed":
             return Outcome(replace(row, state="Joining", subscribed=input.topics))
-        if input.topics == row.subscribed:
+        if input.topics == row.subscribed or row.state == "Fatal":
             return None
         unsent = unsent_with(row, "Subscription")
         return Outcome(replace(row, subscribed=input.topics, unsent=unsent))
 
     def handle_unsubscribe(self, n: int, row: GroupMember, input: Unsubscribe) -> Outcome | None:
         """It waits until no heartbeat is in flight."""
-        if row.state == "Unsubscribed" or row.awaiting:
+        if not is_member(row) or row.awaiting:
             return None
         left = replace(INITIAL_MEMBER, correlation=self._next_correlation(row))
         return Outcome(left, (self._said(n, row, (), LEAVE_EPOCH),))
@@ -70,7 +74,7 @@ class MemberHandlers:
     def handle_send_group_heartbeat(
         self, n: int, row: GroupMember, input: SendGroupHeartbeat
     ) -> Outcome | None:
-        if row.state == "Unsubscribed" or row.awaiting:
+        if not is_member(row) or row.awaiting:
             return None
         given = ALL_FIELDS if row.state == "Joining" else row.unsent
         after = replace(row, unsent=(), awaiting=True, correlation=self._next_correlation(row))
@@ -91,6 +95,9 @@ class MemberHandlers:
     ) -> Outcome:
         if not self.rules.is_awaited(row, m):
             return Outcome(row, ignored="Late")
+        if m.error == "UNRELEASED_INSTANCE_ID":
+            given_up = replace(INITIAL_MEMBER, state="Fatal", correlation=row.correlation)
+            return Outcome(given_up)
         if m.error != "NONE":
             return Outcome(self._fenced(row))
         heard = replace(row, epoch=m.epoch, awaiting=False)

@@ -15,7 +15,8 @@ import msgspec
 from reference.kit.fields import Address, ByNode, Node, Rank, SetOf
 
 COORDINATOR: Final = 0
-"""The coordinator of the group, whoever it is."""
+LOADER: Final = -2
+"""The coordinator of the group, whoever it is; a broker with a replica of its log."""
 JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN = 0, -1, -1
 """Of a heartbeat that joins, and of one that leaves; no previous epoch."""
 
@@ -23,7 +24,9 @@ Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
 ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
 """What a heartbeat says only when it has changed, or when all is said; sorted."""
 
-Error: TypeAlias = Literal["NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"]
+Error: TypeAlias = Literal[
+    "NONE", "FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID", "UNRELEASED_INSTANCE_ID"
+]
 MemberState: TypeAlias = Literal["None", "Stable", "Unrevoked", "Unreleased"]
 
 
@@ -135,6 +138,43 @@ class CompleteReconciliation(Input, frozen=True):
     """G24. The callbacks are through; what is taken may be fetched."""
 
 
+# --- What comes to a broker with a replica of the group's partition
+
+
+class LeaderChange(msgspec.Struct, frozen=True, order=True):
+    """An election or a resignation of a broker's coordinator."""
+
+    elected: bool
+    epoch: int
+
+
+class ChangeGroupLeader(Input, frozen=True):
+    """Metadata says that it leads now, or does no more."""
+
+
+class LeaderEvent(Input, frozen=True):
+    """G6, G7. The coordinator hears of it."""
+
+    event: LeaderChange
+
+
+class GroupWrite(Input, frozen=True):
+    """The leader writes, or what another one wrote is fetched. assigned: what the member has then;
+    removed: it is none any more."""
+
+    member: Node
+    assigned: SetOf[int]
+    removed: bool
+
+
+class CleanGroupLog(Input, frozen=True):
+    """Of each key the last entry is kept."""
+
+
+class ReadGroupLog(Input, frozen=True):
+    """A load reads the next batch, or ends."""
+
+
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
 COORDINATOR_INPUTS: Final = (
     *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GroupCommit, MoveCoordinator),
@@ -143,3 +183,4 @@ MEMBER_INPUTS: Final = (
     *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),
     *(StartReconciliation, CompleteReconciliation),
 )
+LOADER_INPUTS: Final = (*(ChangeGroupLeader, LeaderEvent, GroupWrite, CleanGroupLog, ReadGroupLog),)

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from reference.groups.messages import COORDINATOR, GroupRecord, MemberRecord
-from reference.groups.types import Constants, GroupCoordinator, GroupMember
+from reference.groups.messages import COORDINATOR, LOADER, GroupRecord, MemberRecord
+from reference.groups.types import Constants, GroupCoordinator, GroupEntry, GroupLoader, GroupMember
 from reference.kit.protocol import Property
 
 Rows: TypeAlias = Mapping[int, Any]
+
+
+OUTSIDE: Final = ("Unsubscribed", "Joining", "Fatal")
+"""The states of a consumer that is no member, or has no epoch yet."""
 
 
 class State(NamedTuple):
@@ -24,6 +28,7 @@ class State(NamedTuple):
     constants: Constants
     coordinator: GroupCoordinator
     members: Mapping[int, GroupMember]
+    loader: GroupLoader
 
     def now(self, n: int) -> MemberRecord:
         """What the coordinator knows of a member."""
@@ -31,7 +36,8 @@ class State(NamedTuple):
 
 
 def state_of(constants: Constants, rows: Rows) -> State:
-    return State(constants, rows[COORDINATOR], {n: rows[n] for n in constants.members})
+    members = {n: rows[n] for n in constants.members}
+    return State(constants, rows[COORDINATOR], members, rows[LOADER])
 
 
 # --- Words
@@ -62,7 +68,7 @@ def is_current(state: State, n: int) -> bool:
     """Whether the coordinator takes the member for the one that it is. Of others nothing is
     promised: who was fenced may fetch on until it hears of it."""
     member, row = state.now(n), state.members[n]
-    known = row.state not in ("Unsubscribed", "Joining") and member.state != "None"
+    known = row.state not in OUTSIDE and member.state != "None"
     return known and row.epoch in (member.epoch, member.previous_epoch)
 
 
@@ -84,7 +90,7 @@ def group_type_inv(state: State) -> str | None:
     for n, row in state.members.items():
         if row.busy and row.state != "Reconciling":
             return f"consumer {n} is busy and {row.state}"
-        if row.state in ("Unsubscribed", "Joining") and (row.owned or row.current):
+        if row.state in OUTSIDE and (row.owned or row.current):
             return f"consumer {n} is {row.state} and has partitions"
         if row.state == "Stable" and not row.reconciled:
             return f"consumer {n} is Stable and not at its assignment"
@@ -185,6 +191,54 @@ def ack_is_heard(state: State) -> str | None:
     return None
 
 
+def nobody_gives_up(state: State) -> str | None:
+    """No member gives up: each has its instance id for itself."""
+    lost = [n for n, row in state.members.items() if row.state == "Fatal"]
+    return f"member {lost[0]} was refused, and gives up" if lost else None
+
+
+# --- Safety: a broker with a replica (GroupReplayProperties.tla)
+
+
+def coordinated(state: State) -> str | None:
+    """Who leads, and has heard of it, has a coordinator; nobody else has one."""
+    row = state.loader
+    if row.events or row.leads == (row.state != "Inactive"):
+        return None
+    return f"in epoch {row.leader_epoch} its coordinator is {row.state}"
+
+
+def load_succeeds(state: State) -> str | None:
+    """No load fails."""
+    return f"a load failed at {state.loader.position}" if state.loader.state == "Failed" else None
+
+
+def _last_entry(row: GroupLoader, kind: str, n: int) -> GroupEntry | None:
+    own = [entry for entry in row.entries if (entry.kind, entry.member) == (kind, n)]
+    return own[-1] if own and own[-1].exists else None
+
+
+def replay_equal(state: State) -> str | None:
+    """A coordinator knows what the log says, whatever was cleaned when."""
+    row = state.loader
+    if not row.leads or row.events or row.state != "Active":
+        return None
+    for n, member in zip(state.constants.members, row.members, strict=True):
+        if member.known != (_last_entry(row, "Member", n) is not None):
+            return f"member {n} is {'' if member.known else 'not '}known"
+        last = _last_entry(row, "Current", n)
+        if member.known and (last is None or (member.epoch, member.assigned) != _of(last)):
+            return f"member {n} has {list(member.assigned)} of epoch {member.epoch}"
+    held = {(p, member.epoch) for member in row.members for p in member.assigned}
+    if {(each.partition, each.epoch) for each in row.held} != held:
+        return f"{[each.partition for each in row.held]} are held"
+    return None
+
+
+def _of(entry: GroupEntry) -> tuple[int, tuple[int, ...]]:
+    return entry.epoch, entry.assigned
+
+
 # --- Properties of steps
 
 
@@ -240,6 +294,10 @@ PROPERTIES: Final = (
     _named("OwnedIsHeld", owned_is_held),
     _named("EpochIsCommitted", epoch_is_committed),
     _named("AckIsHeard", ack_is_heard),
+    _named("NobodyGivesUp", nobody_gives_up),
+    _named("Coordinated", coordinated),
+    _named("LoadSucceeds", load_succeeds),
+    _named("ReplayEqual", replay_equal),
     _named("EpochsMonotonic", epochs_monotonic),
     _named("Withheld", withheld),
 )

@@ -6,21 +6,28 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, combinations
 from typing import Any, Final
 
-from reference.groups.client import MemberHandlers
+from reference.groups.client import MemberHandlers, is_member
 from reference.groups.coordinator import CoordinatorHandlers
 from reference.groups.log import initial_log, newest
 from reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
+    LOADER,
+    LOADER_INPUTS,
     MEMBER_INPUTS,
     MESSAGES,
+    ChangeGroupLeader,
+    CleanGroupLog,
     CompleteReconciliation,
     GroupCommit,
     GroupHeartbeat,
     GroupSessionTimeout,
+    GroupWrite,
     HeartbeatTimeout,
     Input,
+    LeaderEvent,
     MoveCoordinator,
+    ReadGroupLog,
     RebalanceTimeout,
     SendGroupHeartbeat,
     StartReconciliation,
@@ -28,15 +35,21 @@ from reference.groups.messages import (
     Unsubscribe,
 )
 from reference.groups.properties import PROPERTIES
+from reference.groups.replay import LoaderHandlers, last_of_keys
 from reference.groups.rules import GroupRules
 from reference.groups.types import (
     INITIAL_MEMBER,
     Constants,
     GroupCoordinator,
+    GroupLoader,
     GroupMember,
     initial_group,
+    initial_loader,
 )
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+
+MOST_EVENTS, MOST_ENTRIES = 2, 8
+"""Of runs."""
 
 COORDINATOR_KIND: Final = NodeKind(
     name="group-coordinator",
@@ -58,13 +71,30 @@ MEMBER_KIND: Final = NodeKind(
     is_running=lambda row: True,
     role=lambda row: row.state,
 )
+LOADER_KIND: Final = NodeKind(
+    name="group-loader",
+    module="GroupNodes",
+    row=GroupLoader,
+    inputs=LOADER_INPUTS,
+    initial=initial_loader,
+    first_row="InitialLoader",
+    is_running=lambda row: True,
+    role=lambda row: row.state,
+)
+
+
+def _kind_of(constants: Constants, n: int) -> NodeKind:
+    return {COORDINATOR: COORDINATOR_KIND, LOADER: LOADER_KIND}.get(n, MEMBER_KIND)
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: GroupRules = of(GroupRules)(constants)
     coordinator, members = CoordinatorHandlers(rules), MemberHandlers(rules)
+    loader = LoaderHandlers(rules)
 
     def step(n: int, row: Any, input: Any) -> Any:
+        if n == LOADER:
+            return loader.step(row, input)
         return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
 
     return step
@@ -76,6 +106,8 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
 def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
     if node == COORDINATOR:
         return _of_coordinator(constants, row)
+    if node == LOADER:
+        return _of_loader(constants, row)
     return _of_member(constants, row)
 
 
@@ -92,10 +124,10 @@ def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Inp
 
 
 def _of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
-    of = constants.partitions
-    topics = chain.from_iterable(combinations(of, size) for size in range(1, len(of) + 1))
-    yield from (Subscribe(some) for some in topics if some != row.subscribed)
-    if row.state == "Unsubscribed":
+    topics = _some(constants.partitions)[1:]
+    if row.state != "Fatal":
+        yield from (Subscribe(some) for some in topics if some != row.subscribed)
+    if not is_member(row):
         return
     if row.awaiting:
         yield HeartbeatTimeout()
@@ -105,6 +137,26 @@ def _of_member(constants: Constants, row: GroupMember) -> Iterator[Input]:
         yield CompleteReconciliation()
     elif row.state == "Reconciling":
         yield StartReconciliation()
+
+
+def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
+    """Logs stay short, so that they are soon read, and few events are under way."""
+    if len(row.events) < MOST_EVENTS:
+        yield ChangeGroupLeader()
+    yield from map(LeaderEvent, row.events)
+    if row.state == "Loading":
+        yield ReadGroupLog()
+    if last_of_keys(row.entries) != row.entries:
+        yield CleanGroupLog()
+    if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
+        for n in constants.members:
+            yield GroupWrite(n, (), True)
+            yield from (GroupWrite(n, some, False) for some in _some(constants.partitions))
+
+
+def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All sets of these, the empty one first."""
+    return [*chain.from_iterable(combinations(of, size) for size in range(len(of) + 1))]
 
 
 # --- Runs
@@ -121,12 +173,12 @@ GROUPS: Final = Protocol(
     name="groups",
     sentence="a group's coordinator gives each partition to one of the members",
     constants=Constants,
-    kinds=(COORDINATOR_KIND, MEMBER_KIND),
+    kinds=(COORDINATOR_KIND, MEMBER_KIND, LOADER_KIND),
     messages=MESSAGES,
     alike="members",
     peers=lambda constants: constants.members,
-    nodes=lambda constants: (COORDINATOR, *constants.members),
-    kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
+    nodes=lambda constants: (COORDINATOR, *constants.members, LOADER),
+    kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
     world=World(

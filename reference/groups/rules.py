@@ -4,8 +4,8 @@ Law of this file: a rule is a pure function of its arguments and the constants; 
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the
 same place in the order. A bug replaces some of them in a subclass and nothing else.
 
-Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug
-(Z109). Sets come and go as sorted tuples.
+Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug. Sets
+come and go as sorted tuples.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from reference.groups.messages import (
     GroupHeartbeat,
     GroupHeartbeatResponse,
     GroupRecord,
+    LeaderChange,
     MemberRecord,
 )
-from reference.groups.types import Constants, GroupCoordinator, GroupMember
+from reference.groups.types import Constants, GroupCoordinator, GroupLoader, GroupMember
 
 
 def as_set(of: Iterable[int]) -> tuple[int, ...]:
@@ -65,10 +66,16 @@ class GroupRules:
             return False
         return {*m.owned} <= {*member.assigned}
 
+    def join_error(self, member: MemberRecord) -> Error:
+        """G13. Of a member that joins and is known: its answer was lost. Kafka refuses it to a
+        static one, who gives up then.
+        """
+        return "NONE"
+
     def member_epoch_error(self, member: MemberRecord, m: GroupHeartbeat) -> Error:
         """G12. Of a member that the group knows. Epoch 0 is always accepted (KAFKA-19233)."""
         if m.epoch == JOIN_EPOCH:
-            return "NONE"
+            return self.join_error(member)
         if m.epoch > member.epoch:
             return "FENCED_MEMBER_EPOCH"
         if m.epoch < member.epoch and not self.accepts_previous_epoch(member, m):
@@ -127,11 +134,31 @@ class GroupRules:
         """G20. Of a member whose time to revoke is over."""
         return member.state == "Unrevoked"
 
+    # --- A broker that loads the log ---
+
+    def is_outdated_event(self, row: GroupLoader, event: LeaderChange) -> bool:
+        """G6, G7. An election or resignation that is heard of after a newer one."""
+        return event.epoch <= row.epoch
+
+    def is_loaded(self, position: int, end_offset: int) -> bool:
+        """G6. A log is read to its end."""
+        return position == end_offset
+
+    def may_take(self, held_epoch: int, epoch: int) -> bool:
+        """G50. Who still seems to have a partition was relieved of it by an entry that was cleaned
+        away, if who takes it has a newer epoch.
+        """
+        return held_epoch < epoch
+
+    def ignores_orphan(self) -> bool:
+        """G50. A tombstone may be all that is left of a key."""
+        return True
+
     # --- Member ---
 
     def report(self, row: GroupMember) -> tuple[int, ...]:
-        """G23. What a member says it has. Kafka's says what it has acknowledged (Z109): what it is
-        about to take is then free for others.
+        """G23. What a member says it has. Kafka's says what it has acknowledged: what it is about
+        to take is then free for others.
         """
         return as_set((*row.current, *row.target, *row.reconciling))
 

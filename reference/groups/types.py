@@ -17,12 +17,13 @@ from reference.groups.messages import (
     GroupHeartbeatResponse,
     GroupRecord,
     GroupTail,
+    LeaderChange,
     MemberRecord,
 )
-from reference.kit.fields import AtLeastOne, Rank, SetOf
+from reference.kit.fields import AtLeastOne, ByNode, Node, Rank, SetOf
 
 ClientState: TypeAlias = Literal[
-    "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable"
+    "Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable", "Fatal"
 ]
 
 
@@ -75,6 +76,45 @@ class GroupMember(msgspec.Struct, frozen=True):
     correlation: Rank
 
 
+class GroupEntry(msgspec.Struct, frozen=True):
+    """An entry of the group's log (specs/groups/GroupReplay.tla). exists: it is no tombstone."""
+
+    offset: int
+    kind: Literal["Member", "Current"]
+    member: Node
+    exists: bool
+    epoch: int
+    assigned: SetOf[int]
+
+
+class ReadMember(msgspec.Struct, frozen=True):
+    """What a broker has read of a member."""
+
+    known: bool
+    epoch: int
+    assigned: SetOf[int]
+
+
+class HeldPartition(msgspec.Struct, frozen=True, order=True):
+    partition: int
+    epoch: int
+
+
+class GroupLoader(msgspec.Struct, frozen=True):
+    """A broker with a replica of the group's partition (specs/groups/GroupReplay.tla)."""
+
+    leads: bool
+    leader_epoch: int
+    events: SetOf[LeaderChange]
+    epoch: int
+    state: Literal["Inactive", "Loading", "Active", "Failed"]
+    entries: tuple[GroupEntry, ...]
+    end_offset: int
+    position: int
+    members: ByNode[ReadMember]
+    held: SetOf[HeldPartition]
+
+
 NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
 INITIAL_MEMBER: Final = GroupMember(
     state="Unsubscribed",
@@ -91,6 +131,14 @@ INITIAL_MEMBER: Final = GroupMember(
     awaiting=False,
     correlation=0,
 )
+
+
+NO_ENTRIES: Final = ReadMember(known=False, epoch=0, assigned=())
+
+
+def initial_loader(constants: Constants) -> GroupLoader:
+    members = (NO_ENTRIES,) * len(constants.members)
+    return GroupLoader(False, 0, (), 0, "Inactive", (), 0, 0, members, ())
 
 
 def initial_group(constants: Constants) -> GroupRecord:

@@ -23,7 +23,7 @@ Present(group) == {n \in Members : group.members[n].state # "None"}
 (* nothing is promised: who was fenced may fetch on until it hears of it.   *)
 IsCurrent(n) ==
   LET member == Now(coordinator).members[n] IN
-  /\ clients[n].state \notin {"Unsubscribed", "Joining"}
+  /\ clients[n].state \notin {"Unsubscribed", "Joining", "Fatal"}
   /\ member.state # "None" /\ clients[n].epoch \in {member.epoch, member.previousEpoch}
 
 -----------------------------------------------------------------------------
@@ -37,9 +37,10 @@ GroupTypeInv ==
        /\ (member.state = "Unrevoked") = (member.pending # {})
   /\ \A n \in Members :
        LET row == clients[n] IN
-       /\ row.state \in {"Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable"}
+       /\ row.state \in {"Unsubscribed", "Joining", "Reconciling", "Acknowledging", "Stable",
+                         "Fatal"}
        /\ row.busy => row.state = "Reconciling"
-       /\ row.state \in {"Unsubscribed", "Joining"} => row.owned = {} /\ row.current = {}
+       /\ row.state \in {"Unsubscribed", "Joining", "Fatal"} => row.owned = {} /\ row.current = {}
        /\ row.state = "Stable" => row.reconciled
 
 (* What the coordinator remembers of partitions is what the records say.    *)
@@ -101,6 +102,9 @@ AckIsHeard ==
     ~(/\ member.state = "Unrevoked" /\ clients[n].epoch = member.epoch
       /\ clients[n].state = "Stable" /\ ~clients[n].awaiting /\ clients[n].unsent = {}
       /\ clients[n].target = member.assigned)
+
+(* No member gives up: each has its instance id for itself.                 *)
+NobodyGivesUp == \A n \in Members : clients[n].state # "Fatal"
 
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)

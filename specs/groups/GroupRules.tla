@@ -7,7 +7,7 @@
 (*                                                                          *)
 (* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
 (* decides otherwise, the correct rule stands here and Kafka's is an        *)
-(* overlay (Z109).                                                          *)
+(* overlay (Z100, Z109).                                                    *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -46,10 +46,14 @@ AcceptsPreviousEpoch(member, m) ==
   /\ m.epoch = member.previousEpoch
   /\ "Owned" \in m.given /\ m.owned \subseteq member.assigned
 
+(* G13.  Of a member that joins and is known: its answer was lost.  Kafka   *)
+(* refuses it to a static one, who gives up then (Z100).                    *)
+JoinError(member) == "NONE"
+
 (* G12.  Of a member that the group knows.  Epoch 0 is always accepted      *)
 (* (KAFKA-19233).                                                           *)
 MemberEpochError(member, m) ==
-  CASE m.epoch = JoinEpoch -> "NONE"
+  CASE m.epoch = JoinEpoch -> JoinError(member)
     [] m.epoch > member.epoch -> "FENCED_MEMBER_EPOCH"
     [] m.epoch < member.epoch /\ ~AcceptsPreviousEpoch(member, m) -> "FENCED_MEMBER_EPOCH"
     [] OTHER -> "NONE"
@@ -90,6 +94,22 @@ TellsAssignment(m, before, after) ==
 
 (* G20.  Of a member whose time to revoke is over.                          *)
 IsRevocationLate(member) == member.state = "Unrevoked"
+
+-----------------------------------------------------------------------------
+(* A broker that loads the log.                                             *)
+
+(* G6, G7.  An election or resignation that is heard of after a newer one.  *)
+IsOutdatedEvent(row, event) == event.epoch <= row.epoch
+
+(* G6.  A log is read to its end.                                           *)
+IsLoaded(position, endOffset) == position = endOffset
+
+(* G50.  Who still seems to have a partition was relieved of it by an entry *)
+(* that was cleaned away, if who takes it has a newer epoch.                *)
+MayTake(heldEpoch, epoch) == heldEpoch < epoch
+
+(* G50.  A tombstone may be all that is left of a key.                      *)
+IgnoresOrphan == TRUE
 
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)

@@ -31,6 +31,11 @@ IsAnswer(m) == m.type = "GroupHeartbeatResponse"
 Expected(messages, rows) ==
   {m \in messages : IsAnswer(m) => rows[m.destination].awaiting}
 
+(* Of the answers that wait for a commit.  Where somebody looks at who      *)
+(* waits (Z95), a model remembers all.                                      *)
+Remembered(waiting, rows) == Expected(waiting, rows)
+All(waiting, rows) == waiting
+
 (* With one coordinator, what follows from an operation.                    *)
 CommittedAtOnce(outcome) ==
   IF MaxCoordinators > 1 \/ outcome.row.log.leader = <<>> THEN outcome
@@ -39,7 +44,7 @@ CommittedAtOnce(outcome) ==
 
 Lift(outcome, rows, left) ==
   LET done == CommittedAtOnce(outcome) IN
-  /\ coordinator' = [done.row EXCEPT !.waiting = Expected(@, rows)]
+  /\ coordinator' = [done.row EXCEPT !.waiting = Remembered(@, rows)]
   /\ clients' = rows
   /\ network' = Expected(left \cup done.sent, rows)
 

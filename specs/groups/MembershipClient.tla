@@ -3,7 +3,7 @@
 (* A consumer as a member of its group (G23 to G27).  Its row:              *)
 (*                                                                          *)
 (*   state         "Unsubscribed", "Joining", "Reconciling",                *)
-(*                 "Acknowledging", "Stable"                                *)
+(*                 "Acknowledging", "Stable"; "Fatal", which it stays       *)
 (*   epoch         the member epoch that it was told last                   *)
 (*   subscribed    the topics that it asks for                              *)
 (*   owned         the partitions that it may fetch                         *)
@@ -34,6 +34,8 @@ InitialMember ==
 
 Doing(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
 
+IsMember(row) == row.state \notin {"Unsubscribed", "Fatal"}
+
 NextCorrelation(row) == IF row.correlation = MaxCorrelation THEN 1 ELSE row.correlation + 1
 
 Said(n, row, given, epoch) ==
@@ -48,13 +50,13 @@ Said(n, row, given, epoch) ==
 Step_HandleSubscribe(n, row, input) ==
   CASE row.state = "Unsubscribed" ->
          Doing([row EXCEPT !.state = "Joining", !.subscribed = input.topics], {})
-    [] input.topics = row.subscribed -> {}
+    [] input.topics = row.subscribed \/ row.state = "Fatal" -> {}
     [] OTHER -> Doing([row EXCEPT !.subscribed = input.topics,
                                   !.unsent = @ \cup {"Subscription"}], {})
 
 (* It waits until no heartbeat is in flight.                                *)
 Step_HandleUnsubscribe(n, row, input) ==
-  IF row.state = "Unsubscribed" \/ row.awaiting THEN {}
+  IF ~IsMember(row) \/ row.awaiting THEN {}
   ELSE Doing([InitialMember EXCEPT !.correlation = NextCorrelation(row)],
              {Said(n, row, {}, LeaveEpoch)})
 
@@ -63,7 +65,7 @@ Step_HandleUnsubscribe(n, row, input) ==
 
 Step_HandleSendGroupHeartbeat(n, row, input) ==
   LET given == IF row.state = "Joining" THEN AllFields ELSE row.unsent
-  IN IF row.state = "Unsubscribed" \/ row.awaiting THEN {}
+  IN IF ~IsMember(row) \/ row.awaiting THEN {}
      ELSE Doing([row EXCEPT
                    !.state = IF @ # "Acknowledging" THEN @
                              ELSE IF row.reconciled THEN "Stable" ELSE "Reconciling",
@@ -82,6 +84,8 @@ Fenced(row) ==
      !.state = "Joining", !.subscribed = row.subscribed, !.correlation = row.correlation,
      !.owned = OwnedAfterFence(row.owned)]
 
+GivenUp(row) == [InitialMember EXCEPT !.state = "Fatal", !.correlation = row.correlation]
+
 (* G24: an assignment.  It is another one if it has other partitions than   *)
 (* the last one; of the first, while joining, there is none before.         *)
 Told(row, assigned) ==
@@ -94,6 +98,7 @@ Told(row, assigned) ==
 Step_HandleGroupHeartbeatResponse(n, row, m) ==
   LET heard == [row EXCEPT !.epoch = m.epoch, !.awaiting = FALSE] IN
   CASE ~IsAwaited(row, m) -> {[row |-> row, sent |-> {}, ignored |-> "Late"]}
+    [] m.error = "UNRELEASED_INSTANCE_ID" -> Doing(GivenUp(row), {})
     [] m.error # "NONE" -> Doing(Fenced(row), {})
     [] m.tells -> Doing(Told(heard, m.assigned), {})
     [] OTHER -> Doing(heard, {})

@@ -7,11 +7,12 @@ evaluates every property there, and prints the answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reference.protocols import AnyConstants
+from tests.reference.plain import Planted, Rows
 from tla_utils import ModuleText, StepTable, TlcJob, Value, read_manifest, run_tlc
 from tla_utils.steptable import Batch
 from traces.jobs.abstraction import cfg_constants, constant_definitions
@@ -26,6 +27,23 @@ class Asked(NamedTuple):
 
     states: Mapping[str, str]
     steps: Mapping[str, str]
+
+
+class Plain(NamedTuple):
+    """What a protocol without a simulation of its own is asked.
+
+    module: of its properties. steps: those of steps, which the spec says in an action of the name
+    and `Step`. variables: those of the spec, of rows. questions: rules with arguments. settings:
+    constants under which they are asked. replaced: a bug, and the rules that answer otherwise.
+    """
+
+    planted: Planted
+    module: str
+    steps: tuple[str, ...]
+    variables: Callable[[Rows], Variables]
+    questions: Callable[[], Iterator[tuple[str, tuple[Any, ...]]]]
+    settings: tuple[Any, ...]
+    replaced: tuple[str, set[str]]
 
 
 def answers(

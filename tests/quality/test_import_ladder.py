@@ -27,7 +27,7 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.cluster", "reference.protocols"),
+    *("reference.transactions", "reference.groups", "reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
@@ -69,7 +69,7 @@ RULES = {
     "reference.protocols.*": Rule(
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
-            *("reference.transactions", "reference.cluster"),
+            *("reference.transactions", "reference.groups", "reference.cluster"),
         )
     ),
     "reference.bugs.*": _pure("reference.partition", "reference.protocols"),

@@ -31,11 +31,8 @@ PARTS = (
     *("traces.cover.mutation", "traces.jobs.cluster_checks"),
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     *("traces.observed.image", "traces.observed.marks", "traces.observed.views"),
-    *(
-        "kraftcheck.retracing.quorum",
-        "kraftcheck.retracing.partition",
-        "kraftcheck.retracing.transactions",
-    ),
+    *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
+    *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
     *("kraftcheck.witness.departures", "kraftcheck.witness.following"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.speech"),

@@ -22,6 +22,19 @@ class Forced(NamedTuple):
     model: str
 
 
+class Table(NamedTuple):
+    """module: whose operators are the rules, but for those `beside`. cfgs: whether the models are
+    those of cfgs.py, and not of the manifest. same: a rule forced to what it is.
+    """
+
+    protocol: str
+    module: str
+    cfgs: bool
+    forced: tuple[Forced, ...]
+    beside: frozenset[str]
+    same: Forced
+
+
 STEPS_ONLY = (("CheckQuorumSatisfied", "fetched, n", "FALSE"),)
 
 REDUCED = "forced-reduced"
@@ -63,4 +76,94 @@ FORCED = (
     Forced("FlushedAfterFollowerAppend", "row", "row.flushed", REDUCED),
     Forced("FlushedAfterLeaderAppend", "row", "EndOffset(row.log)", REDUCED),
     Forced("FollowerHighWatermark", "row, offset", "row.highWatermark", MESSAGES),
+)
+
+# Of transactions and of groups, whose models are those of the manifest.
+T_ONE = "transactions-one"
+T_LATE = "transactions-v1-late-batch"
+T_LEADERLESS = "transactions-leaderless"
+T_INSTANCES = "transactions-instances"
+G_ONE = "groups-one"
+G_JOINING = "groups-joining"
+G_TWO = "groups-two"
+G_REPLAY = "groups-replay"
+
+TABLES = (
+    Table(
+        "quorum",
+        "QuorumRules",
+        True,
+        FORCED,
+        frozenset(rule for rule, _, _ in STEPS_ONLY),
+        Forced("EpochAfterResigned", "epoch", "1 + epoch", REDUCED),
+    ),
+    Table(
+        "transactions",
+        "TransactionRules",
+        False,
+        (
+            Forced("EpochPerTransaction", "", "FALSE", T_LEADERLESS),
+            Forced("ActsOnCommittedOnly", "", "FALSE", T_ONE),
+            Forced("InitialisedEpoch", "epoch", "epoch", T_INSTANCES),
+            Forced("FencedEpoch", "epoch", "epoch", T_ONE),
+            Forced("EndedEpoch", "epoch", "epoch", T_ONE),
+            Forced("InitProducerIdAnswer", "row", '"CONCURRENT_TRANSACTIONS"', T_INSTANCES),
+            Forced("AddPartitionsAnswer", "row, m", '"PRODUCER_FENCED"', T_ONE),
+            Forced("VerifyAnswer", "row, m", '"TRANSACTION_ABORTABLE"', T_LATE),
+            Forced("AnswersWhenDeposed", "", "TRUE", T_ONE),
+            Forced("IsEndPending", "row", "FALSE", T_ONE),
+            Forced("EndTxnAnswerV1", "row, m", '"PRODUCER_FENCED"', T_LATE),
+            Forced("EndTxnAnswerV2", "row, m", '"PRODUCER_FENCED"', T_ONE),
+            Forced("EndTxnAnswer", "row, m", '"PRODUCER_FENCED"', T_ONE),
+            Forced("MarkerDestination", "hasLeader", '"Later"', T_LEADERLESS),
+            Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
+            Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),
+            Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),
+            Forced("NeedsVerification", "producer, epoch", "FALSE", T_ONE),
+            Forced("BatchError", "producer, m, guarded", '"INVALID_TXN_STATE"', T_ONE),
+            Forced("MarkerEpochOk", "producer, m", "FALSE", T_ONE),
+            Forced("MarkerRepeatOk", "producer, m", "FALSE", T_ONE),
+            Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
+            Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
+            Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
+        ),
+        # Words, and no decisions.
+        frozenset({"Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf"}),
+        Forced("FencedEpoch", "epoch", "1 + epoch", T_ONE),
+    ),
+    Table(
+        "groups",
+        "GroupRules",
+        False,
+        (
+            Forced("WaitsForWritten", "row", "FALSE", G_ONE),
+            Forced("WaitingAfterMove", "waiting", "waiting", G_ONE),
+            Forced("AcceptsPreviousEpoch", "member, m", "FALSE", G_TWO),
+            Forced("JoinError", "member", '"UNRELEASED_INSTANCE_ID"', G_ONE),
+            Forced("MemberEpochError", "member, m", '"FENCED_MEMBER_EPOCH"', G_ONE),
+            Forced("BumpedEpoch", "epoch", "epoch", G_ONE),
+            Forced("ChangesSubscription", "before, after", "FALSE", G_ONE),
+            Forced("NeedsTarget", "group", "FALSE", G_ONE),
+            Forced("IsTarget", "group, owner", "TRUE", G_JOINING),
+            Forced("IsFree", "group, member, p", "FALSE", G_ONE),
+            Forced("HeldAfter", "held, before, after", "held", G_ONE),
+            Forced("HasRevoked", "partitions, m", "FALSE", G_JOINING),
+            Forced("RevocationBlocks", "member, m, retargeted", "FALSE", G_JOINING),
+            Forced("TellsAssignment", "m, before, after", "FALSE", G_ONE),
+            Forced("IsOutdatedEvent", "row, event", "FALSE", G_REPLAY),
+            Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
+            Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
+            Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
+            Forced("Report", "row", "{}", G_JOINING),
+            Forced("IsAwaited", "row, m", "FALSE", G_ONE),
+            Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
+            Forced("OwnedAfterFence", "owned", "owned", G_ONE),
+        ),
+        # Words; and what only runs of the reference have: in the models a session may time out
+        # whenever a rebalance may.
+        frozenset(
+            {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "IsRevocationLate"}
+        ),
+        Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
+    ),
 )

@@ -8,43 +8,50 @@ import re
 import pytest
 
 from specs import SPECS
-from tests.specs.cfgs import check, fingerprint
-from tests.specs.forced import FORCED, STEPS_ONLY, Forced
+from tests.specs.cfgs import check, fingerprint, run
+from tests.specs.forced import TABLES, Forced, Table
+from tla_utils import read_manifest
 
 pytestmark = pytest.mark.tlc
 
-# Operators of QuorumRules that are definitions shared by rules and not decisions themselves: none.
+MANIFEST = read_manifest(SPECS / "models.toml")
 _OPERATOR = re.compile(r"^(\w+)(\([^)]*\))? ==", re.MULTILINE)
+
+of_each = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.protocol)
 
 
 @functools.cache
-def baseline(model: str) -> tuple[object, ...]:
-    return fingerprint(check(model))
+def answered(table: Table, model: str, forced: Forced | None = None) -> tuple[object, ...]:
+    """What TLC says of a model, with a rule forced."""
+    definition = override = ""
+    if forced is not None:
+        name = f"Forced_{forced.rule}"
+        parameters = f"({forced.parameters})" if forced.parameters else ""
+        definition = f"{name}{parameters} == {forced.value}"
+        override = f"  {forced.rule} <- [{table.module}] {name}\n"
+    if table.cfgs:
+        return fingerprint(check(model, definition, override))
+    known = MANIFEST.models[model]
+    cfg = (MANIFEST.root / known.config).read_text("utf-8")
+    return fingerprint(run(known.module, cfg, definition, override))
 
 
-def test_the_table_names_every_rule() -> None:
-    text = (SPECS / "quorum" / "QuorumRules.tla").read_text("utf-8")
-    rules = {match[1] for match in _OPERATOR.finditer(text)}
-    assert {each.rule for each in FORCED} | {rule for rule, _, _ in STEPS_ONLY} == rules
-    assert len(rules) == len(FORCED) + len(STEPS_ONLY)
+@of_each
+def test_the_table_names_every_rule(table: Table) -> None:
+    text = (SPECS / table.protocol / f"{table.module}.tla").read_text("utf-8")
+    rules = [match[1] for match in _OPERATOR.finditer(text)]
+    assert sorted([*(each.rule for each in table.forced), *table.beside]) == sorted(rules)
 
 
-@pytest.mark.parametrize("forced", FORCED, ids=lambda each: each.rule)
-def test_a_forced_rule_shows(forced: Forced) -> None:
-    parameters = f"({forced.parameters})" if forced.parameters else ""
-    found = check(
-        forced.model,
-        f"Forced_{forced.rule}{parameters} == {forced.value}",
-        f"  {forced.rule} <- [QuorumRules] Forced_{forced.rule}\n",
-    )
-    assert fingerprint(found) != baseline(forced.model)
+@pytest.mark.parametrize(
+    ("table", "forced"),
+    [pytest.param(t, each, id=f"{t.protocol}-{each.rule}") for t in TABLES for each in t.forced],
+)
+def test_a_forced_rule_shows(table: Table, forced: Forced) -> None:
+    assert answered(table, forced.model, forced) != answered(table, forced.model)
 
 
-def test_a_rule_forced_to_itself_shows_nothing() -> None:
+@of_each
+def test_a_rule_forced_to_itself_shows_nothing(table: Table) -> None:
     """The canary: the comparison is exact, so that a change in it means something."""
-    found = check(
-        "forced-reduced",
-        "Forced_EpochAfterResigned(epoch) == 1 + epoch",
-        "  EpochAfterResigned <- [QuorumRules] Forced_EpochAfterResigned\n",
-    )
-    assert fingerprint(found) == baseline("forced-reduced")
+    assert answered(table, table.same.model, table.same) == answered(table, table.same.model)

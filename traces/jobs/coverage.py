@@ -46,10 +46,11 @@ class _Coded(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Played(msgspec.Struct, frozen=True, gc=False):
-    """What a row's role follows from, as protocols.py has it."""
+    """What a row's role follows from, as protocols.py has it; of some protocols nothing."""
 
-    role: str = "Controller"
-    status: str = "Running"
+    role: str = ""
+    status: str = ""
+    registrations: list[msgspec.Raw] | None = None
 
 
 _decode = msgspec.msgpack.Decoder(_Coded).decode
@@ -93,7 +94,9 @@ def features(tables: Mapping[str, pa.Table]) -> pa.Table:
     roles, role = _roles(tables["rows"])
     played = len(roles) * action + role[ints(steps["before"])[met]]
     found.enter(
-        "role", played, lambda code: f"{actions[code // len(roles)]} as {roles[code % len(roles)]}"
+        "role",
+        played,
+        lambda code: _as(actions[code // len(roles)], roles[code % len(roles)]),
     )
     return pa.Table.from_pylist(sorted(found.rows, key=_kind_and_name), schema=FEATURES)
 
@@ -156,6 +159,10 @@ def _pair(what: str, detail: str, nothing: tuple[str, ...]) -> str:
     return "" if detail in nothing else f"{what}: {detail}"
 
 
+def _as(what: str, role: str) -> str:
+    return f"{what} as {role}" if role else ""
+
+
 def _named(mask: int, types: list[str]) -> str:
     sent = sorted(types[bit] for bit in range(len(types)) if mask >> bit & 1)
     return ", ".join(sent) or "nothing"
@@ -187,7 +194,13 @@ def _roles(rows: pa.Table) -> tuple[list[str], Ints]:
         seen = [_decode_row(body) for body in rows["body"].to_pylist()]
     except msgspec.MsgspecError as error:
         raise TraceError(f"a row cannot be read: {error}") from None
-    return _numbered([row.role if row.status == "Running" else row.status for row in seen])
+    return _numbered([_role(row) for row in seen])
+
+
+def _role(row: _Played) -> str:
+    if row.registrations is not None:
+        return "Controller"
+    return row.role if row.status in ("", "Running") else row.status
 
 
 def _sent_types(steps: pa.Table, kind: Ints) -> Ints:

@@ -66,7 +66,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
     role: str = ""
     status: str = ""
     high_watermark: int = 0
-    log: list[msgspec.Raw] = []
+    log: list[msgspec.Raw] | dict[str, msgspec.Raw] = []
     registrations: list[msgspec.Raw] | None = None
     partition: _Controlled | None = None
 
@@ -85,9 +85,13 @@ class _Said(NamedTuple):
 
 
 def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
-    """MEASURES of a part, by run and partition. Raises TraceError: a row that is none."""
+    """MEASURES of a part, by run and partition; none, where no row tells of leaders. Raises
+    TraceError: a row that is none.
+    """
     runs, steps = tables["runs"], tables["steps"]
     said = _said(tables["rows"])
+    if said is None:
+        return MEASURES.empty_table()
     taken = Occurrences.of(runs)
     order = taken.by_thread
     step, thread = taken.step[order], taken.thread[order]
@@ -114,11 +118,13 @@ def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
     return pa.table(columns, schema=MEASURES)
 
 
-def _said(rows: pa.Table) -> _Said:
+def _said(rows: pa.Table) -> _Said | None:
     try:
         seen = [_decode(body) for body in rows["body"].to_pylist()]
     except msgspec.MsgspecError as error:
         raise TraceError(f"a row cannot be read: {error}") from None
+    if seen and not any(row.role or row.partition for row in seen):
+        return None
     numbers = np.zeros((4, len(seen)), dtype=np.int64)
     for at, row in enumerate(seen):
         if row.partition is not None:

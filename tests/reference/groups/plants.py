@@ -1,40 +1,30 @@
-"""A violation of each property of groups: one state in order changes, and what it breaks.
-
-Tests judge them plainly and cheaply, and hold the specification against them.
-"""
+"""A violation of each property of groups: one state in order changes, and what it breaks."""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from reference.groups.log import initial_log
-from reference.groups.messages import COORDINATOR, GroupRecord, MemberRecord
+from reference.groups.messages import COORDINATOR, LOADER, GroupRecord, LeaderChange, MemberRecord
 from reference.groups.protocol import GROUPS
 from reference.groups.types import (
     INITIAL_MEMBER,
+    NO_ENTRIES,
     NO_MEMBER,
     Constants,
     GroupCoordinator,
+    GroupEntry,
+    GroupLoader,
     GroupMember,
+    HeldPartition,
+    ReadMember,
 )
+from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
 TWO: Final = Constants((1, 2), (1, 2), 3, 1000)
-Rows = dict[int, Any]
 BOTH: Final = (1, 2)
-
-
-class Plant(NamedTuple):
-    violates: str
-    before: Rows
-    after: Rows
-
-
-def first_rows(constants: Constants = TWO) -> Rows:
-    return {
-        node: GROUPS.kind_of(constants, node).initial(constants) for node in GROUPS.nodes(constants)
-    }
 
 
 def record(p: int) -> MemberRecord:
@@ -62,9 +52,30 @@ def coordinator(group: GroupRecord) -> GroupCoordinator:
     return GroupCoordinator(1, initial_log(group), ())
 
 
+# What a coordinator knows that has read this: member 1 has partition 1, member 2 was removed.
+ENTRIES: Final = (
+    GroupEntry(0, "Member", 1, True, 1, ()),
+    GroupEntry(1, "Current", 1, True, 1, (1,)),
+    GroupEntry(2, "Current", 2, False, 2, ()),
+    GroupEntry(3, "Member", 2, False, 2, ()),
+)
+LOADED: Final = GroupLoader(
+    leads=True,
+    leader_epoch=1,
+    events=(),
+    epoch=1,
+    state="Active",
+    entries=ENTRIES,
+    end_offset=4,
+    position=4,
+    members=(ReadMember(True, 1, (1,)), NO_ENTRIES),
+    held=(HeldPartition(1, 1),),
+)
+
+
 def settled() -> Rows:
     """Each member has one partition."""
-    return {COORDINATOR: coordinator(GROUP), 1: consumer(1), 2: consumer(2)}
+    return {COORDINATOR: coordinator(GROUP), 1: consumer(1), 2: consumer(2), LOADER: LOADED}
 
 
 def with_member(n: int, **changes: Any) -> GroupRecord:
@@ -81,6 +92,10 @@ def _knowing(group: GroupRecord) -> Rows:
 def _doing(**changes: Any) -> Rows:
     rows = settled()
     return {**rows, 1: replace(rows[1], **changes)}
+
+
+def _loaded(**changes: Any) -> Rows:
+    return {**settled(), LOADER: replace(LOADED, **changes)}
 
 
 def plants() -> tuple[Plant, ...]:
@@ -102,4 +117,20 @@ def plants() -> tuple[Plant, ...]:
         "EpochsMonotonic": _knowing(with_member(1, epoch=2)),
         "Withheld": _knowing(taken),
     }
-    return tuple([Plant(name, settled(), rows) for name, rows in after.items()])
+    # Of the last promise each part.
+    other = (replace(LOADED.members[0], epoch=2), NO_ENTRIES)
+    gone = replace(INITIAL_MEMBER, state="Fatal")
+    more = [
+        ("NobodyGivesUp", {**settled(), 1: gone}),
+        ("Coordinated", _loaded(state="Inactive")),
+        ("Coordinated", _loaded(leads=False)),
+        ("LoadSucceeds", _loaded(state="Failed", events=(LeaderChange(False, 2),))),
+        ("ReplayEqual", _loaded(members=(LOADED.members[0],) * 2)),
+        ("ReplayEqual", _loaded(members=(NO_ENTRIES, NO_ENTRIES), held=())),
+        ("ReplayEqual", _loaded(members=other, held=(HeldPartition(1, 2),))),
+        ("ReplayEqual", _loaded(held=())),
+    ]
+    return tuple([Plant(name, settled(), rows) for name, rows in (*after.items(), *more)])
+
+
+PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())

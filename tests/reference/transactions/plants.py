@@ -1,11 +1,8 @@
-"""A violation of each property of transactions: one state in order changes, and what it breaks.
-
-Tests judge them plainly and cheaply, and hold the specification against them.
-"""
+"""A violation of each property of transactions: one state in order changes, and what it breaks."""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -21,17 +18,13 @@ from reference.transactions.types import (
     Producer,
     Txn,
 )
+from tests.reference.plain import Plant, Planted, Rows, initial_rows
 
 TWO: Final = Constants((11, 12), 2, (1, 2), 3)
-Rows = dict[int, Any]
 
 
-def first_rows(constants: Constants = TWO) -> Rows:
-    rows = {
-        node: TRANSACTIONS.kind_of(constants, node).initial(constants)
-        for node in TRANSACTIONS.nodes(constants)
-    }
-    return {**rows, HISTORY: History()}
+def first_rows() -> Rows:
+    return {**initial_rows(TRANSACTIONS, TWO), HISTORY: History()}
 
 
 def batch(txn: int, epoch: int, client: int = 1) -> LogEntry:
@@ -70,18 +63,11 @@ def settled() -> Rows:
     return {**rows, **both, 1: ready, COORDINATOR: log, HISTORY: history}
 
 
-class Plant(NamedTuple):
-    """A step from a state in order to one that violates the property, perhaps among others."""
-
-    violates: str
-    after: Rows
-    before: Rows
-
-
-def _plant(violates: str, changed: Rows, before: Rows | None = None, **history: Any) -> Plant:
-    before = before or settled()
+def _plant(violates: str, changed: Rows, **history: Any) -> Plant:
+    before = settled()
     past = replace(before[HISTORY], **history)
-    return Plant(violates, {**before, **changed, HISTORY: past}, before)
+    before[HISTORY] = replace(before[HISTORY], handed_out=past.handed_out)
+    return Plant(violates, before, {**before, **changed, HISTORY: past})
 
 
 def _coordinator(**fields: Any) -> Rows:
@@ -95,7 +81,7 @@ def _of_epoch(epoch: int) -> Any:
     return replace(NOTHING_PENDING, state="PrepareCommit", logged=True, request=ended)
 
 
-def plants() -> list[Plant]:
+def plants() -> tuple[Plant, ...]:
     rows = settled()
     told_abort = frozenset({Told(1, "Abort", 1)})
     log = rows[COORDINATOR]
@@ -111,7 +97,7 @@ def plants() -> list[Plant]:
     older = {
         COORDINATOR: replace(log, log=replace(log.log, committed=TxnRecord("Empty", 0, (), 1)))
     }
-    return [
+    return (
         _plant("TransactionTypeInv", _coordinator(to_mark=(11,))),
         _plant(
             "TransactionTypeInv",
@@ -138,4 +124,7 @@ def plants() -> list[Plant]:
         _plant("EpochMonotonic", older),
         _plant("EpochMonotonic", earlier),
         _plant("ZombieFenced", _coordinator(pending=_of_epoch(0)), handed_out=2),
-    ]
+    )
+
+
+PLANTED: Final = Planted(TRANSACTIONS, TWO, first_rows(), settled(), plants())

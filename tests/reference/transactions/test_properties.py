@@ -1,35 +1,10 @@
-"""Each property of transactions is seen to hold and to be violated."""
+"""What the history of transactions is made of; the properties: test_plain_properties.py."""
 
 from __future__ import annotations
 
-import pytest
-
-from reference.kit.protocol import HISTORY
 from reference.transactions.messages import COORDINATOR
-from reference.transactions.properties import PROPERTIES, history_next
-from tests.reference.transactions.plants import TWO, Plant, first_rows, plants, settled
-
-PLANTS = plants()
-
-
-def violated(before: dict[int, object], after: dict[int, object]) -> set[str]:
-    return {each.name for each in PROPERTIES if each.check(TWO, before, after) is not None}
-
-
-@pytest.mark.parametrize("plant", PLANTS, ids=lambda each: each.violates)
-def test_what_is_planted_is_found(plant: Plant) -> None:
-    if plant.violates == "ZombieFenced":
-        plant.before[HISTORY] = plant.after[HISTORY]
-    assert plant.violates in violated(plant.before, plant.after)
-
-
-def test_every_property_has_a_plant() -> None:
-    assert {each.violates for each in PLANTS} == {each.name for each in PROPERTIES}
-
-
-def test_states_in_order_violate_nothing() -> None:
-    assert violated(first_rows(), first_rows()) == set()
-    assert violated(settled(), settled()) == set()
+from reference.transactions.properties import history_next
+from tests.reference.transactions.plants import TWO, first_rows, settled
 
 
 def test_the_history_follows_the_rows() -> None:

@@ -22,6 +22,7 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
+    *("GroupCoordinator", "GroupMember", "GroupLoader"),
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")

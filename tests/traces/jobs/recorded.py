@@ -9,7 +9,7 @@ import pyarrow as pa
 from reference.runner.run import simulate_part
 from traces.schema import PartTables
 
-RUNS = {"quorum": 6, "partition": 8, "cluster": 3}
+RUNS = {"quorum": 6, "partition": 8, "cluster": 3, "transactions": 3, "groups": 3}
 
 
 @cache

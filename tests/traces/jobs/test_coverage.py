@@ -47,6 +47,11 @@ def role_of(found: Part, step: int) -> str:
     return kind.role(found.rows[found.before[step]])
 
 
+def test_where_rows_tell_no_role_none_is_said() -> None:
+    told = {row["kind"] for row in features(part("groups").tables).to_pylist()}
+    assert told == {*KINDS} - {"role"}
+
+
 def test_parts_are_merged_as_if_they_were_one() -> None:
     half = RUNS["quorum"] // 2
     parts = [simulate_part("quorum", 11, first, half) for first in (0, half)]

@@ -139,6 +139,11 @@ def test_how_long_an_append_waited(
     assert (row["append_stall"], row["append_stall_open"]) == (stall, opened)
 
 
+@pytest.mark.parametrize("scenario", ["transactions", "groups"])
+def test_where_no_row_tells_of_leaders_nothing_is_measured(scenario: str) -> None:
+    assert measure(part(scenario).tables) == MEASURES.empty_table()
+
+
 def test_a_row_that_is_none_is_refused() -> None:
     tables = dict(part("quorum").tables)
     rows = tables["rows"]

@@ -1,17 +1,11 @@
-"""One vocabulary: the names in the partition's specs and those in reference/partition are the same.
-
-As in test_vocabulary.py: the specs are read as text and never run, and each comparison is shown to
-report one name too many on either side.
-"""
+"""What is compared of the names of a partition."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
@@ -29,12 +23,13 @@ from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.properties import PARTITION_INVARIANTS
 from reference.partition.protocol import BROKER
 from reference.partition.rules import PartitionRules
-from tests.reference.quorum.test_vocabulary import (
+from tests.reference.vocabulary import (
     COMMENT,
-    differences,
+    Compared,
     operators,
     outer_fields,
     records,
+    signatures,
     snake,
     spec,
     text_of,
@@ -63,15 +58,7 @@ def rule_names(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
-    theirs = [
-        f"{snake(name)}({', '.join(map(snake, parameters))})"
-        for name, parameters in rules_of_spec(specs_dir).items()
-    ]
-    ours = []
-    for name in RULES:
-        parameters = list(inspect.signature(getattr(PartitionRules, name)).parameters)
-        ours.append(f"{name}({', '.join(parameters[1:])})")
-    return theirs, ours
+    return signatures(specs_dir, "PartitionRules", PartitionRules, CONSTANTS)
 
 
 def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
@@ -236,61 +223,39 @@ def step_invariants(specs_dir: Path) -> tuple[list[str], list[str]]:
     return theirs, [each.name for each in PARTITION_INVARIANTS if each.kind == "step"]
 
 
-Names = Callable[[Path], tuple[list[str], list[str]]]
-COMPARED: list[Names] = [
-    *(rule_names, rule_signatures, log_functions, broker_actions, controller_actions),
-    *(lifted_actions, cases, helpers, row_fields, controller_row_fields, values),
-    *(messages_and_inputs, reasons, error_codes, invariants, step_invariants),
-]
+def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """Each handler is a method of its name."""
+    of = (broker.BrokerHandlers, PartitionControllerHandlers)
+    needed = [handler_name(a) for a in (*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values())]
+    return sorted(needed), sorted(n for each in of for n in dir(each) if n.startswith("handle_"))
 
 
-@pytest.mark.parametrize("names", COMPARED, ids=lambda names: names.__name__)
-def test_both_sides_have_the_same_names(names: Names, specs_dir: Path) -> None:
-    theirs, ours = names(specs_dir)
-    assert theirs, "nothing was found in the specs"
-    assert differences(theirs, ours) == []
-
-
-@pytest.mark.parametrize("names", COMPARED, ids=lambda names: names.__name__)
-def test_a_name_on_one_side_only_is_reported(names: Names, specs_dir: Path) -> None:
-    theirs, ours = names(specs_dir)
-    assert differences([*theirs, "planted"], ours) == ["only in specs: planted"]
-    assert differences(theirs, [*ours, "planted"]) == ["only in reference: planted"]
-    assert differences(theirs[1:], ours) == [f"only in reference: {theirs[0]}"]
-
-
-PLANTED = [
-    (rule_names, "PartitionRules", "MayForget(row, m) == TRUE", "may_forget"),
-    (rule_signatures, "PartitionRules", "MayForget(row) == TRUE", "may_forget(row)"),
-    (log_functions, "PartitionLog", "Longest(log) == log", "longest"),
-    (broker_actions, "BrokerLifecycle", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
-    (controller_actions, "PartitionController", "Step_HandleNap(c, row, m) == {}", "HandleNap"),
-    (lifted_actions, "PartitionReplication", "HandleNap(n) == FALSE", "HandleNap"),
-    (cases, "BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
-    (helpers, "HighWatermark", "BecomeTired(row) == row", "become_tired"),
-    (messages_and_inputs, "PartitionReplication", 'N == [type |-> "Nap", end |-> 1]', "Nap(end)"),
-    (reasons, "IsrMembership", 'Nap == Ignore(row, "Tired")', "Tired"),
-    (error_codes, "PartitionRules", 'Nap == "TOO_TIRED"', "TOO_TIRED"),
-    (invariants, "PartitionProperties", "NeverTired == TRUE", "NeverTired"),
-    (step_invariants, "PartitionProperties", "Never == [][NeverStep]_vars", "Never"),
-]
-
-
-@pytest.mark.parametrize(("names", "module", "text", "reported"), PLANTED)
-def test_an_operator_that_is_planted_in_a_spec_is_found(
-    names: Names, module: str, text: str, reported: str, specs_dir: Path, tmp_path: Path
-) -> None:
-    for file in specs_dir.rglob("*.tla"):
-        planted = file.read_text("utf-8")
-        if file.stem == module:
-            planted = planted.replace("\n====", f"\n\n{text}\n====")
-        (tmp_path / file.name).write_text(planted, "utf-8")
-    theirs, ours = names(tmp_path)
-    assert differences(theirs, ours) == [f"only in specs: {reported}"]
-
-
-def test_every_handler_is_a_method_of_its_name() -> None:
-    for action in BROKER_HANDLERS.values():
-        assert inspect.isfunction(getattr(broker.BrokerHandlers, handler_name(action)))
-    for action in CONTROLLER_HANDLERS.values():
-        assert inspect.isfunction(getattr(PartitionControllerHandlers, handler_name(action)))
+COMPARED = Compared(
+    "partition",
+    (
+        *(rule_names, rule_signatures, log_functions, broker_actions, controller_actions),
+        *(lifted_actions, cases, helpers, row_fields, controller_row_fields, values),
+        *(messages_and_inputs, reasons, error_codes, invariants, step_invariants),
+        methods,
+    ),
+    (
+        (rule_names, "PartitionRules", "MayForget(row, m) == TRUE", "may_forget"),
+        (rule_signatures, "PartitionRules", "MayForget(row) == TRUE", "may_forget(row)"),
+        (log_functions, "PartitionLog", "Longest(log) == log", "longest"),
+        (broker_actions, "BrokerLifecycle", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
+        (controller_actions, "PartitionController", "Step_HandleNap(c, row, m) == {}", "HandleNap"),
+        (lifted_actions, "PartitionReplication", "HandleNap(n) == FALSE", "HandleNap"),
+        (cases, "BrokerCases", "Step_HandleNap_Deep(n, row, m) == {}", "HandleNap_Deep"),
+        (helpers, "HighWatermark", "BecomeTired(row) == row", "become_tired"),
+        (
+            messages_and_inputs,
+            "PartitionReplication",
+            'N == [type |-> "Nap", end |-> 1]',
+            "Nap(end)",
+        ),
+        (reasons, "IsrMembership", 'Nap == Ignore(row, "Tired")', "Tired"),
+        (error_codes, "PartitionRules", 'Nap == "TOO_TIRED"', "TOO_TIRED"),
+        (invariants, "PartitionProperties", "NeverTired == TRUE", "NeverTired"),
+        (step_invariants, "PartitionProperties", "Never == [][NeverStep]_vars", "Never"),
+    ),
+)

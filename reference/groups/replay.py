@@ -1,0 +1,186 @@
+"""What a broker does with its replica of the log: the twin of GroupReplay.tla (G6, G7, G50).
+
+Law of this file: a handler is a pure function of the row and the input. A batch is read in one
+step; between two of them the log may be cleaned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from reference.groups.messages import (
+    LOADER_INPUTS,
+    UNKNOWN,
+    ChangeGroupLeader,
+    CleanGroupLog,
+    GroupWrite,
+    LeaderChange,
+    LeaderEvent,
+    ReadGroupLog,
+)
+from reference.groups.rules import GroupRules
+from reference.groups.types import (
+    NO_ENTRIES,
+    GroupEntry,
+    GroupLoader,
+    HeldPartition,
+    ReadMember,
+    initial_loader,
+)
+from reference.kit.dispatch import handlers_of
+from reference.kit.protocol import Outcome
+
+
+def last_of_keys(entries: Iterable[GroupEntry]) -> tuple[GroupEntry, ...]:
+    last = {(entry.kind, entry.member): entry for entry in entries}
+    return tuple(sorted(last.values(), key=lambda entry: entry.offset))
+
+
+def known_of(entries: Iterable[GroupEntry], n: int) -> ReadMember:
+    """What is known of a member by who has read all."""
+    there = {e.kind: e for e in last_of_keys(entries) if e.member == n and e.exists}
+    if "Member" not in there:
+        return NO_ENTRIES
+    return ReadMember(True, there["Current"].epoch, there["Current"].assigned)
+
+
+class LoaderHandlers:
+    """The handlers, for one set of rules."""
+
+    __slots__ = ("_handlers", "_place", "rules")
+
+    def __init__(self, rules: GroupRules) -> None:
+        self.rules = rules
+        self._place = {n: at for at, n in enumerate(rules.constants.members)}
+        self._handlers = handlers_of(self, LOADER_INPUTS)
+
+    def step(self, row: GroupLoader, input: object) -> Outcome | None:
+        outcome: Outcome | None = self._handlers[type(input)](row, input)
+        return outcome
+
+    # --- G6, G7: elections, resignations, loads ---
+
+    def handle_change_group_leader(self, row: GroupLoader, input: ChangeGroupLeader) -> Outcome:
+        event = LeaderChange(not row.leads, row.leader_epoch + 1)
+        events = tuple(sorted((*row.events, event)))
+        return Outcome(replace(row, leads=event.elected, leader_epoch=event.epoch, events=events))
+
+    def handle_leader_event(self, row: GroupLoader, input: LeaderEvent) -> Outcome | None:
+        event = input.event
+        if event not in row.events:
+            return None
+        heard = replace(row, events=tuple([each for each in row.events if each != event]))
+        if self.rules.is_outdated_event(row, event):
+            return Outcome(heard)
+        return Outcome(
+            replace(
+                heard,
+                epoch=event.epoch,
+                state="Loading" if event.elected else "Inactive",
+                position=0,
+                members=initial_loader(self.rules.constants).members,
+                held=(),
+            )
+        )
+
+    def handle_read_group_log(self, row: GroupLoader, input: ReadGroupLog) -> Outcome | None:
+        if row.state != "Loading":
+            return None
+        if self.rules.is_loaded(row.position, row.end_offset):
+            return Outcome(replace(row, state="Active"))
+        unread = [entry for entry in row.entries if entry.offset >= row.position]
+        batch = [entry for entry in unread if entry.epoch == unread[0].epoch]
+        return Outcome(self._replayed(replace(row, position=batch[-1].offset + 1), batch))
+
+    # --- The log ---
+
+    def handle_group_write(self, row: GroupLoader, input: GroupWrite) -> Outcome | None:
+        known = known_of(row.entries, input.member)
+        others = [n for n in self._place if n != input.member]
+        taken = {p for n in others for p in known_of(row.entries, n).assigned}
+        may_not = row.leads and (row.state != "Active" or row.events != ())
+        changes = input.removed or not known.known or input.assigned != known.assigned
+        if may_not or not changes or {*input.assigned} & taken:
+            return None
+        if input.removed and (not known.known or input.assigned):
+            return None
+        batch = self._batch(row, input, known)
+        end = row.end_offset + len(batch)
+        written = replace(row, entries=(*row.entries, *batch), end_offset=end)
+        if not row.leads:
+            return Outcome(written)
+        return Outcome(replace(self._replayed(written, batch), position=end))
+
+    def _batch(
+        self, row: GroupLoader, input: GroupWrite, known: ReadMember
+    ) -> tuple[GroupEntry, ...]:
+        at, n = row.end_offset, input.member
+        epoch = row.entries[-1].epoch + 1 if row.entries else 1
+        if input.removed:
+            return (
+                GroupEntry(at, "Current", n, False, epoch, ()),
+                GroupEntry(at + 1, "Member", n, False, epoch, ()),
+            )
+        if known.known:
+            return (GroupEntry(at, "Current", n, True, epoch, input.assigned),)
+        return (
+            GroupEntry(at, "Member", n, True, epoch, ()),
+            GroupEntry(at + 1, "Current", n, True, epoch, input.assigned),
+        )
+
+    def handle_clean_group_log(self, row: GroupLoader, input: CleanGroupLog) -> Outcome | None:
+        cleaned = last_of_keys(row.entries)
+        return None if cleaned == row.entries else Outcome(replace(row, entries=cleaned))
+
+    # --- G50: replay ---
+
+    def _replayed(self, row: GroupLoader, batch: Iterable[GroupEntry]) -> GroupLoader:
+        for entry in batch:
+            if row.state == "Failed":
+                break
+            member = row.members[self._place[entry.member]]
+            if not entry.exists:
+                row = self._with_tombstone(row, entry, member)
+            elif entry.kind == "Member":
+                row = self._with(row, entry, replace(member, known=True))
+            else:
+                row = self._with_assignment(row, entry, member)
+        return row
+
+    def _with(self, row: GroupLoader, entry: GroupEntry, member: ReadMember) -> GroupLoader:
+        members = list(row.members)
+        members[self._place[entry.member]] = member
+        return replace(row, members=tuple(members))
+
+    def _with_tombstone(
+        self, row: GroupLoader, entry: GroupEntry, member: ReadMember
+    ) -> GroupLoader:
+        if not member.known:
+            return row if self.rules.ignores_orphan() else replace(row, state="Failed")
+        left = NO_ENTRIES if entry.kind == "Member" else replace(member, epoch=0, assigned=())
+        return self._with(replace(row, held=_without(row.held, member)), entry, left)
+
+    def _with_assignment(
+        self, row: GroupLoader, entry: GroupEntry, member: ReadMember
+    ) -> GroupLoader:
+        rest = _without(row.held, member)
+        held = {each.partition: each.epoch for each in rest}
+        if not all(self.rules.may_take(held.get(p, UNKNOWN), entry.epoch) for p in entry.assigned):
+            return replace(row, state="Failed")
+        held |= dict.fromkeys(entry.assigned, entry.epoch)
+        after = ReadMember(True, entry.epoch, entry.assigned)
+        now = tuple([HeldPartition(p, epoch) for p, epoch in sorted(held.items())])
+        return self._with(replace(row, held=now), entry, after)
+
+
+def _without(held: tuple[HeldPartition, ...], member: ReadMember) -> tuple[HeldPartition, ...]:
+    """What a member had, and nobody has taken since."""
+    return tuple(
+        [
+            each
+            for each in held
+            if each.partition not in member.assigned or each.epoch != member.epoch
+        ]
+    )

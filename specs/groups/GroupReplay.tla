@@ -1,0 +1,160 @@
+---------------------------- MODULE GroupReplay -----------------------------
+(***************************************************************************)
+(* A broker and its replica of the group's partition (G6, G7, G50): it is   *)
+(* elected and resigns, and when elected reads the log batch by batch,      *)
+(* which may be cleaned meanwhile.  Its row:                                *)
+(*                                                                          *)
+(*   leads         whether it leads the partition, in leaderEpoch           *)
+(*   events        elections and resignations that its coordinator has yet  *)
+(*                 to hear of, in any order                                 *)
+(*   epoch         of the last event that it heard of                       *)
+(*   state         of the coordinator: "Inactive", "Loading", "Active",     *)
+(*                 "Failed"                                                 *)
+(*   entries       the log                                                  *)
+(*   endOffset     where it ends                                            *)
+(*   position      what has been read of it: up to here                     *)
+(*   members       members[n]: what has been read of member n               *)
+(*   held          the partitions that somebody has, with the epoch in      *)
+(*                 which he took them                                       *)
+(*                                                                          *)
+(* An entry has a key, which is a kind, "Member" or "Current" (assignment), *)
+(* and a member; where nothing exists any more it is a tombstone.  A batch  *)
+(* is what one operation wrote, and has an epoch of its own.  Tombstones    *)
+(* stay: a load takes no day (delete.retention.ms).                         *)
+(***************************************************************************)
+EXTENDS GroupRules
+
+NoEntries == [known |-> FALSE, epoch |-> 0, assigned |-> {}]
+InitialLoader ==
+  [leads |-> FALSE, leaderEpoch |-> 0, events |-> {}, epoch |-> 0, state |-> "Inactive",
+   entries |-> <<>>, endOffset |-> 0, position |-> 0,
+   members |-> [n \in Members |-> NoEntries], held |-> {}]
+
+Taking(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
+
+-----------------------------------------------------------------------------
+(* Replay of an entry (G50).                                                *)
+
+HeldEpoch(held, p) ==
+  IF \E each \in held : each.partition = p
+  THEN (CHOOSE each \in held : each.partition = p).epoch ELSE Unknown
+
+(* What a member had, and nobody has taken since.                           *)
+Without(held, member) ==
+  {each \in held : ~(each.partition \in member.assigned /\ each.epoch = member.epoch)}
+
+FailedLoad(row) == [row EXCEPT !.state = "Failed"]
+
+WithTombstone(row, entry) ==
+  LET member == row.members[entry.member]
+      left == IF entry.kind = "Member" THEN NoEntries
+              ELSE [member EXCEPT !.epoch = 0, !.assigned = {}]
+  IN IF member.known
+     THEN [row EXCEPT !.held = Without(@, member), !.members[entry.member] = left]
+     ELSE IF IgnoresOrphan THEN row ELSE FailedLoad(row)
+
+WithAssignment(row, entry) ==
+  LET rest == Without(row.held, row.members[entry.member])
+      taken == {[partition |-> p, epoch |-> entry.epoch] : p \in entry.assigned}
+  IN IF \E p \in entry.assigned : ~MayTake(HeldEpoch(rest, p), entry.epoch) THEN FailedLoad(row)
+     ELSE [row EXCEPT
+             !.held = {each \in rest : each.partition \notin entry.assigned} \cup taken,
+             !.members[entry.member] =
+               [known |-> TRUE, epoch |-> entry.epoch, assigned |-> entry.assigned]]
+
+RECURSIVE Replayed(_, _)
+Replayed(row, batch) ==
+  IF batch = <<>> \/ row.state = "Failed" THEN row
+  ELSE LET entry == Head(batch) IN
+       Replayed(CASE ~entry.exists -> WithTombstone(row, entry)
+                  [] entry.kind = "Member" -> [row EXCEPT !.members[entry.member].known = TRUE]
+                  [] OTHER -> WithAssignment(row, entry),
+                Tail(batch))
+
+-----------------------------------------------------------------------------
+(* The log.                                                                 *)
+
+IsLastOfKey(entries, i) ==
+  \A j \in (i + 1)..Len(entries) :
+    entries[j].kind # entries[i].kind \/ entries[j].member # entries[i].member
+
+(* The entries of a log that pass, in their order.                          *)
+RECURSIVE Kept(_, _)
+Kept(entries, places) ==
+  IF places = {} THEN <<>>
+  ELSE LET i == CHOOSE i \in places : \A j \in places : i <= j
+       IN <<entries[i]>> \o Kept(entries, places \ {i})
+
+LastOfKeys(entries) == Kept(entries, {i \in 1..Len(entries) : IsLastOfKey(entries, i)})
+
+(* The first batch that is not read yet.                                    *)
+NextBatch(row) ==
+  LET unread == {i \in 1..Len(row.entries) : row.entries[i].offset >= row.position}
+      first == CHOOSE i \in unread : \A j \in unread : i <= j
+  IN Kept(row.entries, {i \in unread : row.entries[i].epoch = row.entries[first].epoch})
+
+(* What is known of a member by who has read all.                           *)
+KnownOf(entries, n) ==
+  LET of(kind) == {i \in 1..Len(entries) :
+                     entries[i].kind = kind /\ entries[i].member = n /\ IsLastOfKey(entries, i)
+                       /\ entries[i].exists}
+      current == of("Current")
+      last == entries[CHOOSE i \in current : TRUE]
+  IN IF of("Member") = {} THEN NoEntries
+     ELSE [known |-> TRUE, epoch |-> last.epoch, assigned |-> last.assigned]
+
+(* The leader writes, or what another one wrote is fetched: a member joins, *)
+(* takes or gives up partitions, or is removed.                             *)
+Step_HandleGroupWrite(n, row, input) ==
+  LET known == KnownOf(row.entries, input.member)
+      others == UNION {KnownOf(row.entries, k).assigned : k \in Members \ {input.member}}
+      epoch == IF row.entries = <<>> THEN 1 ELSE row.entries[Len(row.entries)].epoch + 1
+      entry(offset, kind, exists) ==
+        [offset |-> offset, kind |-> kind, member |-> input.member, exists |-> exists,
+         epoch |-> epoch, assigned |-> IF kind = "Current" THEN input.assigned ELSE {}]
+      at == row.endOffset
+      batch == IF input.removed THEN <<entry(at, "Current", FALSE), entry(at + 1, "Member", FALSE)>>
+               ELSE IF known.known THEN <<entry(at, "Current", TRUE)>>
+               ELSE <<entry(at, "Member", TRUE), entry(at + 1, "Current", TRUE)>>
+      written == [row EXCEPT !.entries = @ \o batch, !.endOffset = at + Len(batch)]
+  IN IF \/ row.leads /\ (row.state # "Active" \/ row.events # {})
+        \/ input.assigned \cap others # {}
+        \/ input.removed /\ (~known.known \/ input.assigned # {})
+        \/ known.known /\ ~input.removed /\ input.assigned = known.assigned
+     THEN {}
+     ELSE Taking(IF row.leads THEN [Replayed(written, batch) EXCEPT !.position = at + Len(batch)]
+                 ELSE written)
+
+Step_HandleCleanGroupLog(n, row, input) ==
+  LET cleaned == LastOfKeys(row.entries)
+  IN IF cleaned = row.entries THEN {} ELSE Taking([row EXCEPT !.entries = cleaned])
+
+-----------------------------------------------------------------------------
+(* G6, G7: elections, resignations, loads.                                  *)
+
+(* Metadata says that it leads now, or does no more.                        *)
+Step_HandleChangeGroupLeader(n, row, input) ==
+  Taking([row EXCEPT !.leads = ~@, !.leaderEpoch = @ + 1,
+                     !.events = @ \cup {[elected |-> ~row.leads, epoch |-> row.leaderEpoch + 1]}])
+
+Step_HandleLeaderEvent(n, row, input) ==
+  LET heard == [row EXCEPT !.events = @ \ {input.event}]
+      begun == [heard EXCEPT !.epoch = input.event.epoch, !.position = 0,
+                             !.members = InitialLoader.members, !.held = {},
+                             !.state = IF input.event.elected THEN "Loading" ELSE "Inactive"]
+  IN CASE input.event \notin row.events -> {}
+       [] IsOutdatedEvent(row, input.event) -> Taking(heard)
+       [] OTHER -> Taking(begun)
+
+Step_HandleReadGroupLog(n, row, input) ==
+  LET batch == NextBatch(row)
+      read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]
+  IN CASE row.state # "Loading" -> {}
+       [] IsLoaded(row.position, row.endOffset) -> Taking([row EXCEPT !.state = "Active"])
+       [] OTHER -> Taking(Replayed(read, batch))
+
+Inputs_GroupWrite(n, row) ==
+  {[type |-> "GroupWrite", member |-> k, assigned |-> a, removed |-> r] :
+     k \in Members, a \in SUBSET Partitions, r \in BOOLEAN}
+Inputs_LeaderEvent(n, row) == {[type |-> "LeaderEvent", event |-> e] : e \in row.events}
+=============================================================================

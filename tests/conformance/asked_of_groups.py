@@ -1,0 +1,117 @@
+"""What groups are asked on both sides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.groups.messages import (
+    ALL_FIELDS,
+    COORDINATOR,
+    LOADER,
+    GroupHeartbeat,
+    GroupHeartbeatResponse,
+    LeaderChange,
+    MemberRecord,
+    MemberState,
+)
+from reference.groups.types import INITIAL_MEMBER, GroupMember
+from tests.conformance.judged_states import Plain, Variables
+from tests.reference.groups.plants import GROUP, LOADED, PLANTED, TWO, coordinator, with_member
+from tests.reference.plain import Rows
+from tla_utils import function
+from traces.jobs.abstraction import Abstraction
+
+
+def variables(rows: Rows) -> Variables:
+    """The variables of the spec in this state."""
+    form = Abstraction(TWO).row
+    return {
+        "coordinator": form(rows[COORDINATOR]),
+        "clients": function((n, form(rows[n])) for n in TWO.members),
+        "network": frozenset(),
+        "loader": form(rows[LOADER]),
+    }
+
+
+SETS = ((), (1,), (2,), (1, 2))
+
+
+def member_records() -> Iterator[MemberRecord]:
+    states: tuple[MemberState, ...] = ("Stable", "Unrevoked")
+    for state, epoch, assigned, pending in itertools.product(states, (2, 3), SETS, SETS):
+        yield MemberRecord(state, epoch, epoch - 1, (1, 2), (), assigned, pending)
+
+
+def heartbeats() -> Iterator[GroupHeartbeat]:
+    for epoch, given, owned in itertools.product((0, 1, 2, 3), ((), ("Owned",), ALL_FIELDS), SETS):
+        if "Owned" in given or not owned:
+            yield GroupHeartbeat(1, 0, 1, epoch, given, (), owned)
+
+
+def clients() -> Iterator[GroupMember]:
+    for current, target, awaiting in itertools.product(SETS, SETS, (False, True)):
+        yield replace(
+            INITIAL_MEMBER,
+            current=current,
+            target=target,
+            reconciling=target[:1],
+            owned=current,
+            awaiting=awaiting,
+            correlation=2,
+        )
+
+
+def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(rule, arguments)."""
+    response = GroupHeartbeatResponse(0, 1, 2, "NONE", 2, True, (1,))
+    row = coordinator(GROUP)
+    waiting = replace(row, log=replace(row.log, leader=(GROUP,)), waiting=(response,))
+    yield from (("WaitsForWritten", (each,)) for each in (row, waiting))
+    yield from (("WaitingAfterMove", (each.waiting,)) for each in (row, waiting))
+    yield from (("OwnedAfterFence", (owned,)) for owned in SETS)
+    yield from (("UnsentAfterFailure", (unsent,)) for unsent in ((), ("Owned",), ALL_FIELDS))
+    for owner in ({}, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 2}):
+        yield from (
+            ("IsTarget", (group, owner)) for group in (GROUP, with_member(2, subscribed=()))
+        )
+    yield from (("BumpedEpoch", (epoch,)) for epoch in (1, 4))
+    beats, records = [*heartbeats()], [*member_records()]
+    for member in records:
+        for rule in ("AcceptsPreviousEpoch", "MemberEpochError"):
+            yield from ((rule, (member, m)) for m in beats)
+        for retargeted in (False, True):
+            yield from (("RevocationBlocks", (member, m, retargeted)) for m in beats)
+        yield from ((rule, (member,)) for rule in ("IsRevocationLate", "JoinError"))
+        yield from (("IsFree", (replace(GROUP, held=h), member, 1)) for h in SETS)
+        yield from (("HeldAfter", (h, member, after)) for h in SETS for after in records[::7])
+        yield from (
+            ("TellsAssignment", (m, member, after)) for m in beats[::3] for after in records[::9]
+        )
+        other = replace(member, subscribed=(1,))
+        yield from (("ChangesSubscription", (member, each)) for each in (member, other))
+    yield from (("HasRevoked", (some, m)) for some in SETS[1:] for m in beats)
+    for epoch in (2, 3, 4):
+        yield "NeedsTarget", (replace(GROUP, epoch=epoch),)
+    for epoch in (0, 1, 2):
+        yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
+    numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
+    yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
+    yield "IgnoresOrphan", ()
+    for client in clients():
+        yield "Report", (client,)
+        yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
+
+
+PLAIN: Final = Plain(
+    PLANTED,
+    "GroupPromises",
+    ("EpochsMonotonic", "Withheld"),
+    variables,
+    questions,
+    (TWO,),
+    ("Z91", {"RevocationBlocks"}),
+)

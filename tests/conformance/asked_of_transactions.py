@@ -1,0 +1,114 @@
+"""What transactions are asked on both sides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.kit.protocol import HISTORY
+from reference.transactions.messages import (
+    COORDINATOR,
+    AddPartitions,
+    EndTxn,
+    Produce,
+    Verify,
+    WriteTxnMarkers,
+)
+from reference.transactions.types import NOTHING_PENDING, Coordinator, Producer, Txn
+from tests.conformance.judged_states import Plain, Variables
+from tests.reference.plain import Rows
+from tests.reference.transactions.plants import PLANTED, TWO
+from tla_utils import Record, function
+from traces.jobs.abstraction import Abstraction
+
+
+def variables(rows: Rows) -> Variables:
+    """The variables of the spec in this state."""
+    form = Abstraction(TWO).row
+    log, past = rows[COORDINATOR], rows[HISTORY]
+    whole: Any = form(log)
+    tails = frozenset(tail["records"] for tail in whole["log"]["tails"])
+    asked = [EndTxn(1, 0, 1, 0, "Commit", txn) for txn in sorted(past.asked)]
+    return {
+        "coordinators": whole["coordinators"],
+        "leaderEpoch": log.leader_epoch,
+        "log": Record({**whole["log"], "tails": tails}),
+        "partitions": function((p, form(rows[p])) for p in TWO.partitions),
+        "leaderless": whole["leaderless"],
+        "clients": function((c, form(rows[c])) for c in TWO.clients),
+        "network": frozenset(form(each) for each in asked),
+        "decided": frozenset(
+            Record(state=d.state, epoch=d.epoch, partitions=frozenset(d.partitions))
+            for d in past.decided
+        ),
+        "told": frozenset(Record(t._asdict()) for t in past.told),
+        "handedOut": past.handed_out,
+        "late": frozenset(past.late),
+    }
+
+
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+PENDED = ("None", "PrepareEpochFence", "Ongoing", "CompleteAbort")
+
+
+def rows_of_coordinators() -> Iterator[Coordinator]:
+    for state, pended, partitions in itertools.product(STATES, PENDED, ((), (11,))):
+        pending = replace(NOTHING_PENDING, state=pended)
+        # Any of STATES.
+        yield Coordinator(True, 2, Txn(state, 2, partitions), pending, ())  # type: ignore[arg-type]
+
+
+def producers() -> Iterator[Producer]:
+    for epoch, coordinator, sequence, is_open in itertools.product(
+        (-1, 1, 2), (1, 2), (-1, 0, 1), (False, True)
+    ):
+        yield Producer(epoch, coordinator, sequence, is_open)
+
+
+def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(rule, arguments)."""
+    yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()))
+    yield from (
+        (rule, (epoch,))
+        for rule in ("InitialisedEpoch", "FencedEpoch", "EndedEpoch")
+        for epoch in (0, 3)
+    )
+    yield from (("MarkerDestination", (has,)) for has in (False, True))
+    adds = [AddPartitions(1, 0, 1, p, e, 0) for p in (11, 12) for e in (1, 2)]
+    verifies = [Verify(11, 0, p, e, 0) for p in (11, 12) for e in (1, 2)]
+    ends = [EndTxn(1, 0, 1, e, d, 1) for e in (0, 1, 2) for d in ("Commit", "Abort")]
+    markers = [
+        WriteTxnMarkers(0, 11, 11, e, d, c)
+        for e in (1, 2, 3)
+        for d in ("Commit", "Abort")
+        for c in (1, 2)
+    ]
+    batches = [Produce(1, 11, 1, 11, e, 1, s) for e in (0, 1, 2, 3) for s in (0, 1, 2)]
+    for row in rows_of_coordinators():
+        yield from (("InitProducerIdAnswer", (row,)), ("IsEndPending", (row,)))
+        yield from (("AddPartitionsAnswer", (row, m)) for m in adds)
+        yield from (("VerifyAnswer", (row, m)) for m in verifies)
+        for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
+            yield from ((rule, (row, m)) for m in ends)
+        yield from (("IsMarkerReplyCurrent", (row, m)) for m in markers)
+    for producer in producers():
+        yield from (("IsDuplicateBatch", (producer, m)) for m in batches)
+        yield from ((rule, (producer, 1)) for rule in ("IsOngoing", "NeedsVerification"))
+        yield from (("BatchError", (producer, m, g)) for m in batches for g in (False, True))
+        for rule in ("MarkerEpochOk", "MarkerRepeatOk", "IsCoordinatorFenced", "MarkerError"):
+            yield from ((rule, (producer, m)) for m in markers)
+    yield from (("MarkerClearsGuard", (guard, m)) for guard in (-1, 1, 2) for m in markers)
+
+
+PLAIN: Final = Plain(
+    PLANTED,
+    "TransactionProperties",
+    ("EpochMonotonic", "ZombieFenced"),
+    variables,
+    questions,
+    (replace(TWO, version=1), TWO),
+    ("Z73", {"MarkerEpochOk", "MarkerError"}),
+)

@@ -1,0 +1,93 @@
+"""What is compared of the names of transactions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from reference.transactions import log, rules
+from reference.transactions.client import ClientHandlers
+from reference.transactions.coordinator import CoordinatorHandlers
+from reference.transactions.partition import PartitionHandlers
+from reference.transactions.properties import PROPERTIES, History
+from reference.transactions.protocol import TRANSACTIONS
+from reference.transactions.rules import TransactionRules
+from tests.reference.vocabulary import (
+    Compared,
+    actions_of,
+    listed,
+    methods_of,
+    operators,
+    signatures,
+    snake,
+    spec,
+    steps_of,
+)
+
+WORDS = ("Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf")
+MODULES = ("TransactionCoordinator", "TransactionPartition", "TransactionClient")
+# What a message is called, of which the spec's handler says what is done with it.
+CALLED = {"HandleMarker": "HandleWriteTxnMarkers", "Send": "HandleSend"}
+CALLED |= {"Initialize": "HandleInitialize"}
+# Step_End is two inputs; a Retry the spec's network does by itself; a tail is elected, and metadata
+# changes, in Transactions.tla.
+BESIDE = {"HandleCommit", "HandleAbort", "HandleRetry", "HandleElect", "HandleAsk"}
+BESIDE |= {"HandleLoseLeader", "HandleFindLeader"}
+
+
+def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
+    words = (*WORDS, "EpochPerTransaction")
+    return signatures(specs_dir, "TransactionRules", TransactionRules, words)
+
+
+def words(specs_dir: Path) -> tuple[list[str], list[str]]:
+    names = ("Prepared", "CompletedAs", "DecisionOf")
+    ours = [name for name, member in vars(rules).items() if inspect.isfunction(member)]
+    return [snake(name) for name in names], ours
+
+
+def log_functions(specs_dir: Path) -> tuple[list[str], list[str]]:
+    names = [n for n in operators(spec(specs_dir, "TailLog")) if n != "InitialTailLog"]
+    own = log.__name__
+    ours = [n for n, m in vars(log).items() if getattr(m, "__module__", "") == own]
+    return [snake(name) for name in names], ours
+
+
+def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """Every handler of the spec is an action of a node."""
+    names = {CALLED.get(name, name) for name in steps_of(specs_dir, MODULES) if name != "End"}
+    return sorted(names | BESIDE), actions_of(TRANSACTIONS)
+
+
+def lifted(specs_dir: Path) -> tuple[list[str], list[str]]:
+    return sorted(steps_of(specs_dir, ("TransactionNodes",), "Node_")), actions_of(TRANSACTIONS)
+
+
+def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
+    return methods_of(TRANSACTIONS, (CoordinatorHandlers, PartitionHandlers, ClientHandlers))
+
+
+def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
+    names = listed(specs_dir, "transactions/models/transactions-two.cfg")
+    return names, [each.name for each in PROPERTIES]
+
+
+def history(specs_dir: Path) -> tuple[list[str], list[str]]:
+    """asked: in the spec, the network tells."""
+    text = re.sub(r"\\\*[^\n]*", "", spec(specs_dir, "TransactionProperties"))
+    variables = text.partition("VARIABLES")[2].partition("vars ==")[0]
+    ours = [name for name in History.__struct_fields__ if name != "asked"]
+    return [snake(name) for name in re.findall(r"\w+", variables)], ours
+
+
+COMPARED = Compared(
+    "transactions",
+    (rule_signatures, words, log_functions, steps, lifted, methods, properties, history),
+    (
+        (rule_signatures, "TransactionRules", "MayForget(row) == TRUE", "may_forget(row)"),
+        (log_functions, "TailLog", "Longest(log) == log", "longest"),
+        (steps, "TransactionClient", "Step_HandleNap(n, row, m) == {}", "HandleNap"),
+        (lifted, "TransactionNodes", "Node_HandleNap(n, row, m) == {}", "HandleNap"),
+    ),
+)

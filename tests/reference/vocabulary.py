@@ -1,0 +1,120 @@
+"""What the specs and the reference call things: both are read, and compared as lists of names.
+
+The specs are read as text and never run. What is compared of each protocol stands in its folder
+(names.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from reference.kit.dispatch import action_name, handler_name
+from reference.kit.protocol import Protocol
+
+OPERATOR = re.compile(r"^(?:LOCAL )?(\w+)(?:\(((?:[^()]|\([^()]*\))*)\))?\s*==", re.MULTILINE)
+COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
+
+
+def text_of(specs_dir: Path, module: str) -> str:
+    """A module's text, wherever it lies."""
+    (path,) = specs_dir.rglob(f"{module}.tla")
+    return path.read_text("utf-8")
+
+
+def spec(specs_dir: Path, module: str) -> str:
+    return COMMENT.sub("", text_of(specs_dir, module))
+
+
+def operators(text: str) -> dict[str, list[str]]:
+    """The operators that a module defines, with the names of their parameters, in order."""
+    return {
+        name: [re.sub(r"\(.*\)", "", p).strip() for p in parameters.split(",") if p.strip()]
+        for name, parameters in OPERATOR.findall(text)
+    }
+
+
+def records(text: str, start: str) -> list[list[str]]:
+    """The field names, in order, of every record in the text that begins with `start`."""
+    return [outer_fields(text[at.start() :]) for at in re.finditer(re.escape(start), text)]
+
+
+def outer_fields(text: str) -> list[str]:
+    """The fields of the record at the start of the text, without those of records inside it."""
+    depth, found = 0, []
+    for part in re.finditer(r"[\[\]({})]|<<|>>|(\w+)\s*\|->", text):
+        if part[1]:
+            found += [part[1]] if depth == 1 else []
+        else:
+            depth += 1 if part[0] in ("[", "(", "{", "<<") else -1
+            if not depth:
+                break
+    return found
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def differences(spec_side: Iterable[str], our_side: Iterable[str]) -> list[str]:
+    """What only one of the two says, and what they say in another order."""
+    theirs, ours = list(spec_side), list(our_side)
+    found = [f"only in specs: {name}" for name in theirs if name not in ours]
+    found += [f"only in reference: {name}" for name in ours if name not in theirs]
+    return found or ([] if theirs == ours else [f"in another order: {ours}"])
+
+
+Names: TypeAlias = Callable[[Path], tuple[list[str], list[str]]]
+"""What the specs in a folder say, and what the reference does."""
+
+
+class Compared(NamedTuple):
+    """What is compared of a protocol; and text that is planted in a module, with what is then
+    reported of one of these.
+    """
+
+    protocol: str
+    names: tuple[Names, ...]
+    planted: tuple[tuple[Names, str, str, str], ...]
+
+
+def signatures(
+    specs_dir: Path, module: str, rules: type, words: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Of the rules, which are all operators of the module but for words, and all public methods."""
+    theirs = [
+        f"{snake(name)}({', '.join(map(snake, parameters))})"
+        for name, parameters in operators(spec(specs_dir, module)).items()
+        if name not in words
+    ]
+    ours = []
+    for name, member in vars(rules).items():
+        if inspect.isfunction(member) and not name.startswith("_"):
+            parameters = list(inspect.signature(member).parameters)[1:]
+            ours.append(f"{name}({', '.join(parameters)})")
+    return theirs, ours
+
+
+def steps_of(specs_dir: Path, modules: Collection[str], before: str = "Step_") -> list[str]:
+    """The actions of which the modules have an operator."""
+    found = [n for m in modules for n in operators(spec(specs_dir, m)) if n.startswith(before)]
+    return [name.removeprefix(before) for name in found]
+
+
+def actions_of(protocol: Protocol) -> list[str]:
+    return sorted({action_name(of) for kind in protocol.kinds for of in kind.inputs})
+
+
+def methods_of(protocol: Protocol, classes: Collection[type]) -> tuple[list[str], list[str]]:
+    """The handlers that the actions need, and those that there are."""
+    needed = [handler_name(action) for action in actions_of(protocol)]
+    return needed, sorted(n for of in classes for n in vars(of) if n.startswith("handle_"))
+
+
+def listed(specs_dir: Path, cfg: str) -> list[str]:
+    """The properties of a model."""
+    text = (specs_dir / cfg).read_text("utf-8")
+    return re.findall(r"\w+", text.partition("INVARIANTS\n")[2].replace("PROPERTIES\n", ""))
