@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from kraftcheck.witness import following
-from kraftcheck.witness.departures import left_open
+from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import drive, host_of, of_run
+from kraftcheck.witness.quorum import VOTERS, left_open
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
-from reference.quorum.types import Constants
+from reference.quorum.protocol import QUORUM
 from reference.steered.scripts import read
 from tests.live.patched import VERSION, Plant, compiled, missing, sources
 from tla_utils import Value, diagnose
@@ -198,12 +198,12 @@ def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
     The steps of all are judged in one run of TLC, whose start costs more than they do.
     """
-    constants, folder = Constants((1, 2, 3), 2), tmp_path_factory.mktemp("plants")
+    folder = tmp_path_factory.mktemp("plants")
     lines: list[str] = []
     for number, plant in enumerate(PLANTS):
         classes = compiled(plant, kafka_sources, folder / str(number))
         kafka, trace = Kafka(VERSION, classes, "", files=True), folder / f"{number}.jsonl"
-        drive(trace, kafka, constants, runs=plant.runs, seed=5, moves=200)
+        drive(trace, kafka, VOTERS, 3, runs=plant.runs, seed=5, moves=200)
         head, *steps = trace.read_text("utf-8").splitlines()
         lines += [numbered(step, number) for step in steps]
     together = folder / "together.jsonl"
@@ -239,9 +239,10 @@ def test_a_fault_in_kafka_is_refused_at_its_step(plant: Plant, said: dict[str, s
 
 def followed(kafka: Kafka, trace: Path) -> following.Followed:
     script, _ = read((FOLDER / "Z68.moves").read_text(encoding="utf-8"))
-    constants = Constants((1, 2, 3), 1)
-    with host_of(kafka, constants) as host:
-        found = following.follow(script, constants, host)
+    setting = VOTERS.setting(script.options)
+    constants = VOTERS.constants(setting)
+    with host_of(kafka, QUORUM, constants) as host:
+        found = following.follow(script, VOTERS.begin(setting, host, watched=True))
     lines = [of_run(text, 0) for text, _ in found.schedule.lines]
     trace.write_text(header(constants, "Kafka") + "\n" + "".join(lines), encoding="utf-8")
     return found

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from kraftcheck.witness.departures import witnessed
+from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import drive
+from kraftcheck.witness.quorum import VOTERS, left_open
 from live.witness.jars import DEFAULT
-from reference.quorum.types import Constants
 from traces.foreign.profiles import read_profile
 from traces.foreign.reading import read_foreign
 
@@ -31,9 +31,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(DEFAULT, None, "", files=True)
-        drive(path, kafka, Constants((1, 2, 3), 2), runs=RUNS, seed=SEED, moves=MOVES)
+        drive(path, kafka, VOTERS, 3, runs=RUNS, seed=SEED, moves=MOVES)
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        found = witnessed(read_foreign(path), read_profile("kafka-4.3"))
+        trace = read_foreign(path)
+        found = witnessed(trace, read_profile("kafka-4.3"), left_open(trace))
     FOLDER.mkdir(exist_ok=True)
     _write("kafka-run", [head, *lines[:WHOLE]])
     head = f'{head[:-1]},"start":"any","order":"by node"}}'
