@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from reference.protocols import protocol_of
 from traces.foreign.batch import judge_batch, judge_steps
 from traces.foreign.profiles import Profile
 from traces.foreign.reading import ForeignStep, ForeignTrace
@@ -76,7 +77,8 @@ def _met(
     unknown = judge_steps(trace, suspects, profile=profile).lines()
     known = [step for step in suspects if step.line not in unknown]
     met = []
-    for entry in profile.entries if known else ():
+    about = profile.of(protocol_of(trace.constants).name)
+    for entry in about.entries if known else ():
         told(f"judging without {entry.name}")
         needed = judge_steps(trace, known, profile=profile.without(entry.name)).lines()
         if needed:
