@@ -15,6 +15,11 @@ K43_ClearsPending(row, partition) ==
   \/ "clears-proposal" \in Entries
   \/ partition.partitionEpoch > row.partitionEpoch
 
+(* fenced-not-compared: of a broker that is fenced any epoch will do.       *)
+K43_IsStaleReplica(row, m) ==
+  LET known == row.image.brokers[m.source]
+  IN known.epoch > m.brokerEpoch /\ ~("fenced-not-compared" \in Entries /\ known.fenced)
+
 -----------------------------------------------------------------------------
 (* one-proposal: while a proposal that metadata has cleared is on its way,  *)
 (* another is refused at once, and is as if it had not been made.           *)
