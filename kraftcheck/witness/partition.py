@@ -43,6 +43,7 @@ from reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaLagTimeout,
     SendAlterPartition,
+    SendHeartbeat,
     SessionTimeout,
 )
 from reference.partition.protocol import PARTITION
@@ -309,6 +310,22 @@ def _elect(schedule: KafkaPartition, stream: Stream) -> bool:
     return _given([(CONTROLLER, ElectLeaders("PREFERRED"))], schedule, stream)
 
 
+def _depose(schedule: KafkaPartition, stream: Stream) -> bool:
+    """Who leads is taken for dead, lives, and leads again, before it hears of any of it."""
+    leader = schedule.controller.partition.leader
+    beat = (leader, SendHeartbeat())
+    if beat not in schedule.wants("SendHeartbeat"):
+        return False
+    schedule.do(CONTROLLER, SessionTimeout(leader))
+    schedule.do(*beat)
+    sent = [m for m in schedule.deliverable() if m.value.source == leader]
+    for message in sent:
+        if message.value.destination == CONTROLLER:
+            schedule.do(CONTROLLER, message.value)
+    schedule.do(CONTROLLER, ElectLeaders("PREFERRED"))
+    return True
+
+
 def _failover(schedule: KafkaPartition, stream: Stream) -> bool:
     return _given([(CONTROLLER, ControllerFailover())], schedule, stream)
 
@@ -346,6 +363,7 @@ MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = 
     _connection: (0, 2),
     _session: (0, 1, 3),
     _elect: (1, 3, 8),
+    _depose: (0, 1, 2),
     _failover: (0, 1),
     _crash: (0, 1, 3),
     _stop: (0, 1, 3),
