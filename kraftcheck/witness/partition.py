@@ -235,6 +235,19 @@ def _again(schedule: KafkaPartition, stream: Stream) -> bool:
     return True
 
 
+def _straggler(schedule: KafkaPartition, stream: Stream) -> bool:
+    """A fetch of a process that is gone, which the leader knows, comes once more."""
+    there = []
+    for message in schedule.deliverable(again=True):
+        m = message.value
+        if isinstance(m, ReplicaFetchRequest):
+            row = schedule.row(m.destination)
+            known = row.image.brokers[schedule.brokers.index(m.source)]
+            if known.epoch > m.broker_epoch and m.epoch == row.leader_epoch:
+                there.append((m.destination, m))
+    return _given(list(there), schedule, stream)
+
+
 def _drawn(moves: list[Move], stream: Stream) -> bool:
     if not moves:
         return False
@@ -303,7 +316,10 @@ def _ask(schedule: KafkaPartition, stream: Stream) -> bool:
 
 
 def _session(schedule: KafkaPartition, stream: Stream) -> bool:
-    return _given([(CONTROLLER, SessionTimeout(n)) for n in schedule.brokers], schedule, stream)
+    """Mostly of a process that is gone, if another is refused because of it."""
+    refused = [n for n in schedule.brokers if schedule.is_refused(n)]
+    among = refused if refused and chance(stream, 800) else schedule.brokers
+    return _given([(CONTROLLER, SessionTimeout(n)) for n in among], schedule, stream)
 
 
 def _elect(schedule: KafkaPartition, stream: Stream) -> bool:
@@ -357,11 +373,12 @@ MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = 
     _restart: (5, 10, 20),
     _failed: (0, 2, 6),
     _again: (0, 10, 20),
+    _straggler: (0, 5),
     _lose: (0, 2, 6),
     _disk: (0, 2, 6),
     _ask: (2, 6),
     _connection: (0, 2),
-    _session: (0, 1, 3),
+    _session: (1, 3, 6),
     _elect: (1, 3, 8),
     _depose: (0, 1, 2),
     _failover: (0, 1),
