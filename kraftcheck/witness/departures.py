@@ -18,6 +18,7 @@ from traces.foreign.profiles import Profile
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
 
+
 class Met(msgspec.Struct, frozen=True):
     """An entry of a profile that steps needed. of: its class. lines: where they are in the trace;
     runs: in which runs.

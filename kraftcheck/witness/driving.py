@@ -1,4 +1,4 @@
-"""What is alike for all components of a witness: runs by chance and schedules, driven, judged, told.
+"""What is alike for all components of a witness: runs and schedules are driven, judged, told.
 
 What is written, into a folder of ours: `trace.jsonl`, every step of every run, as another
 implementation would log it (docs/foreign-traces.md); `witness.json`, what was found; and of each
@@ -44,7 +44,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 class Component(Interface):
-    """How the nodes of one protocol are driven, by Kafka's classes, and perhaps by others beside."""
+    """How the nodes of one protocol are driven: by Kafka's classes, and perhaps others beside."""
 
     @property
     def protocol(self) -> Protocol: ...
@@ -69,6 +69,7 @@ class Component(Interface):
 
     def left_open(self, trace: ForeignTrace) -> list[Finding]:
         """What is wrong although the profile allows it."""
+
 
 @contextmanager
 def host_of(
@@ -173,7 +174,12 @@ def by_chance(
         ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judging:.1f} s"),
         ("", _shared(sum(driven.followed))),
     ]
-    told = {**how, "steps_of_others": sum(driven.followed), protocol.alike: nodes, "driven_seconds": round(seconds, 3)}
+    told = {
+        **how,
+        "steps_of_others": sum(driven.followed),
+        protocol.alike: nodes,
+        "driven_seconds": round(seconds, 3),
+    }
     thrown = driven.thrown
     return _concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
 

@@ -70,9 +70,7 @@ def has_log(version: str) -> bool:
     return version.split(".")[:2] >= ["4", "3"]
 
 
-def class_path(
-    version: str = DEFAULT, own: Path | None = None, of: str = "quorum"
-) -> ClassPath:
+def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quorum") -> ClassPath:
     """What a witness of this version runs with; fetched and compiled where it was not before.
 
     own: a folder with jars, or with class files, that take the place of the release's. of: the

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.driving import drive
+from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import Speech, constants_form, header
 from live.artifacts import ArtifactError

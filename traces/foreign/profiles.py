@@ -2,8 +2,8 @@
 
 The specs say what is right. A profile (`profiles` in the folders of protocols' specs) has for each
 protocol a module that replaces operators of theirs as a bug's overlay does, and a list of entries,
-each a departure with its class and its source. To judge by a profile is to judge by the specs with these operators
-in place: more is allowed, never without a name.
+each a departure with its class and its source. To judge by a profile is to judge by the specs with
+these operators in place: more is allowed, never without a name.
 
 Law of this file: what is asked for and not there is a ToolError that names it.
 """
