@@ -37,8 +37,7 @@ PARTS = (
         "kraftcheck.retracing.transactions",
     ),
     *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
-    *("kraftcheck.witness.departures", "kraftcheck.witness.following"),
-    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.speech"),
+    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
 )
 
 
