@@ -81,11 +81,13 @@ METHODS: Final = {
 
 def is_kafkas(node: int, input: Input) -> bool:
     """Whether a step is Kafka's; else it is the reference's."""
+    if node == CONTROLLER:
+        return True
     if isinstance(input, ListOffsetsRequest):
         return input.timestamp == "Latest"
     if isinstance(input, ControllerRequestTimeout):
         return isinstance(input.request, AlterPartitionRequest)
-    return node != CONTROLLER and isinstance(input, BY_KAFKA)
+    return isinstance(input, BY_KAFKA)
 
 
 class _Machine(PartitionMachine):
@@ -135,9 +137,6 @@ class KafkaPartition(PartitionSchedule):
         if outcome is None:
             return None
         self.followed += 1
-        if node == CONTROLLER:
-            self.lines.append((self._speech.line(node, row, input, outcome), len(self.moves)))
-            return outcome
         return self._told(node, f"follow {self._speech.step_text(input, outcome)}")
 
     def _told(self, node: int, move: str) -> Outcome | None:

@@ -26,7 +26,7 @@ final class World {
 
     List<String> move(String line) {
         String[] words = line.split(" ", 2);
-        Node node = words.length == 2 && words[0].matches("\\d{1,9}") ? nodes.get(Integer.parseInt(words[0])) : null;
+        Node node = words.length == 2 && words[0].matches("-?\\d{1,9}") ? nodes.get(Integer.parseInt(words[0])) : null;
         if (node == null) {
             throw new Refusal("not understood: " + line);
         }

@@ -16,6 +16,7 @@ import org.apache.kafka.common.replica.ClientMetadata;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.ListOffsetsRequest;
 import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.controller.Controller;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.partition.AlterPartitionListener;
@@ -77,11 +78,13 @@ public final class Broker extends Node {
     /** The row of a broker that is down, which nothing of Kafka's knows. */
     private JsonNode down;
 
-    /** The brokers of a partition that begins. */
+    /** The brokers of a partition that begins, and its controller. */
     public static List<Node> nodes(JsonNode constants) {
         List<Integer> replicas = new ArrayList<>();
         constants.get("replicas").forEach(id -> replicas.add(id.asInt()));
-        return replicas.stream().sorted().<Node>map(id -> new Broker(id, replicas, constants)).toList();
+        List<Node> nodes = new ArrayList<>(List.of(new Controller(TOPIC_ID, TOPIC, replicas, constants)));
+        replicas.forEach(id -> nodes.add(new Broker(id, replicas, constants)));
+        return nodes;
     }
 
     private Broker(int id, List<Integer> replicas, JsonNode constants) {
