@@ -9,8 +9,8 @@ Law of this file: it chooses among moves, and knows nothing of what they lead to
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 from kraftcheck.witness.schedule import KafkaSchedule
 from reference.quorum.messages import (
@@ -25,6 +25,9 @@ from reference.quorum.messages import (
     VoteResponse,
 )
 from reference.sim.choices import SeededChooser, Stream, chance, pick
+
+S = TypeVar("S", bound=Any)
+T = TypeVar("T")
 
 Move: TypeAlias = Callable[[KafkaSchedule, Stream], bool]
 """Makes a move of its kind; false if there is none."""
@@ -139,10 +142,12 @@ MOVES: Final[dict[Move, tuple[int, ...]]] = {
 """How often each kind may be taken, of which a run draws one."""
 
 
-def walk(schedule: KafkaSchedule, seed: int, moves: int) -> None:
-    """So many moves, drawn from the seed; fewer if nothing can happen any more."""
+def walk(
+    schedule: S, seed: int, moves: int, kinds: Mapping[Callable[[S, Stream], bool], tuple[int, ...]]
+) -> None:
+    """So many moves of these kinds, drawn from the seed; fewer if nothing can happen any more."""
     stream = SeededChooser(seed).stream("faults")
-    weights = {move: pick(stream, weights) for move, weights in MOVES.items()}
+    weights = {move: pick(stream, weights) for move, weights in kinds.items()}
     total = sum(weights.values())
     for _ in range(moves):
         first = _drawn(weights, stream.below(total))
@@ -150,7 +155,7 @@ def walk(schedule: KafkaSchedule, seed: int, moves: int) -> None:
             return
 
 
-def _drawn(weights: dict[Move, int], at: int) -> Move:
+def _drawn(weights: dict[T, int], at: int) -> T:
     """The move in whose share of all a number lies."""
     for move, weight in weights.items():
         at -= weight

@@ -26,10 +26,9 @@ from msgspec.structs import replace
 
 from kraftcheck.witness.departures import witnessed
 from kraftcheck.witness.schedule import WHOLE
-from kraftcheck.witness.speech import Speech, Taken, header
+from kraftcheck.witness.speech import Outcome, Speech, Taken, header
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
 from reference.quorum.messages import Crash, Flush
-from reference.quorum.types import Outcome
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
 from traces.cover.composition import Result
@@ -226,7 +225,7 @@ def _judge(
         # Each in a run of its own, so that only the step itself is judged.
         lines = [f'{each.text[:-1]},"run":{run}}}\n' for run, each in enumerate(parted)]
         trace.write_text(head + "".join(lines), encoding="utf-8")
-        judged = witnessed(read_foreign(trace), profile)
+        judged = witnessed(read_foreign(trace), profile, [])
     refused = {each.run: each for each in judged.found.rejections}
     known = {run: met.name for met in judged.met for run in met.runs}
     for run, each in enumerate(parted):

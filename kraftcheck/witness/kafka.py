@@ -84,6 +84,9 @@ def graphs(
     drivers = [driver(m.protocol, f"{m.name}: a graph of a {m.protocol}") for m in chosen]
     if not chosen:
         raise BadInput("no graph: name one, or a --tier")
+    for model, each in zip(chosen, drivers, strict=True):
+        if not hasattr(each, "cover"):
+            raise BadInput(f"{model.name}: Kafka is taken through no graph of a {model.protocol}")
     if any(each is not drivers[0] for each in drivers):
         raise BadInput("graphs of several protocols: name those of one")
     return drivers[0], chosen

@@ -6,10 +6,13 @@ there are, and its named invariants are checked after each step as they are in i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from kraftcheck.retracing.moves import alike
+from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
 from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Timer
@@ -23,8 +26,10 @@ TEAR = "tear"
 """In front of a move whose node crashes inside the flush: with how much of the tail is kept."""
 
 
-class Impossible(Exception):
-    """Kafka cannot be given this input. The text is one line."""
+_TORN = re.compile(rf"{TEAR} (\d+): (.*)")
+_NODE = re.compile(r"(?:\d+ -> )?(\d+) ")
+_CRASH = re.compile(r"(\d+) Crash keep=(\d+)")
+_FLUSH = re.compile(r"\d+ Flush")
 
 
 class KafkaSchedule(Schedule):
@@ -34,19 +39,52 @@ class KafkaSchedule(Schedule):
     `Flush` follows at once, and nobody can come between.
     """
 
-    def __init__(self, constants: Constants, host: Host, speech: Speech, watched: bool) -> None:
+    def __init__(self, constants: Constants, host: Host, watched: bool) -> None:
         super().__init__(constants, watched=watched)
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
         """What ended the process of a voter, in Kafka's words."""
+        self.followed = 0
         self._host = host
-        self._speech = speech
+        self._speech = Speech(constants)
         self._follows: list[Taken] = []
         self._lost: list[Any] = []
         self._tear = WHOLE
         [said] = host.ask(["new"])
         assert said == "", said
+
+    def attempt(self, words: str, later: Sequence[str]) -> int:
+        """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
+        made to crash inside the flush.
+        """
+        if _FLUSH.fullmatch(words):
+            return 1  # a part of the step before
+        kept, plain = self._torn_by(words, later)
+        move = alike(self, plain)
+        if move is None:
+            return 0
+        try:
+            with self.torn(kept):
+                move.make()
+        except Impossible:
+            return 0
+        crash = _CRASH.fullmatch(later[0]) if later else None
+        return 2 if crash and self.rows[int(crash[1])].role == "Down" else 1
+
+    def _torn_by(self, words: str, later: Sequence[str]) -> tuple[int, str]:
+        """How a move is to tear the log, and the move."""
+        if torn := _TORN.fullmatch(words):
+            return int(torn[1]), torn[2]
+        mover = _NODE.match(words)
+        crash = _CRASH.fullmatch(later[0]) if later else None
+        if mover and crash and crash[1] == mover[1]:
+            row = self.rows[int(mover[1])]
+            kept = int(crash[2]) - row.flushed
+            leads = row.role in ("Leader", "Candidate")
+            if leads and kept >= 0:
+                return kept, words
+        return WHOLE, words
 
     def tear(self, node: int, input: Input, kept: int) -> None:
         """A step; if a leader appends in it, it crashes before the flush is over. kept: how many
@@ -95,7 +133,7 @@ class KafkaSchedule(Schedule):
         made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
         action = f"Handle{type(step.input).__name__}"
         self.taken.append(NodeStep(self.constants, node, action, *made))
-        return step.outcome
+        return Outcome(*step.outcome)
 
     def _asked(self, node: int, input: Input) -> list[Taken]:
         if isinstance(input, Flush):

@@ -14,9 +14,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reference.kit.fields import Field, Kind, fields_of, spec_name
-from reference.quorum.messages import MESSAGES, Input, canonical
-from reference.quorum.protocol import QUORUM
-from reference.quorum.types import Constants, Outcome, Row
+from reference.kit.messages import Addressed, canonical
+from reference.protocols import protocol_of
+
+
+class Outcome(NamedTuple):
+    """What a step made, as a handler says it."""
+
+    row: Any
+    sent: tuple[Any, ...]
+    ignored: str
 
 
 class Taken(NamedTuple):
@@ -24,8 +31,8 @@ class Taken(NamedTuple):
 
     text: str
     node: int
-    before: Row
-    input: Input
+    before: Any
+    input: Any
     outcome: Outcome
 
 
@@ -39,49 +46,75 @@ class _Line(msgspec.Struct):
 
 
 class Speech:
-    """The words of one quorum."""
+    """The words of nodes of one protocol."""
 
-    def __init__(self, constants: Constants) -> None:
+    def __init__(self, constants: Any) -> None:
         self._constants = constants
+        self._protocol = protocol = protocol_of(constants)
+        self._peers = protocol.peers(constants)
         self._line = msgspec.json.Decoder(_Line)
-        self._rows: dict[bytes, Row] = {}
-        self._inputs: dict[bytes, Input] = {}
-        self._texts: dict[Input, str] = {}
-        self._types = {str(of.__struct_config__.tag): of for of in QUORUM.kinds[0].inputs}
+        self._rows: dict[tuple[type[Any], bytes], Any] = {}
+        self._inputs: dict[bytes, Any] = {}
+        self._texts: dict[Any, str] = {}
+        types = [*protocol.messages, *(each for kind in protocol.kinds for each in kind.inputs)]
+        self._types = {_tag(of): of for of in types}
 
     def taken(self, text: str) -> Taken:
         """A line of the trace, read."""
         line = self._line.decode(text)
-        sent = [m for m in map(self._input, line.sent) if isinstance(m, MESSAGES)]
+        messages = self._protocol.messages
+        sent = [m for m in map(self._input, line.sent) if isinstance(m, messages)]
         assert len(sent) == len(line.sent), f"sent what is no message: {text}"
-        outcome = Outcome(self._row(line.after), canonical(sent), line.ignored)
-        return Taken(text, line.node, self._row(line.before), self._input(line.input), outcome)
+        of = self._protocol.kind_of(self._constants, line.node).row
+        outcome = Outcome(self._row(of, line.after), canonical(sent), line.ignored)
+        before = self._row(of, line.before)
+        return Taken(text, line.node, before, self._input(line.input), outcome)
 
-    def input(self, text: str) -> Input:
+    def input(self, text: str) -> Any:
         """An input, read."""
         return self._input(msgspec.Raw(text.encode()))
 
-    def text(self, input: Input) -> str:
+    def text(self, input: Any) -> str:
         """An input as a witness is told it."""
         known = self._texts.get(input)
         if known is None:
             known = self._texts[input] = msgspec.json.encode(self._form(input)).decode()
         return known
 
-    def row_text(self, row: Row) -> str:
+    def row_text(self, row: Any) -> str:
         """A row as a witness writes it."""
         return msgspec.json.encode(self._form(row)).decode()
 
-    def _row(self, raw: msgspec.Raw) -> Row:
-        text = bytes(raw)
-        known = self._rows.get(text)
+    def line(self, node: int, before: Any, input: Any, outcome: Any) -> str:
+        """A step that another implementation has taken, as a line of the trace."""
+        parts = {
+            "node": node,
+            "before": self._form(before),
+            "input": self._form(input),
+            "after": self._form(outcome.row),
+            "sent": [self._form(m) for m in outcome.sent],
+            "ignored": outcome.ignored,
+        }
+        return msgspec.json.encode(parts).decode()
+
+    def step_text(self, input: Any, outcome: Any) -> str:
+        """A step that another implementation has taken, as a witness is told to follow it."""
+        parts = {
+            "input": msgspec.Raw(self.text(input).encode()),
+            "row": self._form(outcome.row),
+            "sent": [msgspec.Raw(self.text(m).encode()) for m in outcome.sent],
+            "ignored": outcome.ignored,
+        }
+        return msgspec.json.encode(parts).decode()
+
+    def _row(self, of: type[Any], raw: msgspec.Raw) -> Any:
+        key = of, bytes(raw)
+        known = self._rows.get(key)
         if known is None:
-            found = self._value((Row,), msgspec.json.decode(text))
-            assert isinstance(found, Row)
-            known = self._rows[text] = found
+            known = self._rows[key] = self._value((of,), msgspec.json.decode(key[1]))
         return known
 
-    def _input(self, raw: msgspec.Raw) -> Input:
+    def _input(self, raw: msgspec.Raw) -> Any:
         text = bytes(raw)
         known = self._inputs.get(text)
         if known is None:
@@ -96,18 +129,20 @@ class Speech:
         """A form that is of one of these types, or a plain value."""
         if not structs:
             return form
-        of = structs[0] if len(structs) == 1 else self._types[form["type"]]
+        of = structs[0] if len(structs) == 1 else _tagged(structs, form)
         return of(*[self._field(field, form[field.spec_name]) for field in fields_of(of)])
 
     def _field(self, field: Field, form: Any) -> Any:
         if not field.is_tuple:
             return self._value(field.structs, form)
         if field.many is Kind.BY_NODE:
-            return tuple([self._value(field.structs, form[str(v)]) for v in self._constants.voters])
+            return tuple([self._value(field.structs, form[str(peer)]) for peer in self._peers])
         members = [self._value(field.structs, each) for each in form]
-        if field.many is Kind.SET:
-            return canonical(members) if field.structs else tuple(sorted(members))
-        return tuple(members)
+        if field.many is Kind.SET and not field.structs:
+            return tuple(sorted(members))
+        if field.many is Kind.SET and issubclass(field.structs[0], Addressed):
+            return canonical(members)
+        return tuple(members)  # a witness writes sets of other structs in the order that rows have
 
     def _form(self, value: Any) -> Any:
         if isinstance(value, msgspec.Struct):
@@ -121,14 +156,23 @@ class Speech:
 
     def _form_of(self, field: Field, value: Any) -> Any:
         if field.many is Kind.BY_NODE:
-            pairs = zip(self._constants.voters, value, strict=True)
+            pairs = zip(self._peers, value, strict=True)
             return {str(node): self._form(each) for node, each in pairs}
         if field.is_tuple:
             return [self._form(each) for each in value]
         return self._form(value)
 
 
-def header(constants: Constants, producer: str) -> str:
+def _tagged(structs: tuple[type[msgspec.Struct], ...], form: Any) -> type[msgspec.Struct]:
+    """That of these types which a form says that it is of."""
+    return next(of for of in structs if form[of.__struct_config__.tag_field] == _tag(of))
+
+
+def _tag(of: type[msgspec.Struct]) -> str:
+    return str(of.__struct_config__.tag)
+
+
+def header(constants: Any, producer: str) -> str:
     """The first line of a trace of whole runs."""
     said = {
         "format": "kraftcheck steps 1",
@@ -139,9 +183,6 @@ def header(constants: Constants, producer: str) -> str:
     return msgspec.json.encode(said).decode()
 
 
-def constants_form(constants: Constants) -> dict[str, Any]:
-    return {
-        "protocol": "quorum",
-        "voters": list(constants.voters),
-        "fetchMaxRecords": constants.fetch_max_records,
-    }
+def constants_form(constants: Any) -> dict[str, Any]:
+    named = {spec_name(name): getattr(constants, name) for name in constants.__struct_fields__}
+    return {"protocol": protocol_of(constants).name, **named}

@@ -108,15 +108,15 @@ def running(
     path: ClassPath, constants: str, logs: str = "", answers: str = "number"
 ) -> Iterator[Host]:
     """A host of these classes. constants: who takes part, as JSON. logs: a folder for Kafka's real
-    logs; without one, the log of Kafka's tests. answers: how one finds its request, by Kafka's
-    number or by content.
+    logs; without one, the log of Kafka's tests, if there is another. answers: how one finds its
+    request, by Kafka's number or by content.
 
     Raises WitnessError while it is asked; ArtifactError: there is no Java.
     """
     what = f"Apache Kafka {path.version}" + (f" with {path.own}" if path.own else "")
     words = [program("java"), *OPTIONS, f"-Dwitness.logs={logs}"]
     words += [f"-Dwitness.answers={answers}", "-cp", ":".join(path.entries)]
-    words.append("kraftcheck.witness.Host")
+    words += ["kraftcheck.witness.Host", path.node]
     with (
         tempfile.TemporaryFile() as said,
         started(words, fed=True, stdout=PIPE, stderr=said) as process,

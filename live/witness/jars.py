@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from live.artifacts import ArtifactError, Artifacts, cache, version_of
+from live.artifacts import KAFKA, ArtifactError, Artifacts, cache, version_of
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -25,14 +25,32 @@ _RELEASE: Final = "17"
 DEFAULT: Final = version_of(_POM)
 
 
+class Component(NamedTuple):
+    """What is driven of Kafka: the classes under `java/NAME`, with those of `java/host`. node: the
+    class whose `nodes` makes them. broker: whether it takes the broker's jars (live/kafka), of
+    which one version is known, beside those of the witness.
+    """
+
+    node: str
+    broker: bool
+
+
+COMPONENTS: Final = {
+    "quorum": Component("org.apache.kafka.raft.Voter", broker=False),
+    "partition": Component("kafka.cluster.Broker", broker=True),
+}
+"""By protocol."""
+
+
 class ClassPath(NamedTuple):
     """version: of the release that the host was compiled against. own: a folder of jars or classes
-    that come first, or None.
+    that come first, or None. node: the class that makes the nodes.
     """
 
     version: str
     entries: tuple[str, ...]
     own: Path | None
+    node: str
 
 
 def versions() -> list[str]:
@@ -52,17 +70,23 @@ def has_log(version: str) -> bool:
     return version.split(".")[:2] >= ["4", "3"]
 
 
-def class_path(version: str = DEFAULT, own: Path | None = None) -> ClassPath:
+def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quorum") -> ClassPath:
     """What a witness of this version runs with; fetched and compiled where it was not before.
 
-    own: a folder with jars, or with class files, that take the place of the release's.
-    Raises ArtifactError, in one line: no such version, no Maven, no compiler, no classes.
+    own: a folder with jars, or with class files, that take the place of the release's. of: the
+    protocol. Raises ArtifactError, in one line: no such version, no Maven, no compiler, no classes.
     """
     check_version(version)
+    component = COMPONENTS[of]
+    if component.broker and version != KAFKA.version:
+        raise ArtifactError(f"a {of} of Apache Kafka {KAFKA.version} only, not of {version}")
     checksums = _HERE / "checksums" / f"{version}.txt"
-    jars = Artifacts("witness", _POM, checksums, version).libraries()
+    jars = [f"{Artifacts('witness', _POM, checksums, version).libraries()}/*"]
+    if component.broker:
+        jars.append(f"{KAFKA.libraries()}/*")
     first = [] if own is None else _own(own)
-    return ClassPath(version, (*first, str(_compiled(version, jars)), f"{jars}/*"), own)
+    entries = (*first, str(_compiled(version, of, jars)), *jars)
+    return ClassPath(version, entries, own, component.node)
 
 
 def _own(folder: Path) -> list[str]:
@@ -75,9 +99,9 @@ def _own(folder: Path) -> list[str]:
     return [*([str(folder)] if classes else []), *map(str, jars)]
 
 
-def _compiled(version: str, jars: Path) -> Path:
-    """The folder with the host's classes for this version."""
-    sources = sorted(_SOURCES.rglob("*.java"))
+def _compiled(version: str, of: str, jars: list[str]) -> Path:
+    """The folder with the host's classes for this version and protocol."""
+    sources = sorted(path for name in ("host", of) for path in (_SOURCES / name).rglob("*.java"))
     digest = hashlib.sha256()
     for path in sources:
         digest.update(f"{path.relative_to(_SOURCES)}\0".encode() + path.read_bytes())
@@ -89,7 +113,7 @@ def _compiled(version: str, jars: Path) -> Path:
         words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(partial)]
         try:
             done = subprocess.run(
-                [*words, "-cp", f"{jars}/*", *map(str, sources)],
+                [*words, "-cp", ":".join(jars), *map(str, sources)],
                 capture_output=True,
                 text=True,
                 check=False,

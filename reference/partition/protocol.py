@@ -14,6 +14,7 @@ from reference.kit.protocol import (
     Protocol,
     SharedLog,
     Substitution,
+    Witness,
 )
 from reference.partition.broker import BrokerHandlers
 from reference.partition.controller import PartitionControllerHandlers
@@ -144,6 +145,8 @@ def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     return step
 
 
+WITNESS: Final = Witness("Partition", fewest=1, most=5, usual=3)
+
 PARTITION: Final = Protocol(
     name="partition",
     sentence="brokers replicate one partition under a controller",
@@ -168,4 +171,5 @@ PARTITION: Final = Protocol(
     # Brokers mention neither, and their controller both. Other constants stay: a set of constants
     # of its own costs a TLC of its own.
     unmentioned={"elr_enabled": True, "unclean_election": False},
+    witness=WITNESS,
 )

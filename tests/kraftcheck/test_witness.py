@@ -27,11 +27,14 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--kafka", "4.0.2"), "no profile for Kafka 4.0.2: say --as with one of"),
         ((*QUORUM, "--as", "kafka-9"), "there is no profile 'kafka-9'; there are kafka-4.3"),
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
-        (("replay", f"{ROOT}/kraftcheck/zoo/schedules/Z67.moves"), "has the quorum only"),
+        (
+            ("partition", "--runs", "1", "--out", "out", "--kafka", "4.2.1", "--as", "kafka-4.3"),
+            "a partition of Apache Kafka 4.3.1 only, not of 4.2.1",
+        ),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
         (
             ("cover", "partition-isr"),
-            "partition-isr: a graph of a partition; a witness has the quorum only",
+            "partition-isr: Kafka is taken through no graph of a partition",
         ),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),

@@ -1,4 +1,5 @@
-"""Classes of Apache Kafka with one change: from the sources of the release, compiled anew.
+"""Classes of Apache Kafka with one change: from the sources of the release, compiled anew, driven
+and judged.
 
 What a test needs is said by `missing`; without it the test is skipped, and says so.
 """
@@ -9,14 +10,31 @@ import hashlib
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
+from kraftcheck.witness.driving import Component, drive
+from kraftcheck.witness.kafka import Kafka
 from live.witness.jars import class_path
+from tla_utils import Value, diagnose
+from traces.foreign.batch import judge_steps
+from traces.foreign.profiles import read_profile
+from traces.foreign.reading import read_foreign
 
 VERSION: Final = "4.3.1"
-SOURCES: Final = "62a12abd61b24dba55fdc7a6bb3544432f3f8a3753ffc6efddf1a04b208460cb"
-"""Of the jar with the sources of kafka-raft, sha256."""
+SOURCES: Final = {
+    "kafka-raft": "62a12abd61b24dba55fdc7a6bb3544432f3f8a3753ffc6efddf1a04b208460cb",
+    "kafka-server": "d102d63fdd7d05e2f216140b3542d2d70b26d55d8c753d49304892dfc7f027ee",
+    "kafka-storage": "5f59832cad1f03045555fd12f333cd21cfebab5e1255128a753f4073fba10fad",
+}
+"""Of the jars with the sources, sha256."""
+APART: Final = 100
+"""Between the numbers of the first runs of two plants."""
+EXPLAINED: Final = 8
+"""Of how many refused steps of a plant it is said what is wrong."""
 SHORT: Final = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 """For a compiler that ends after one file: 1.7 processor seconds where it took 3.3."""
 
@@ -42,28 +60,69 @@ def missing() -> str:
     return f"no {', '.join(lacks)}: Kafka's own classes are not judged" if lacks else ""
 
 
-def sources(folder: Path) -> Path:
-    """The sources of kafka-raft, fetched into the folder."""
-    what = f"org.apache.kafka:kafka-raft:{VERSION}:jar:sources"
-    words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
-    subprocess.run([*words, f"-DoutputDirectory={folder}"], check=True, capture_output=True)
-    [jar] = folder.glob("*.jar")
-    assert hashlib.sha256(jar.read_bytes()).hexdigest() == SOURCES, f"{jar} is another"
-    with zipfile.ZipFile(jar) as packed:
-        packed.extractall(folder / "sources")
+def sources(folder: Path, *artifacts: str) -> Path:
+    """The sources of these artifacts of Kafka, fetched into the folder."""
+    for artifact in artifacts:
+        what = f"org.apache.kafka:{artifact}:{VERSION}:jar:sources"
+        words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
+        subprocess.run([*words, f"-DoutputDirectory={folder}"], check=True, capture_output=True)
+        [jar] = folder.glob(f"{artifact}-{VERSION}*.jar")
+        digest = hashlib.sha256(jar.read_bytes()).hexdigest()
+        assert digest == SOURCES[artifact], f"{jar} is another"
+        with zipfile.ZipFile(jar) as packed:
+            packed.extractall(folder / "sources")
     return folder / "sources"
 
 
-def compiled(plant: Plant, sources: Path, folder: Path) -> Path:
-    """A folder with the classes of the file that was changed."""
+def compiled(plant: Plant, sources: Path, folder: Path, of: str = "quorum") -> Path:
+    """A folder with the classes of the file that was changed. of: the protocol that they are of."""
     text = (sources / plant.file).read_text(encoding="utf-8")
     assert text.count(plant.old) == 1, f"{plant.name}: {text.count(plant.old)} such places"
     changed = folder / "changed" / Path(plant.file).name
     changed.parent.mkdir(parents=True)
     changed.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
     classes = folder / "classes"
-    path = ":".join(class_path(VERSION).entries)
+    path = ":".join(class_path(VERSION, of=of).entries)
     words = ["javac", *SHORT, "-nowarn", "-proc:none", "-d", str(classes), "-cp", path]
     done = subprocess.run([*words, str(changed)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return classes
+
+
+def seen(
+    plants: Sequence[Plant], component: Component, classes: Callable[[Plant], Path], folder: Path
+) -> dict[str, set[str]]:
+    """Of each plant, by its name, what is wrong at the steps where it must be seen.
+
+    The steps of all are judged in one run of TLC, whose start costs more than they do.
+    """
+    lines: list[str] = []
+    for number, plant in enumerate(plants):
+        kafka, trace = Kafka(VERSION, classes(plant), "", files=True), folder / f"{number}.jsonl"
+        drive(trace, kafka, component, 3, runs=plant.runs, seed=5, moves=200)
+        head, *steps = trace.read_text("utf-8").splitlines()
+        lines += [numbered(step, number) for step in steps]
+    together = folder / "together.jsonl"
+    together.write_text("\n".join([head, *lines, ""]), "utf-8")
+    read = read_foreign(together)
+    plant_of = {step.line: plants[step.run // APART] for step in read.steps}
+    found: dict[str, set[str]] = {plant.name: set() for plant in plants}
+    for each in component.left_open(read):
+        found[plant_of[each.line].name].add(f"{each.check}: {each.explanation}")
+    for bench, refused in judge_steps(read, read.steps, profile=read_profile("kafka-4.3")).refused:
+        at: dict[str, list[dict[str, Value]]] = {}
+        for step, columns in refused:
+            plant = plant_of[step.line]
+            if str(columns["action"]) in plant.action.split():
+                at.setdefault(plant.name, []).append(columns)
+        asked = [(name, columns) for name, those in at.items() for columns in those[:EXPLAINED]]
+        told = diagnose(bench, [columns for _, columns in asked]) if asked else []
+        for (name, _), diagnosis in zip(asked, told, strict=True):
+            found[name] |= set(diagnosis.lines)
+    return found
+
+
+def numbered(line: str, number: int) -> str:
+    """A line of a trace as one of this plant's."""
+    step = msgspec.json.decode(line)
+    return msgspec.json.encode({**step, "run": step["run"] + number * APART}).decode()

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import drive
+from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import Speech, constants_form, header
 from live.artifacts import ArtifactError
 from live.witness.host import WitnessError, running
@@ -71,7 +72,7 @@ def test_the_same_seed_has_the_same_bytes(files: bool, tmp_path: Path) -> None:
     texts = []
     for name in ("first", "second"):
         path = tmp_path / f"{name}.jsonl"
-        driven = drive(path, kafka, THREE, runs=3, seed=4, moves=100)
+        driven = drive(path, kafka, VOTERS, 3, runs=3, seed=4, moves=100)
         assert len(driven.places) > 100
         texts.append(path.read_bytes())
     assert texts[0] == texts[1]

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from kraftcheck.witness import following
-from kraftcheck.witness.departures import left_open
+from kraftcheck.witness.driving import host_of, of_run
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import drive, host_of, of_run
+from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
-from reference.quorum.types import Constants
 from reference.steered.scripts import read
-from tests.live.patched import VERSION, Plant, compiled, missing, sources
-from tla_utils import Value, diagnose
+from tests.live.patched import VERSION, Plant, compiled, missing, seen, sources
 from traces.foreign.batch import judge_steps
-from traces.foreign.profiles import read_profile
 from traces.foreign.reading import read_foreign
 
 pytestmark = [
@@ -35,11 +31,6 @@ RAFT = "org/apache/kafka/raft"
 CLIENT = f"{RAFT}/KafkaRaftClient.java"
 QUORUM = f"{RAFT}/QuorumState.java"
 LEADER = f"{RAFT}/LeaderState.java"
-PROFILE = read_profile("kafka-4.3")
-APART = 100
-"""Between the numbers of the first runs of two plants."""
-EXPLAINED = 8
-"""Of how many refused steps of a plant it is said what is wrong."""
 
 PLANTS = [
     Plant(
@@ -189,47 +180,15 @@ FIXED = Plant(
 
 @pytest.fixture(scope="session")
 def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sources(tmp_path_factory.mktemp("kafka"))
+    return sources(tmp_path_factory.mktemp("kafka"), "kafka-raft")
 
 
 @pytest.fixture(scope="session")
 def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """Of each plant, by its name, what is wrong at the steps where it must be seen.
+    def classes(plant: Plant) -> Path:
+        return compiled(plant, kafka_sources, tmp_path_factory.mktemp("plant"))
 
-    The steps of all are judged in one run of TLC, whose start costs more than they do.
-    """
-    constants, folder = Constants((1, 2, 3), 2), tmp_path_factory.mktemp("plants")
-    lines: list[str] = []
-    for number, plant in enumerate(PLANTS):
-        classes = compiled(plant, kafka_sources, folder / str(number))
-        kafka, trace = Kafka(VERSION, classes, "", files=True), folder / f"{number}.jsonl"
-        drive(trace, kafka, constants, runs=plant.runs, seed=5, moves=200)
-        head, *steps = trace.read_text("utf-8").splitlines()
-        lines += [numbered(step, number) for step in steps]
-    together = folder / "together.jsonl"
-    together.write_text("\n".join([head, *lines, ""]), "utf-8")
-    read = read_foreign(together)
-    plant_of = {step.line: PLANTS[step.run // APART] for step in read.steps}
-    found: dict[str, set[str]] = {plant.name: set() for plant in PLANTS}
-    for each in left_open(read):
-        found[plant_of[each.line].name].add(f"{each.check}: {each.explanation}")
-    [(bench, refused)] = judge_steps(read, read.steps, profile=PROFILE).refused
-    at: dict[str, list[dict[str, Value]]] = {}
-    for step, columns in refused:
-        plant = plant_of[step.line]
-        if str(columns["action"]) in plant.action.split():
-            at.setdefault(plant.name, []).append(columns)
-    asked = [(name, columns) for name, those in at.items() for columns in those[:EXPLAINED]]
-    told = diagnose(bench, [columns for _, columns in asked])
-    for (name, _), diagnosis in zip(asked, told, strict=True):
-        found[name] |= set(diagnosis.lines)
-    return found
-
-
-def numbered(line: str, number: int) -> str:
-    """A line of a trace as one of this plant's."""
-    step = msgspec.json.decode(line)
-    return msgspec.json.encode({**step, "run": step["run"] + number * APART}).decode()
+    return seen(PLANTS, VOTERS, classes, tmp_path_factory.mktemp("plants"))
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=[plant.name.replace(" ", "-") for plant in PLANTS])
@@ -239,9 +198,10 @@ def test_a_fault_in_kafka_is_refused_at_its_step(plant: Plant, said: dict[str, s
 
 def followed(kafka: Kafka, trace: Path) -> following.Followed:
     script, _ = read((FOLDER / "Z68.moves").read_text(encoding="utf-8"))
-    constants = Constants((1, 2, 3), 1)
-    with host_of(kafka, constants) as host:
-        found = following.follow(script, constants, host)
+    setting = VOTERS.setting(script.options)
+    constants = VOTERS.constants(setting)
+    with host_of(kafka, VOTERS.protocol, constants) as host:
+        found = following.follow(script, VOTERS.begin(setting, host, watched=True))
     lines = [of_run(text, 0) for text, _ in found.schedule.lines]
     trace.write_text(header(constants, "Kafka") + "\n" + "".join(lines), encoding="utf-8")
     return found

@@ -42,6 +42,33 @@ def test_runs_by_chance(tmp_path: Path) -> None:
     assert run(VIOLATED, "replay", again, "--as", "specs")["found"]["rejections"]
 
 
+def test_leaders_of_a_partition_by_chance(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("partition", "--runs", "4", "--moves", "80", "--seed", "1", "--out", str(out))
+    found = run(HOLDS, *words)
+    assert 0 < found["steps_of_others"] < found["found"]["steps"]
+    assert [each["entry"] for each in found["known"]] == ["caught-up-before"]
+
+    strict = run(VIOLATED, *words, "--as", "specs")
+    again = strict["schedules"][0]
+    assert run(VIOLATED, "replay", again, "--as", "specs")["found"]["rejections"]
+
+
+@pytest.mark.parametrize(
+    ("bug", "violates", "entry"),
+    [
+        ("Z67", "WeakIsr", "keeps-end-offsets"),
+        ("Z69", "StrongIsr", "clears-proposal"),
+    ],
+)
+def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: str) -> None:
+    schedule = str(ROOT / f"kraftcheck/zoo/schedules/{bug}.moves")
+    found = run(VIOLATED, "replay", schedule)
+    assert (found["violates"], found["as_said"], found["left_out"]) == (violates, True, [])
+    assert [each["entry"] for each in found["known"]] == [entry]
+    assert run(VIOLATED, "replay", schedule, "--as", "specs")["found"]["rejections"]
+
+
 def test_z68_by_one_command() -> None:
     found = run(VIOLATED, "replay", str(ROOT / "kraftcheck/zoo/schedules/Z68.moves"))
     assert (found["violates"], found["as_said"], found["left_out"]) == ("NoIllegalState", True, [])

@@ -1,45 +1,58 @@
 """Small recordings of Kafka's own classes, made again: `python -m tests.live.witness_samples`.
 
-They are for tests that need no Kafka (tests/traces/foreign/test_profiles.py): one run from its
-beginning, and some steps for each entry of the profile, each in a run of its own.
+They are for tests that need no Kafka (tests/traces/foreign/test_profiles.py): of each protocol one
+run from its beginning, and some steps for each entry of the profile, each in a run of its own.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from kraftcheck.witness.departures import witnessed
+from kraftcheck.witness.driving import Component, drive, judged
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import drive
+from kraftcheck.witness.partition import BROKERS
+from kraftcheck.witness.quorum import VOTERS
 from live.witness.jars import DEFAULT
-from reference.quorum.types import Constants
 from traces.foreign.profiles import read_profile
-from traces.foreign.reading import read_foreign
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
-RUNS, SEED, MOVES = 60, 7, 300
-"""In which every entry is met."""
 WHOLE: Final = 50
 """Steps of the first run."""
 EACH: Final = 3
 """Steps for each entry."""
 
 
+class Sample(NamedTuple):
+    """Runs in which every entry is met. name: how the files begin."""
+
+    name: str
+    component: Component
+    seed: int
+
+
+SAMPLES: Final = (Sample("kafka", VOTERS, 7), Sample("kafka-partition", BROKERS, 1))
+
+
 def main() -> None:
+    for sample in SAMPLES:
+        _make(sample)
+
+
+def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(DEFAULT, None, "", files=True)
-        drive(path, kafka, Constants((1, 2, 3), 2), runs=RUNS, seed=SEED, moves=MOVES)
+        drive(path, kafka, sample.component, 3, runs=60, seed=sample.seed, moves=300)
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        found = witnessed(read_foreign(path), read_profile("kafka-4.3"))
+        found = judged(sample.component, path, read_profile("kafka-4.3"))
     FOLDER.mkdir(exist_ok=True)
-    _write("kafka-run", [head, *lines[:WHOLE]])
+    _write(f"{sample.name}-run", [head, *lines[:WHOLE]])
     head = f'{head[:-1]},"start":"any","order":"by node"}}'
     chosen = dict.fromkeys(line for met in found.met for line in met.lines[:EACH])
     picked = [_of_run(lines[line - 2], run) for run, line in enumerate(chosen)]
-    _write("kafka-departures", [head, *picked])
+    _write(f"{sample.name}-departures", [head, *picked])
 
 
 def _of_run(line: str, run: int) -> str:

@@ -34,8 +34,7 @@ PARTS = (
     *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
-    *("kraftcheck.witness.departures", "kraftcheck.witness.following"),
-    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.speech"),
+    *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
 )
 
 

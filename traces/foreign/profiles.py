@@ -1,9 +1,9 @@
 """Profiles: what a version of an implementation does otherwise than the specs, by name.
 
-The specs say what is right. A profile (`profiles` in the folder of a protocol's specs) is a module
-that replaces operators of theirs as a bug's overlay does, and a list of entries, each a departure
-with its class and its source. To judge by a profile is to judge by the specs with these operators
-in place: more is allowed, never without a name.
+The specs say what is right. A profile (`profiles` in the folders of protocols' specs) has for each
+protocol a module that replaces operators of theirs as a bug's overlay does, and a list of entries,
+each a departure with its class and its source. To judge by a profile is to judge by the specs with
+these operators in place: more is allowed, never without a name.
 
 Law of this file: what is asked for and not there is a ToolError that names it.
 """
@@ -37,28 +37,24 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     module: str
+    judges: list[str]
     versions: list[str]
     replaces: dict[str, str]
     entry: list[Entry]
 
 
-class Profile(msgspec.Struct, frozen=True):
-    """module: with the replacements, each named K43_X for the operator X, or for Step_X. versions:
-    of the implementation that it is true of, as their numbers begin. replaces: by operator, the
-    module that defines it. entries: those that apply.
+class Part(msgspec.Struct, frozen=True):
+    """What a profile says of one protocol, which is the name of a folder of specs. module: with the
+    replacements, each named K43_X for the operator X, or for Step_X. judges: the modules of steps
+    in whose place it stands. replaces: by operator, the module that defines it. entries: those that
+    apply.
     """
 
-    name: str
-    versions: tuple[str, ...]
+    protocol: str
     module: str
+    judges: tuple[str, ...]
     replaces: dict[str, str]
     entries: tuple[Entry, ...]
-
-    def without(self, name: str) -> Profile:
-        """The profile less one entry."""
-        left = tuple([entry for entry in self.entries if entry.name != name])
-        assert len(left) < len(self.entries), f"{self.name} has no entry {name}"
-        return msgspec.structs.replace(self, entries=left)
 
     def cfg(self) -> str:
         """What a cfg needs to have the entries applied."""
@@ -70,9 +66,39 @@ class Profile(msgspec.Struct, frozen=True):
         return f"CONSTANTS\n  Entries = {{{listed}}}\n" + "".join(put)
 
 
-def _files(specs: Path) -> dict[str, Path]:
-    """The list of each profile, by its name."""
-    return {path.stem: path for path in sorted(specs.glob(f"*/{FOLDER}/*.toml"))}
+class Profile(msgspec.Struct, frozen=True):
+    """versions: of the implementation that it is true of, as their numbers begin."""
+
+    name: str
+    versions: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(entry for part in self.parts for entry in part.entries)
+
+    def of(self, protocol: str) -> Profile:
+        """As far as it is about one protocol."""
+        parts = tuple(part for part in self.parts if part.protocol == protocol)
+        return msgspec.structs.replace(self, parts=parts)
+
+    def without(self, name: str) -> Profile:
+        """The profile less one entry."""
+        parts = tuple(
+            msgspec.structs.replace(part, entries=tuple(e for e in part.entries if e.name != name))
+            for part in self.parts
+        )
+        left = msgspec.structs.replace(self, parts=parts)
+        assert len(left.entries) < len(self.entries), f"{self.name} has no entry {name}"
+        return left
+
+
+def _files(specs: Path) -> dict[str, list[Path]]:
+    """The lists of each profile, by its name: one for each protocol that it is about."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(specs.glob(f"*/{FOLDER}/*.toml")):
+        found.setdefault(path.stem, []).append(path)
+    return dict(sorted(found.items()))
 
 
 def names(specs: Path = SPECS) -> list[str]:
@@ -83,18 +109,18 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
     """The profile of this name. Raises ToolError: there is none, or it is not in order."""
     if name not in names(specs):
         raise ToolError(f"there is no profile {name!r:.40}; there are {', '.join(names(specs))}")
-    path = _files(specs)[name]
-    try:
-        file = msgspec.convert(read_toml(path), _File)
-    except (OSError, ValueError) as error:
-        raise ToolError(f"{path}: {error}") from None
-    return Profile(
-        name=name,
-        versions=tuple(file.versions),
-        module=file.module,
-        replaces=file.replaces,
-        entries=tuple(file.entry),
-    )
+    parts: list[Part] = []
+    versions: set[str] = set()
+    for path in _files(specs)[name]:
+        try:
+            file = msgspec.convert(read_toml(path), _File)
+        except (OSError, ValueError) as error:
+            raise ToolError(f"{path}: {error}") from None
+        about = path.parents[1].name
+        entries = tuple(file.entry)
+        parts.append(Part(about, file.module, tuple(file.judges), file.replaces, entries))
+        versions |= {*file.versions}
+    return Profile(name, tuple(sorted(versions)), tuple(parts))
 
 
 def profile_of(version: str, specs: Path = SPECS) -> Profile | None:
@@ -106,11 +132,13 @@ def profile_of(version: str, specs: Path = SPECS) -> Profile | None:
 
 def under(profile: Profile | None, frame: StepFrame, specs: Path = SPECS) -> StepFrame:
     """The frame, judging by the profile where the frame's module is one that it extends."""
-    if profile is None or frame.module not in profile.replaces.values():
+    found = [part for part in profile.parts if frame.module in part.judges] if profile else []
+    if not found:
         return frame
+    [part] = found
     return replace(
         frame,
-        module=profile.module,
-        libraries=[*frame.libraries, _files(specs)[profile.name].parent],
-        constants=frame.constants + profile.cfg(),
+        module=part.module,
+        libraries=[*frame.libraries, specs / part.protocol / FOLDER],
+        constants=frame.constants + part.cfg(),
     )

@@ -76,11 +76,14 @@ def _memo(bug: str | None) -> PartitionMemo:
 class PartitionSchedule(Steering):
     """A partition alone: links that are cut, metadata that is unread, and the moves so far."""
 
-    def __init__(self, options: PartitionOptions, bug: str | None = None) -> None:
+    def __init__(
+        self, options: PartitionOptions, bug: str | None = None, memo: PartitionMemo | None = None
+    ) -> None:
+        """memo: with the nodes, if they are not those of the reference."""
         stream = NoChoice()
         constants = constants_of(options)
         self.recorder = Recorder(0)
-        memo = self._memo = _memo(bug)
+        memo = self._memo = memo or _memo(bug)
         super().__init__(PARTITION.paces, options, constants, memo, self.recorder, stream, stream)
         self.steer(options, set())
         self.moves: list[str] = []

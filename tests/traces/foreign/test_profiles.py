@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.witness.departures import left_open, witnessed
+from kraftcheck.witness.driving import Component, judged
+from kraftcheck.witness.partition import BROKERS
+from kraftcheck.witness.quorum import VOTERS, left_open
 from tla_utils import ToolError
 from traces.foreign.batch import judge_batch, judge_steps
 from traces.foreign.profiles import names, profile_of, read_profile
@@ -19,31 +21,46 @@ from traces.foreign.reading import read_foreign
 
 DATA = Path(__file__).with_name("data")
 RUN, DEPARTURES = DATA / "kafka-run.jsonl", DATA / "kafka-departures.jsonl"
+OF_BROKERS = DATA / "kafka-partition-run.jsonl", DATA / "kafka-partition-departures.jsonl"
 PROFILE = read_profile("kafka-4.3")
+SAMPLES = [
+    pytest.param(VOTERS, RUN, DEPARTURES, id="quorum"),
+    pytest.param(BROKERS, *OF_BROKERS, id="partition"),
+]
 
 
 @pytest.mark.tlc
-def test_every_entry_is_needed_and_together_they_are_enough() -> None:
-    found = witnessed(read_foreign(DEPARTURES), PROFILE)
+@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+def test_every_entry_is_needed_and_together_they_are_enough(
+    component: Component, run: Path, departures: Path
+) -> None:
+    found = judged(component, departures, PROFILE)
     assert found.found.rejections == []
-    assert {met.name for met in found.met} == {entry.name for entry in PROFILE.entries}
-    assert found.forbidden == len(DEPARTURES.read_text("utf-8").splitlines()) - 1
+    entries = PROFILE.of(component.protocol.name).entries
+    assert {met.name for met in found.met} == {entry.name for entry in entries}
+    assert found.forbidden == len(departures.read_text("utf-8").splitlines()) - 1
 
 
 @pytest.mark.tlc
-def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile() -> None:
-    trace = read_foreign(RUN)
+@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
+    component: Component, run: Path, departures: Path
+) -> None:
+    trace = read_foreign(run)
     assert judge_batch(trace, profile=PROFILE).verdict == "holds"
-    assert left_open(trace) == []
+    assert component.left_open(trace) == []
 
 
 @pytest.mark.tlc
-def test_without_entries_the_profile_says_what_the_specs_say() -> None:
+@pytest.mark.parametrize(("component", "run", "departures"), SAMPLES)
+def test_without_entries_the_profile_says_what_the_specs_say(
+    component: Component, run: Path, departures: Path
+) -> None:
     """On steps that they accept, and on steps that they refuse."""
     bare = PROFILE
     for entry in PROFILE.entries:
         bare = bare.without(entry.name)
-    for path in (RUN, DEPARTURES):
+    for path in (run, departures):
         trace = read_foreign(path)
         by_specs = judge_steps(trace, trace.steps).lines()
         assert judge_steps(trace, trace.steps, profile=bare).lines() == by_specs
@@ -62,6 +79,9 @@ def written(folder: Path, lines: list[Any]) -> Path:
 def fault(line: Any, name: str) -> None:
     """What no entry may allow, put into a step."""
     after = line["after"]
+    if "isr" in after:
+        of_broker(after, name)
+        return
     if name == "vote":
         after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
     elif name == "epoch":
@@ -74,11 +94,33 @@ def fault(line: Any, name: str) -> None:
         after["flushed"] += 1
 
 
+def of_broker(after: Any, name: str) -> None:
+    if name == "isr":
+        after["isr"] = after["isr"][:-1]
+    elif name == "pending":
+        after["pending"] = after["pending"] | {"refused": not after["pending"]["refused"]}
+    elif name == "end offset":
+        other = next(each for each in after["remotes"] if each != str(after["leader"]))
+        after["remotes"][other]["endOffset"] += 1
+    elif name == "high watermark":
+        after["highWatermark"] += 1
+    else:
+        after["partitionEpoch"] += 1
+
+
 @pytest.mark.tlc
-def test_faults_are_refused_under_each_entry(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("departures", "faults"),
+    [
+        (DEPARTURES, ("vote", "epoch", "high watermark", "log", "flushed")),
+        (OF_BROKERS[1], ("isr", "pending", "end offset", "high watermark", "epoch")),
+    ],
+)
+def test_faults_are_refused_under_each_entry(
+    departures: Path, faults: tuple[str, ...], tmp_path: Path
+) -> None:
     """Every departure with a fault besides, all faults in turn."""
-    faults = ("vote", "epoch", "high watermark", "log", "flushed")
-    head, *steps = lines_of(DEPARTURES)
+    head, *steps = lines_of(departures)
     damaged: list[Any] = []
     for name in faults:
         for line in steps:
@@ -138,5 +180,6 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.3"]
     assert profile_of("4.2.1") == PROFILE
+    assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum"]
     assert profile_of("4.0.2") is None
     assert profile_of("3.9.2") is None

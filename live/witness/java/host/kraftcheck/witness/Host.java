@@ -10,12 +10,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Real objects of Kafka, told every input. The first line says who takes part; each line after it is
- * a move, and is answered by one line:
+ * Real objects of Kafka, told every input. The class of the nodes (their component) is the argument;
+ * the first line says who takes part; each line after it is a move, and is answered by one line:
  *
  *   new                 another run begins                    (empty)
  *   NODE INPUT          a node takes an input                 its steps, with tabs between them;
  *                       behind them, if Kafka threw what ends its process, "*" and what it was
+ *   NODE follow STEP    another implementation has taken this step of the node: its row is brought
+ *                       where that one came to, and the step is told with the row that is read then
  *   NODE tear N INPUT   the same, and if a leader writes its log in that step, it crashes inside the
  *                       flush: N of the records are on disk then, or all if they are fewer; behind
  *                       the steps, "-" and each message that it did not come to send
@@ -36,11 +38,12 @@ public final class Host {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {
             JsonNode constants = Json.read(in.readLine());
-            World world = new World(constants);
+            Class<?> component = Mirror.type(arguments[0]);
+            World world = new World(component, constants);
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 if (line.equals("new")) {
                     world.end();
-                    world = new World(constants);
+                    world = new World(component, constants);
                     out.print('\n');
                 } else {
                     out.print(answer(world, line) + '\n');

@@ -1,7 +1,6 @@
 package kraftcheck.witness;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import org.apache.kafka.raft.Voter;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,14 +13,10 @@ final class World {
     private final Map<Integer, Node> nodes = new TreeMap<>();
     private final Map<String, List<Message>> sent = new HashMap<>();
 
-    /** constants: as in the header of a trace; the protocol says which component. */
-    World(JsonNode constants) {
-        String protocol = constants.path("protocol").asText();
-        if (!protocol.equals("quorum")) {
-            throw new Refusal("no component for the protocol " + protocol);
-        }
-        for (Voter voter : Voter.quorum(constants)) {
-            nodes.put(voter.id, voter);
+    /** component: the class of the nodes. constants: as in the header of a trace. */
+    World(Class<?> component, JsonNode constants) {
+        for (Node node : Mirror.<List<Node>>called(component, "nodes", constants)) {
+            nodes.put(node.id, node);
         }
     }
 
@@ -31,7 +26,7 @@ final class World {
 
     List<String> move(String line) {
         String[] words = line.split(" ", 2);
-        Node node = words.length == 2 && words[0].matches("\\d{1,9}") ? nodes.get(Integer.parseInt(words[0])) : null;
+        Node node = words.length == 2 && words[0].matches("-?\\d{1,9}") ? nodes.get(Integer.parseInt(words[0])) : null;
         if (node == null) {
             throw new Refusal("not understood: " + line);
         }
@@ -41,6 +36,9 @@ final class World {
             String[] parts = text.split(" ", 3);
             tear = Integer.parseInt(parts[1]);
             text = parts[2];
+        }
+        if (text.startsWith("follow ")) {
+            return node.followed(Json.read(text.substring("follow ".length())));
         }
         List<Message> alike = sent.getOrDefault(text, List.of());
         Message message = alike.stream().filter(node::awaits).findFirst()

@@ -62,6 +62,11 @@ public abstract class Node {
     /** The lines of a step that is over; one, unless the specification has it in several. */
     protected abstract List<String> lines(String input);
 
+    /** Becomes what another implementation has made of this node, as far as Kafka's objects can. */
+    protected void follow(JsonNode row) {
+        throw new Refusal("no step of another implementation is followed here");
+    }
+
     /** The run is over. */
     public abstract void end();
 
@@ -97,6 +102,16 @@ public abstract class Node {
             thrown = null;
         }
         return answer;
+    }
+
+    /** A step that another implementation has taken: sent and ignored are as it has them. */
+    final List<String> followed(JsonNode step) {
+        sent.clear();
+        lost.clear();
+        ignored = step.get("ignored").asText();
+        settle(() -> follow(step.get("row")));
+        step.get("sent").forEach(each -> sent.add(new Message(0, each.toString(), null)));
+        return List.copyOf(lines(step.get("input").toString()));
     }
 
     final List<Message> told() {

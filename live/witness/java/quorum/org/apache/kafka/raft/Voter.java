@@ -90,11 +90,11 @@ public final class Voter extends Node {
     private int sentUnflushed;
 
     /** The voters of a quorum that begins. */
-    public static List<Voter> quorum(JsonNode constants) {
+    public static List<Node> nodes(JsonNode constants) {
         List<Integer> ids = new ArrayList<>();
         constants.get("voters").forEach(id -> ids.add(id.asInt()));
         String folder = System.getProperty("witness.logs", "");
-        return ids.stream().map(id -> new Voter(id, ids, constants.get("fetchMaxRecords").asInt(),
+        return ids.stream().<Node>map(id -> new Voter(id, ids, constants.get("fetchMaxRecords").asInt(),
                 folder.isEmpty() ? null : new File(folder, id + "/__cluster_metadata-0"))).toList();
     }
 

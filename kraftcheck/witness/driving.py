@@ -1,0 +1,391 @@
+"""What is alike for all components of a witness: runs and schedules are driven, judged, told.
+
+What is written, into a folder of ours: `trace.jsonl`, every step of every run, as another
+implementation would log it (docs/foreign-traces.md); `witness.json`, what was found; and of each
+run in which something was, up to LISTED of them, `run-N.moves`, which `witness replay` takes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+from typing import Protocol as Interface
+
+import msgspec
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from kraftcheck.witness import following
+from kraftcheck.witness.departures import Met, Witnessed, witnessed
+from kraftcheck.witness.kafka import Kafka, tried
+from kraftcheck.witness.speech import constants_form, header
+from live.witness.host import Host, running
+from live.witness.jars import ClassPath, class_path
+from reference.kit.protocol import Protocol
+from reference.sim.choices import run_seed
+from reference.steered.failures import Failure
+from reference.steered.scripts import Script, write
+from system.commands import command
+from tla_utils import find_jar
+from tla_utils.jar import JAR_VARIABLE
+from traces.foreign.profiles import Profile
+from traces.foreign.reading import ForeignTrace, read_foreign
+from traces.foreign.verdicts import Finding, Rejection
+
+TRACE, RESULT = "trace.jsonl", "witness.json"
+LISTED = 5
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class Component(Interface):
+    """How the nodes of one protocol are driven: by Kafka's classes, and perhaps others beside."""
+
+    @property
+    def protocol(self) -> Protocol: ...
+
+    @property
+    def methods(self) -> Mapping[str, str]:
+        """Kafka's, by the spec's action."""
+
+    def settings(self, nodes: int, seed: int) -> Any:
+        """Of a run by chance: what a script has as options."""
+
+    def setting(self, options: Mapping[str, Any]) -> Any:
+        """That of a script. Raises msgspec.ValidationError."""
+
+    def constants(self, setting: Any) -> Any: ...
+
+    def begin(self, setting: Any, host: Host, watched: bool) -> following.Schedule:
+        """A run before its first move."""
+
+    def walk(self, schedule: Any, seed: int, moves: int) -> None:
+        """So many moves by chance."""
+
+    def left_open(self, trace: ForeignTrace) -> list[Finding]:
+        """What is wrong although the profile allows it."""
+
+
+@contextmanager
+def host_of(
+    kafka: Kafka, protocol: Protocol, constants: Any, answers: str = "number"
+) -> Iterator[Host]:
+    """A JVM with nodes of these classes. Its logs lie in memory where the system has such a
+    place, and are gone afterwards.
+    """
+    path: ClassPath = tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
+    with ExitStack() as stack:
+        logs = ""
+        if kafka.files:
+            place = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
+            made = tempfile.TemporaryDirectory(prefix="kraftcheck-witness-", dir=place)
+            logs = stack.enter_context(made)
+        said = msgspec.json.encode(constants_form(constants)).decode()
+        yield stack.enter_context(running(path, said, logs, answers))
+
+
+# -- Runs by chance
+
+
+class Driven(NamedTuple):
+    """What runs have done. places: of each step in the trace its run, and how many moves had been
+    made by then. scripts: all moves, by run. thrown: what ended processes, in words. followed: how
+    many steps others than Kafka's classes have taken, by run.
+    """
+
+    places: list[tuple[int, int]]
+    scripts: list[Script]
+    thrown: list[str]
+    followed: list[int]
+
+
+def drive(
+    trace: Path,
+    kafka: Kafka,
+    component: Component,
+    nodes: int,
+    *,
+    runs: int,
+    seed: int,
+    moves: int,
+    told: Callable[[int], None] = lambda done: None,
+) -> Driven:
+    """Makes the runs, and writes their steps. Raises BadInput: Kafka cannot be driven."""
+    driven = Driven([], [], [], [])
+    protocol = component.protocol
+    constants = component.constants(component.settings(nodes, seed))
+
+    def work() -> Driven:
+        with (
+            host_of(kafka, protocol, constants) as host,
+            trace.open("w", encoding="utf-8") as file,
+        ):
+            file.write(header(constants, producer(kafka, protocol)) + "\n")
+            for run in range(runs):
+                own = run_seed(seed, run)
+                schedule = component.begin(component.settings(nodes, own), host, False)
+                component.walk(schedule, own, moves)
+                driven.places.extend((run, made) for _, made in schedule.lines)
+                file.writelines(of_run(text, run) for text, _ in schedule.lines)
+                driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
+                driven.followed.append(schedule.followed)
+                driven.scripts.append(_script(protocol, schedule))
+                told(run + 1)
+        return driven
+
+    return tried(work)
+
+
+def by_chance(
+    component: Component,
+    *,
+    runs: int,
+    seed: int,
+    moves: int,
+    nodes: int,
+    out: Path,
+    kafka: Kafka,
+    jar: str | None,
+    screen: Screen,
+) -> int:
+    """Runs, all judged. Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used."""
+    use_jar(jar)
+    profile = kafka.allowed()
+    protocol = component.protocol
+    tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
+    place = artifacts.claim(out)
+    begin = monotonic()
+    with screen.progress("driving Kafka", runs) as meter:
+        how = {"runs": runs, "seed": seed, "moves": moves}
+        driven = drive(place / TRACE, kafka, component, nodes, **how, told=meter.update)
+    if not driven.places:
+        raise BadInput("no step was taken: ask for more runs or moves")
+    seconds = monotonic() - begin
+    found = judged(component, place / TRACE, profile, screen.note)
+    judging = monotonic() - begin - seconds
+    saved = _save(place, driven.scripts, [driven.places[line - 2] for line in _wrong(found)])
+    facts = [
+        ("runs", f"{runs:,} of {nodes} {protocol.alike}, seed {seed}"),
+        ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judging:.1f} s"),
+        ("", _shared(sum(driven.followed))),
+    ]
+    told = {
+        **how,
+        "steps_of_others": sum(driven.followed),
+        protocol.alike: nodes,
+        "driven_seconds": round(seconds, 3),
+    }
+    thrown = driven.thrown
+    return _concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
+
+
+def _shared(followed: int) -> str:
+    return f"of them {followed:,} taken by the kit's reference, not by Kafka" if followed else ""
+
+
+def judged(
+    component: Component,
+    trace: Path,
+    profile: Profile | None,
+    told: Callable[[str], None] = lambda what: None,
+) -> Witnessed:
+    """A trace of a witness. Raises ToolError as judge_batch."""
+    read = read_foreign(trace)
+    return witnessed(read, profile, component.left_open(read), told)
+
+
+def producer(kafka: Kafka, protocol: Protocol) -> str:
+    """What took the steps of a trace, in words."""
+    assert protocol.witness is not None, protocol.name
+    return kafka.producer(protocol.witness.classes)
+
+
+def of_run(text: str, run: int) -> str:
+    """A line of a trace, with the number of its run."""
+    return f'{text.removesuffix("}")},"run":{run}}}\n'
+
+
+def _script(protocol: Protocol, schedule: following.Schedule) -> Script:
+    setting = {**schedule.setting(), "watched": False}
+    return Script(machine=protocol.name, moves=tuple(schedule.moves), options=setting)
+
+
+def _wrong(found: Witnessed) -> list[int]:
+    """Lines at which something is wrong."""
+    refused = {each.line for each in found.found.rejections}
+    findings = (*found.found.findings, *found.in_vain)
+    return sorted(refused | {each.line for each in findings})
+
+
+def _save(folder: Path, scripts: Sequence[Script], wrong: Sequence[tuple[int, int]]) -> list[str]:
+    """The schedules of the first runs in which something is wrong, up to there. wrong: run, and how
+    many moves had been made.
+    """
+    for old in folder.glob("run-*.moves"):
+        old.unlink()
+    saved = []
+    first = {run: made for run, made in reversed(wrong)}
+    for run, made in sorted(first.items())[:LISTED]:
+        path = folder / f"run-{run}.moves"
+        cut = msgspec.structs.replace(scripts[run], moves=scripts[run].moves[:made])
+        artifacts.write_whole(path, write(cut))
+        saved.append(str(path))
+    return saved
+
+
+# -- Schedules
+
+
+def replay(
+    component: Component,
+    script: Script,
+    path: Path,
+    *,
+    kafka: Kafka,
+    out: Path | None,
+    jar: str | None,
+    screen: Screen,
+) -> int:
+    """A schedule of moves on Kafka, from this file. Raises BadInput: wrong options, or as
+    `by_chance`.
+    """
+    use_jar(jar)
+    profile = kafka.allowed()
+    try:
+        setting = component.setting(script.options)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: options: {error}") from None
+    protocol = component.protocol
+    constants = component.constants(setting)
+
+    def drive() -> following.Followed:
+        with host_of(kafka, protocol, constants) as host:
+            return following.follow(script, component.begin(setting, host, True))
+
+    followed = tried(drive)
+    lines = followed.schedule.lines
+    if not lines:
+        raise BadInput(f"{path}: none of its moves is possible on Kafka: nothing was judged")
+    place = artifacts.claim(out) if out else None
+    with tempfile.TemporaryDirectory() as folder:
+        trace = (place or Path(folder)) / TRACE
+        text = [
+            header(constants, producer(kafka, protocol)) + "\n",
+            *(of_run(text, 0) for text, _ in lines),
+        ]
+        artifacts.write_whole(trace, "".join(text))
+        found = judged(component, trace, profile, screen.note)
+    for line in following.told(followed):
+        screen.line(line)
+    screen.line()
+    failure = followed.failure
+    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {len(lines)} steps")]
+    facts += [("", _shared(followed.schedule.followed))]
+    facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
+    told = {
+        "schedule": str(path),
+        "moves": len(script.moves),
+        "made": followed.made,
+        "left_out": followed.left_out,
+        "violates": failure.name if failure else "",
+        "as_said": (failure.name if failure else "") == script.violates,
+    }
+    thrown = followed.schedule.thrown
+    return _concluded(
+        found, component, kafka, profile, facts, told, thrown, [], place, screen, failure
+    )
+
+
+# -- Shown
+
+
+def _concluded(
+    found: Witnessed,
+    component: Component,
+    kafka: Kafka,
+    profile: Profile | None,
+    facts: list[tuple[str, str]],
+    told: dict[str, Any],
+    thrown: list[str],
+    saved: list[str],
+    place: Path | None,
+    screen: Screen,
+    failure: Failure | None = None,
+) -> int:
+    code = exits.worst(
+        [
+            exits.code_of(found.verdict),
+            exits.VIOLATED if failure else exits.HOLDS,
+        ]
+    )
+    judged = f"the specs, and what {profile.name} does otherwise" if profile else "the specs alone"
+    screen.facts(
+        [
+            ("verdict", exits.VERDICTS[code]),
+            ("Kafka", producer(kafka, component.protocol)),
+            *facts,
+            ("judged by", judged),
+            ("known", f"{found.forbidden:,} steps that the specs alone refuse" if profile else ""),
+            *(("", _met(each)) for each in found.met),
+            *(("stopped", each) for each in thrown[:LISTED]),
+            *(("", reason) for reason in found.found.reasons[:LISTED]),
+            *(("", f"line {f.line}: {f.check}: {f.explanation}") for f in found.in_vain[:LISTED]),
+        ]
+    )
+    for each in found.found.rejections[:LISTED]:
+        screen.line(_refused(each, component.methods))
+        for difference in each.differences[:LISTED]:
+            screen.line(f"    {difference}")
+    for path in saved:
+        screen.line(f"again: {command('witness', 'replay', path)}")
+    document = {
+        "verdict": exits.VERDICTS[code],
+        "kafka": kafka.version,
+        "jars": str(kafka.jars) if kafka.jars else None,
+        "log": "files" if kafka.files else "memory",
+        "profile": profile.name if profile else None,
+        **told,
+        "forbidden": found.forbidden,
+        "known": [_of_entry(each) for each in found.met],
+        "in_vain": msgspec.to_builtins(found.in_vain),
+        "stopped": thrown,
+        "schedules": saved,
+        "found": msgspec.to_builtins(found.found),
+    }
+    if place is not None:
+        artifacts.write_json(place / RESULT, document)
+    screen.document(document)
+    return code
+
+
+def _of_entry(met: Met) -> dict[str, Any]:
+    return {
+        "entry": met.name,
+        "class": met.of,
+        "says": met.says,
+        "source": met.source,
+        "steps": len(met.lines),
+        "first_line": met.lines[0],
+        "runs": len(met.runs),
+        "first_run": met.runs[0],
+    }
+
+
+def _met(met: Met) -> str:
+    first = f"first line {met.lines[0]}, run {met.runs[0]}"
+    return f"{len(met.lines):,} {met.name} ({met.of}), {first}: {met.says}; {met.source}"
+
+
+def _refused(each: Rejection, methods: Mapping[str, str]) -> str:
+    where = f"run {each.run}, line {each.line}, node {each.node}"
+    return f"refused: {each.action} ({methods.get(each.action, 'Kafka')}), {where}"
+
+
+def use_jar(jar: str | None) -> None:
+    if jar:
+        os.environ[JAR_VARIABLE] = str(find_jar(jar).path)

@@ -1,0 +1,462 @@
+package kafka.cluster;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kraftcheck.witness.Json;
+import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
+import kraftcheck.witness.Node;
+import kraftcheck.witness.Refusal;
+
+import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.replica.ClientMetadata;
+import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.requests.ListOffsetsRequest;
+import org.apache.kafka.common.utils.MockTime;
+import org.apache.kafka.controller.Controller;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.partition.AlterPartitionListener;
+import org.apache.kafka.server.partition.PendingExpandIsr;
+import org.apache.kafka.server.partition.PendingPartitionChange;
+import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.server.replica.ReplicaState;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchParams;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogReadInfo;
+import scala.Option;
+import scala.Some;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * A broker, as far as it leads one partition: a Partition with its log, the metadata cache and what
+ * sends AlterPartition. Its time stands still. What a follower does, and a broker's life, it is told
+ * from outside, as steps that others have taken (`follow`).
+ */
+public final class Broker extends Node {
+    static final Uuid TOPIC_ID = new Uuid(7, 7);
+    static final TopicPartition TOPIC = new TopicPartition("t", 0);
+    private static final int CLIENTS = -3;
+    private static final int NOBODY = -1;
+    private static final long UNDEFINED = -1;
+    private static final long LAG_MS = 500_000;
+    /** Of the row, what this host has from others. */
+    private static final List<String> TOLD = List.of("status", "incarnation", "brokerEpoch", "previousEpoch",
+            "cleanShutdown", "controllerRequest", "corrupt", "checkpoint", "fetching");
+
+    /** A produce request that waits for copies, as DelayedProduce does. */
+    private record Waiting(JsonNode request, long offset, long required) {}
+
+    private final List<Integer> replicas;
+    private final int minInSync;
+    private final int fetchMaxRecords;
+    private final File folder;
+    private final MockTime time = new MockTime(0, 1_000_000L, 0);
+    private final Image image;
+    private final Map<String, Object> told = new TreeMap<>();
+    private final List<Waiting> parked = new ArrayList<>();
+    private Partition partition;
+    private PartitionLog log;
+    private Proposals proposals;
+    private int lastFetchedEpoch;
+    private boolean mayComplete;
+    private int starts;
+    /** The row of a broker that is down, which nothing of Kafka's knows. */
+    private JsonNode down;
+
+    /** The brokers of a partition that begins, and its controller. */
+    public static List<Node> nodes(JsonNode constants) {
+        List<Integer> replicas = new ArrayList<>();
+        constants.get("replicas").forEach(id -> replicas.add(id.asInt()));
+        List<Node> nodes = new ArrayList<>(List.of(new Controller(TOPIC_ID, TOPIC, replicas, constants)));
+        replicas.forEach(id -> nodes.add(new Broker(id, replicas, constants)));
+        return nodes;
+    }
+
+    private Broker(int id, List<Integer> replicas, JsonNode constants) {
+        super(id);
+        this.replicas = replicas;
+        minInSync = constants.get("minInsyncReplicas").asInt();
+        fetchMaxRecords = constants.get("fetchMaxRecords").asInt();
+        folder = new File(System.getProperty("witness.logs"), "" + id);
+        image = new Image(id, replicas);
+        told.putAll(Map.of("status", "Running", "incarnation", 0, "brokerEpoch", 0, "previousEpoch", UNDEFINED,
+                "cleanShutdown", UNDEFINED, "controllerRequest", Json.fields("type", "None"),
+                "corrupt", UNDEFINED, "checkpoint", 0, "fetching", List.of()));
+        tableOfInputs();
+        tableOfFields();
+        start();
+        publish(image.all());
+        begin();
+    }
+
+    private void start() {
+        log = new PartitionLog(new File(folder, starts++ + "/" + TOPIC), time, minInSync);
+        proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
+        parked.clear();
+        lastFetchedEpoch = NOBODY;
+        partition = new Partition(TOPIC, LAG_MS, id, () -> told("brokerEpoch"), time, new AlterPartitionListener() {
+            @Override
+            public void markIsrExpand() { }
+
+            @Override
+            public void markIsrShrink() { }
+
+            @Override
+            public void markFailed() { }
+        }, new DelayedOperations(Option.empty(), TOPIC, null, null, null, null) {
+            @Override
+            public void checkAndCompleteAll() {
+                mayComplete = true;
+            }
+
+            @Override
+            public int numDelayedDelete() {
+                return 0;
+            }
+        }, image.cache, null, proposals.manager, new Some<>(TOPIC_ID));
+        partition.log_$eq(new Some<>(log.kafka));
+    }
+
+    private Object told(String name) {
+        Object value = told.get(name);
+        return value instanceof JsonNode number && number.isNumber() ? (Object) number.asLong()
+                : value instanceof Integer small ? (Object) small.longValue() : value;
+    }
+
+    @Override
+    public void end() {
+        if (log != null) {
+            log.discard();
+        }
+    }
+
+    // --- Inputs
+
+    private void tableOfInputs() {
+        inputs.put("MetadataUpdate", in -> up(() -> publish(image.read(in.get("records")))));
+        inputs.put("ProduceRequest", in -> up(() -> produce(in)));
+        inputs.put("ProduceTimeout", in -> waitsTooLong(in.get("request")));
+        inputs.put("ReplicaFetchRequest", in -> up(() -> serve(in)));
+        inputs.put("ConsumerFetchRequest", in -> up(() -> read(in)));
+        inputs.put("ListOffsetsRequest", in -> up(() -> list(in)));
+        inputs.put("ReplicaLagTimeout", in -> lags(in.get("replica").asInt()));
+        inputs.put("IsrShrinkTimeout", in -> up(() -> partition.maybeShrinkIsr()));
+        inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
+        inputs.put("AlterPartitionResponse", in -> up(() -> ignored = proposals.answered(in) ? "" : "NotAwaited"));
+        inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
+        inputs.put("BrokerFlush", in -> up(() -> log.kafka.flush(true)));
+    }
+
+    private Runnable up(Runnable call) {
+        return down == null ? call : null;
+    }
+
+    @Override
+    protected Runnable delivery(Message message) {
+        JsonNode input = Json.read(message.text());
+        return inputs.get(input.get("type").asText()).apply(input);
+    }
+
+    @Override
+    protected boolean awaits(Message message) {
+        return true;
+    }
+
+    /** What ReplicaManager.applyDelta does with what changed of the partition. */
+    private void publish(Image.Change change) {
+        if (told("status").equals("Starting")) {
+            return;  // BrokerServer publishes nothing before it has caught up
+        }
+        PartitionRegistration now = change.partition();
+        if (now == null) {
+            return;
+        }
+        if (change.leads()) {
+            partition.makeLeader(now, false, (folder, topic) -> Optional.empty(), new Some<>(TOPIC_ID), Option.empty());
+            lastFetchedEpoch = leads() ? NOBODY : lastFetchedEpoch;
+        } else {
+            boolean anew = partition.makeFollower(
+                    now, false, (folder, topic) -> Optional.empty(), new Some<>(TOPIC_ID), Option.empty());
+            lastFetchedEpoch = anew ? log.kafka.latestEpoch().orElse(NOBODY) : lastFetchedEpoch;
+            mayComplete = true;
+        }
+    }
+
+    private void produce(JsonNode in) {
+        int acks = in.get("acks").asInt();
+        try {
+            var info = partition.appendRecordsToLeader(PartitionLog.records(in), AppendOrigin.CLIENT, acks,
+                    RequestLocal.noCaching(), partition.appendRecordsToLeader$default$5(),
+                    partition.appendRecordsToLeader$default$6());
+            if (acks == 1) {
+                produced(in, Errors.NONE, info.firstOffset());
+            } else if (acks == -1) {
+                parked.add(new Waiting(in, info.firstOffset(), info.lastOffset() + 1));
+                mayComplete = true;
+            }
+        } catch (ApiException e) {
+            if (acks == 0) {
+                ignored = Errors.forException(e).name();
+            } else {
+                produced(in, Errors.forException(e), UNDEFINED);
+            }
+        }
+    }
+
+    private Runnable waitsTooLong(JsonNode request) {
+        List<Waiting> alike = parked.stream().filter(each -> each.request.equals(request)).toList();
+        return alike.isEmpty() ? null : () -> {
+            parked.removeAll(alike);
+            alike.forEach(each -> produced(each.request, Errors.REQUEST_TIMED_OUT, UNDEFINED));
+        };
+    }
+
+    private void serve(JsonNode in) {
+        long before = log.kafka.highWatermark();
+        int follower = in.get("source").asInt();
+        FetchParams how = new FetchParams(follower, in.get("brokerEpoch").asLong(), 0, 1, Integer.MAX_VALUE,
+                FetchIsolation.LOG_END, Optional.empty());
+        Map<String, Object> answer = answer("ReplicaFetchResponse", in);
+        LogReadInfo found = null;
+        Errors error = Errors.NONE;
+        try {
+            found = fetched(how, in, in.get("epoch"), in.get("lastFetchedEpoch").asInt());
+        } catch (ApiException e) {
+            error = Errors.forException(e);
+        }
+        answer.put("error", error.name());
+        answer.put("records", found == null ? List.of()
+                : log.entries(found.fetchedData().records, in.get("fetchOffset").asLong(), fetchMaxRecords));
+        var diverging = found == null ? Optional.<org.apache.kafka.common.message.FetchResponseData.EpochEndOffset>empty()
+                : found.divergingEpoch();
+        answer.put("diverging", Json.fields("epoch", diverging.map(d -> d.epoch()).orElse(NOBODY),
+                "endOffset", diverging.map(d -> d.endOffset()).orElse(UNDEFINED)));
+        answer.put("highWatermark", found == null ? before : found.highWatermark());
+        answer.put("logStart", found == null ? log.kafka.logStartOffset() : found.logStartOffset());
+        // A follower that is out of range asks for it.
+        answer.put("endOffset", error == Errors.OFFSET_OUT_OF_RANGE ? log.kafka.logEndOffset() : UNDEFINED);
+        send(follower, answer);
+    }
+
+    private void read(JsonNode in) {
+        Optional<ClientMetadata> client = in.get("fromFollower").asBoolean()
+                ? Optional.of(new ClientMetadata.DefaultClientMetadata("", "", null, null, "")) : Optional.empty();
+        FetchParams how = new FetchParams(FetchRequest.ORDINARY_CONSUMER_ID, UNDEFINED, 0, 1, Integer.MAX_VALUE,
+                FetchIsolation.HIGH_WATERMARK, client);
+        Map<String, Object> answer = answer("ConsumerFetchResponse", in);
+        LogReadInfo found = null;
+        Errors error = Errors.NONE;
+        try {
+            found = fetched(how, in, in.get("epoch"), NOBODY);
+        } catch (ApiException e) {
+            error = Errors.forException(e);
+        }
+        answer.put("error", error.name());
+        answer.put("records", found == null ? List.of()
+                : log.entries(found.fetchedData().records, in.get("fetchOffset").asLong(), fetchMaxRecords));
+        answer.put("highWatermark", found == null ? log.kafka.highWatermark() : found.highWatermark());
+        answer.put("logStart", found == null ? log.kafka.logStartOffset() : found.logStartOffset());
+        send(CLIENTS, answer);
+    }
+
+    private LogReadInfo fetched(FetchParams how, JsonNode in, JsonNode epoch, int lastFetched) {
+        return partition.fetchRecords(how, new FetchRequest.PartitionData(TOPIC_ID, in.get("fetchOffset").asLong(),
+                0, Integer.MAX_VALUE, known(epoch.asInt()), known(lastFetched)), time.milliseconds(),
+                Integer.MAX_VALUE, true, true);
+    }
+
+    private void list(JsonNode in) {
+        if (!in.get("timestamp").asText().equals("Latest")) {
+            throw new Refusal("a witness is asked for the latest offset only");
+        }
+        Map<String, Object> answer = answer("ListOffsetsResponse", in);
+        try {
+            var found = partition.fetchOffsetForTimestamp(ListOffsetsRequest.LATEST_TIMESTAMP,
+                    new Some<>(IsolationLevel.READ_UNCOMMITTED), known(in.get("epoch").asInt()), true, Option.empty());
+            answer.put("error", Errors.NONE.name());
+            answer.put("offset", found.timestampAndOffsetOpt().orElseThrow().offset);
+        } catch (ApiException e) {
+            answer.put("error", Errors.forException(e).name());
+            answer.put("offset", UNDEFINED);
+        }
+        send(CLIENTS, answer);
+    }
+
+    /** replica.lag.time.max.ms has passed since it was caught up last, and for nobody else. */
+    private Runnable lags(int id) {
+        Replica replica = down == null && leads() ? partition.getReplica(id).getOrElse(() -> null) : null;
+        if (replica == null) {
+            return null;
+        }
+        return () -> {
+            ReplicaState s = replica.stateSnapshot();
+            Mirror.call(Mirror.get(replica, "replicaState"), "set", new ReplicaState(s.logStartOffset(),
+                    s.logEndOffsetMetadata(), s.lastFetchLeaderLogEndOffset(), s.lastFetchTimeMs(), 0, s.brokerEpoch()));
+        };
+    }
+
+    private void propose() {
+        Map<String, Object> request = proposals.send();
+        sent.add(new Message(((Number) request.get("destination")).intValue(), Json.text(request), null));
+    }
+
+    /** What another implementation has made of this broker. */
+    @Override
+    protected void follow(JsonNode row) {
+        boolean served = told("status").equals("Running") || told("status").equals("ShuttingDown");
+        TOLD.forEach(name -> told.put(name, row.get(name)));
+        told.put("status", row.get("status").asText());
+        boolean wasDown = down != null;
+        down = told("status").equals("Down") ? row : null;
+        if (down != null) {
+            if (!wasDown) {
+                log.discard();
+                image.begin();
+            }
+            return;
+        }
+        if (wasDown) {
+            start();
+        }
+        log.bring(row, partition.getLeaderEpoch());
+        lastFetchedEpoch = row.get("lastFetchedEpoch").asInt();
+        if (!served && told("status").equals("Running")) {
+            publish(image.all());
+        }
+    }
+
+    // --- A step
+
+    @Override
+    protected void settle(Runnable call) {
+        mayComplete = false;
+        try {
+            call.run();
+        } catch (Refusal e) {
+            throw e;
+        } catch (RuntimeException e) {
+            thrown = e;
+        }
+        if (down == null && mayComplete) {
+            for (Waiting each : List.copyOf(parked)) {
+                var reached = partition.checkEnoughReplicasReachOffset(each.required);
+                Errors error = reached._2();
+                if ((Boolean) reached._1() || error != Errors.NONE) {
+                    parked.remove(each);
+                    produced(each.request, error, error == Errors.NONE ? each.offset : UNDEFINED);
+                }
+            }
+        }
+    }
+
+    @Override
+    protected List<String> lines(String input) {
+        return List.of(line(input, read(), sent));
+    }
+
+    // --- The row
+
+    private void tableOfFields() {
+        TOLD.subList(0, 5).forEach(name -> fields.put(name, () -> told.get(name)));
+        field("image", image::form);
+        fields.put("controllerRequest", () -> told.get("controllerRequest"));
+        field("alterRequest", () -> proposals.inFlight());
+        field("log", () -> log.entries());
+        field("logStart", () -> log.kafka.logStartOffset());
+        field("flushed", () -> log.kafka.recoveryPoint());
+        fields.put("corrupt", () -> told.get("corrupt"));
+        field("epochCache", () -> log.epochCache());
+        fields.put("checkpoint", () -> told.get("checkpoint"));
+        field("producers", () -> log.producers());
+        field("highWatermark", () -> log.kafka.highWatermark());
+        field("role", () -> knows() ? leads() ? "Leader" : "Follower" : "None");
+        field("leader", () -> knows() ? partition.leaderReplicaIdOpt().get() : NOBODY);
+        field("leaderEpoch", () -> knows() ? partition.getLeaderEpoch() : UNDEFINED);
+        field("partitionEpoch", () -> knows() ? partition.getPartitionEpoch() : UNDEFINED);
+        field("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
+        field("isr", () -> new TreeSet<>(committed()));
+        field("pending", this::pending);
+        field("remotes", () -> byBroker(this::remote));
+        field("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
+                .thenComparing(Waiting::required)).map(each -> Json.fields("request", each.request,
+                "offset", each.offset, "required", each.required)).distinct().toList());
+        field("lastFetchedEpoch", () -> lastFetchedEpoch);
+        fields.put("fetching", () -> told.get("fetching"));
+    }
+
+    /** A field that nothing of Kafka's has while the broker is down. */
+    private void field(String name, Supplier<Object> value) {
+        fields.put(name, () -> down == null ? value.get() : down.get(name));
+    }
+
+    private boolean knows() {
+        return partition.leaderReplicaIdOpt().isDefined();
+    }
+
+    private boolean leads() {
+        return partition.isLeader();
+    }
+
+    private java.util.Set<Integer> committed() {
+        return partition.partitionState().isr();
+    }
+
+    private Map<String, Object> pending() {
+        if (!(partition.partitionState() instanceof PendingPartitionChange change)) {
+            return Json.fields("kind", "None", "isr", List.of(), "refused", false);
+        }
+        return Json.fields("kind", change instanceof PendingExpandIsr ? "Expand" : "Shrink",
+                "isr", Proposals.members(change.sentLeaderAndIsr().isrWithBrokerEpoch()), "refused", !proposals.has());
+    }
+
+    private Object remote(int id) {
+        ReplicaState known = leads() ? partition.getReplica(id).map(Replica::stateSnapshot).getOrElse(() -> null) : null;
+        if (known == null) {
+            return Json.fields("endOffset", UNDEFINED, "brokerEpoch", UNDEFINED, "caughtUp", false);
+        }
+        return Json.fields("endOffset", known.logEndOffset(), "brokerEpoch", known.brokerEpoch().orElse(UNDEFINED),
+                "caughtUp", time.milliseconds() - known.lastCaughtUpTimeMs() <= LAG_MS);
+    }
+
+    private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
+        Map<Integer, Object> map = new TreeMap<>();
+        replicas.forEach(id -> map.put(id, value.apply(id)));
+        return map;
+    }
+
+    private static Optional<Integer> known(int epoch) {
+        return epoch == NOBODY ? Optional.empty() : Optional.of(epoch);
+    }
+
+    // --- Messages
+
+    private Map<String, Object> answer(String type, JsonNode request) {
+        return Json.fields("type", type, "source", id, "destination", request.get("source"), "request", request);
+    }
+
+    private void produced(JsonNode request, Errors error, long offset) {
+        Map<String, Object> answer = answer("ProduceResponse", request);
+        answer.put("error", error.name());
+        answer.put("offset", offset);
+        send(CLIENTS, answer);
+    }
+
+    private void send(int destination, Map<String, Object> form) {
+        sent.add(new Message(destination, Json.text(form), null));
+    }
+}

@@ -1,0 +1,135 @@
+package kafka.cluster;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kraftcheck.witness.Json;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.image.LocalReplicaChanges;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.KRaftVersion;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The metadata that a broker has read: Kafka's image and cache, fed with records. */
+final class Image {
+    private static final int FIRST_OFFSET = 1;
+
+    /** What of the partition a broker is told; null: nothing. */
+    record Change(PartitionRegistration partition, boolean leads) {
+        static final Change NONE = new Change(null, false);
+    }
+
+    final KRaftMetadataCache cache;
+    private final int id;
+    private final List<Integer> replicas;
+    private MetadataImage image;
+    private long offset;
+
+    Image(int id, List<Integer> replicas) {
+        this.id = id;
+        this.replicas = replicas;
+        cache = new KRaftMetadataCache(id, () -> KRaftVersion.KRAFT_VERSION_0);
+        begin();
+    }
+
+    /** With the records that a metadata log begins with: all brokers, and a partition with no leader. */
+    void begin() {
+        image = MetadataImage.EMPTY;
+        List<ApiMessage> records = new ArrayList<>(List.of(
+                new TopicRecord().setName(Broker.TOPIC.topic()).setTopicId(Broker.TOPIC_ID)));
+        replicas.forEach(each -> records.add(broker(each, 0, false, false)));
+        records.add(new PartitionRecord().setPartitionId(Broker.TOPIC.partition()).setTopicId(Broker.TOPIC_ID).setReplicas(replicas).setIsr(replicas)
+                .setLeader(-1).setLeaderEpoch(0).setPartitionEpoch(0));
+        apply(records);
+        offset = FIRST_OFFSET;
+    }
+
+    /** What changes with these records of the specification. */
+    Change read(JsonNode records) {
+        List<ApiMessage> all = new ArrayList<>();
+        records.forEach(each -> all.add(each.get("kind").asText().equals("Broker") ? broker(each)
+                : partition(each.get("partition"))));
+        offset += all.size();
+        return apply(all);
+    }
+
+    /** All of it, as if nothing had been known before. */
+    Change all() {
+        PartitionRegistration now = image.topics().getPartition(Broker.TOPIC_ID, Broker.TOPIC.partition());
+        return new Change(now, now.leader == id);
+    }
+
+    private Change apply(List<ApiMessage> records) {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        records.forEach(delta::replay);
+        image = delta.apply(new MetadataProvenance(offset, 0, 0, true));
+        cache.setImage(image);
+        if (delta.topicsDelta() == null) {
+            return Change.NONE;
+        }
+        LocalReplicaChanges mine = delta.topicsDelta().localChanges(id);
+        boolean leads = mine.leaders().containsKey(Broker.TOPIC);
+        LocalReplicaChanges.PartitionInfo now = (leads ? mine.leaders() : mine.followers()).get(Broker.TOPIC);
+        return now == null ? Change.NONE : new Change(now.partition(), leads);
+    }
+
+    private static ApiMessage broker(JsonNode record) {
+        JsonNode now = record.get("registration");
+        return broker(record.get("broker").asInt(), now.get("epoch").asLong(), now.get("fenced").asBoolean(),
+                now.get("stopping").asBoolean());
+    }
+
+    private static ApiMessage broker(int id, long epoch, boolean fenced, boolean stopping) {
+        return new RegisterBrokerRecord().setBrokerId(id).setBrokerEpoch(epoch).setFenced(fenced)
+                .setInControlledShutdown(stopping).setIncarnationId(new Uuid(id, epoch + 1));
+    }
+
+    private ApiMessage partition(JsonNode p) {
+        int last = p.get("lastKnownLeader").asInt();
+        return new PartitionRecord().setPartitionId(Broker.TOPIC.partition()).setTopicId(Broker.TOPIC_ID).setReplicas(replicas)
+                .setLeader(p.get("leader").asInt()).setLeaderEpoch(p.get("leaderEpoch").asInt())
+                .setPartitionEpoch(p.get("partitionEpoch").asInt()).setIsr(ids(p.get("isr")))
+                .setEligibleLeaderReplicas(ids(p.get("elr"))).setLastKnownElr(last < 0 ? List.of() : List.of(last))
+                .setLeaderRecoveryState((p.get("recovering").asBoolean() ? LeaderRecoveryState.RECOVERING
+                        : LeaderRecoveryState.RECOVERED).value());
+    }
+
+    private static List<Integer> ids(JsonNode list) {
+        List<Integer> found = new ArrayList<>();
+        list.forEach(each -> found.add(each.asInt()));
+        return found;
+    }
+
+    /** As the specification has it. */
+    Map<String, Object> form() {
+        Map<Integer, Object> brokers = new TreeMap<>();
+        for (int each : replicas) {
+            BrokerRegistration known = image.cluster().broker(each);
+            brokers.put(each, Json.fields("epoch", known.epoch(), "fenced", known.fenced(),
+                    "stopping", known.inControlledShutdown()));
+        }
+        PartitionRegistration p = image.topics().getPartition(Broker.TOPIC_ID, Broker.TOPIC.partition());
+        return Json.fields("offset", offset, "brokers", brokers, "partition", Json.fields(
+                "leader", p.leader, "leaderEpoch", p.leaderEpoch, "partitionEpoch", p.partitionEpoch,
+                "isr", sorted(p.isr), "elr", sorted(p.elr),
+                "lastKnownLeader", p.lastKnownElr.length == 0 ? -1 : p.lastKnownElr[0],
+                "recovering", p.leaderRecoveryState == LeaderRecoveryState.RECOVERING));
+    }
+
+    private static List<Integer> sorted(int[] ids) {
+        return Arrays.stream(ids).sorted().boxed().toList();
+    }
+}

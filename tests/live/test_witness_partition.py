@@ -1,0 +1,191 @@
+"""Leaders of Kafka's: faults planted in their classes, and in the host, are found at their step.
+
+Beside them Z67 and Z69 on the unchanged release, and the fix of Z67, which must be accepted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.witness import following
+from kraftcheck.witness.driving import drive, host_of, of_run
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.partition import BROKERS, METHODS
+from kraftcheck.witness.speech import header
+from kraftcheck.zoo.schedules import FOLDER
+from live.witness import jars
+from reference.partition.protocol import PARTITION
+from reference.steered.scripts import read
+from tests.live.patched import VERSION, Plant, compiled, missing, seen, sources
+from traces.foreign.batch import judge_steps
+from traces.foreign.reading import ForeignTrace, read_foreign
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tlc,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.xdist_group("partition-plants"),
+]
+
+SERVER = "org/apache/kafka/server"
+LOG = "org/apache/kafka/storage/internals"
+HOST = Path(jars.__file__).parent / "java" / "partition"
+KAFKA = Kafka(VERSION, None, "", files=True)
+
+PLANTS = [
+    Plant(
+        "a proposed member is not waited for",
+        f"{SERVER}/partition/PendingExpandIsr.java",
+        "        newIsr.add(newInSyncReplicaId);\n",
+        "",
+        "HandleReplicaFetchRequest HandleProduceRequest",
+        "after.highWatermark",
+        runs=12,
+    ),
+    Plant(
+        "a proposed shrink counts before it is confirmed",
+        f"{SERVER}/partition/PendingShrinkIsr.java",
+        "    public Set<Integer> isr() {\n        return lastCommittedState.isr();",
+        "    public Set<Integer> isr() {\n        Set<Integer> left = new java.util.HashSet<>("
+        "lastCommittedState.isr());\n        left.removeAll(outOfSyncReplicaIds);\n"
+        "        return left;",
+        "HandleIsrShrinkTimeout",
+        "after.isr",
+        runs=12,
+    ),
+    Plant(
+        "end offsets of followers are invented at a new epoch",
+        f"{SERVER}/replica/Replica.java",
+        "                    LogOffsetMetadata.UNKNOWN_OFFSET_METADATA,\n",
+        "                    new LogOffsetMetadata(leaderEndOffset),\n",
+        "HandleMetadataUpdate",
+        "endOffset",
+    ),
+    Plant(
+        "who is not caught up counts as caught up",
+        f"{SERVER}/replica/Replica.java",
+        "                lastCaughtUpTime = currentReplicaState.lastCaughtUpTimeMs();\n",
+        "                lastCaughtUpTime = followerFetchTimeMs;\n",
+        "HandleReplicaFetchRequest",
+        "caughtUp",
+        runs=12,
+    ),
+    Plant(
+        "sequence numbers are not compared",
+        f"{LOG}/log/ProducerAppendInfo.java",
+        "        return nextSeq == lastSeq + 1L ||",
+        "        return nextSeq > lastSeq ||",
+        "HandleProduceRequest",
+        "error",
+        runs=50,
+    ),
+    Plant(
+        "a leader's epoch is not cached before it writes",
+        f"{LOG}/epoch/LeaderEpochFileCache.java",
+        "    private boolean isUpdateNeeded(EpochEntry entry) {\n        return latestEntry()",
+        "    private boolean isUpdateNeeded(EpochEntry entry) {\n"
+        "        return entry.startOffset() > 0 && latestEntry()",
+        "HandleMetadataUpdate",
+        "after.epochCache",
+    ),
+]
+HOSTS = [
+    Plant(
+        "the host reads another offset of a follower",
+        "kafka/cluster/Broker.java",
+        '"endOffset", known.logEndOffset()',
+        '"endOffset", known.lastFetchLeaderLogEndOffset()',
+        "HandleReplicaFetchRequest",
+        "endOffset",
+    ),
+    Plant(
+        "the host forgets whom a proposal adds",
+        "kafka/cluster/Proposals.java",
+        'Json.fields("broker", each.brokerId(), "epoch", each.brokerEpoch())',
+        'Json.fields("broker", each.brokerId(), "epoch", 0)',
+        "HandleIsrShrinkTimeout HandleReplicaFetchRequest",
+        "after.pending.isr",
+        runs=50,
+    ),
+]
+FIXED = Plant(
+    "z67-fixed",
+    f"{SERVER}/replica/Replica.java",
+    "            if (isNewLeader) {",
+    "            if (true) {",
+    "",
+    "",
+)
+
+
+@pytest.fixture(scope="session")
+def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sources(tmp_path_factory.mktemp("kafka"), "kafka-server", "kafka-storage")
+
+
+@pytest.fixture(scope="session")
+def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    def classes(plant: Plant) -> Path:
+        among = HOST if plant in HOSTS else kafka_sources
+        return compiled(plant, among, tmp_path_factory.mktemp("plant"), PARTITION.name)
+
+    return seen([*PLANTS, *HOSTS], BROKERS, classes, tmp_path_factory.mktemp("plants"))
+
+
+@pytest.mark.parametrize(
+    "plant", [*PLANTS, *HOSTS], ids=[p.name.replace(" ", "-") for p in [*PLANTS, *HOSTS]]
+)
+def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
+    assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def followed(bug: str, kafka: Kafka, trace: Path) -> tuple[following.Followed, ForeignTrace]:
+    script, _ = read((FOLDER / f"{bug}.moves").read_text(encoding="utf-8"))
+    setting = BROKERS.setting(script.options)
+    constants = BROKERS.constants(setting)
+    with host_of(kafka, PARTITION, constants) as host:
+        found = following.follow(script, BROKERS.begin(setting, host, watched=True))
+    lines = [of_run(text, 0) for text, _ in found.schedule.lines]
+    trace.write_text(header(constants, "Kafka") + "\n" + "".join(lines), encoding="utf-8")
+    return found, read_foreign(trace)
+
+
+def refused(trace: ForeignTrace) -> list[str]:
+    lines = judge_steps(trace, trace.steps).lines()
+    return [step.action for step in trace.steps if step.line in lines]
+
+
+def test_z67_is_in_the_release_and_its_fix_is_accepted(kafka_sources: Path, tmp_path: Path) -> None:
+    """By the specs without any profile. The fix leaves no violation, so the schedule goes on."""
+    broken, trace = followed("Z67", KAFKA, tmp_path / "broken.jsonl")
+    assert broken.failure is not None
+    assert (broken.failure.name, refused(trace)) == ("WeakIsr", ["HandleMetadataUpdate"])
+
+    classes = compiled(FIXED, kafka_sources, tmp_path, PARTITION.name)
+    mended, trace = followed("Z67", KAFKA._replace(jars=classes), tmp_path / "fixed.jsonl")
+    assert mended.failure is None
+    assert refused(trace) == []
+
+
+def test_z69_is_in_the_release(tmp_path: Path) -> None:
+    found, trace = followed("Z69", KAFKA, tmp_path / "broken.jsonl")
+    assert found.failure is not None
+    assert (found.failure.name, refused(trace)) == ("StrongIsr", ["HandleMetadataUpdate"])
+
+
+def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
+    texts = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.jsonl"
+        driven = drive(path, KAFKA, BROKERS, 3, runs=3, seed=4, moves=100)
+        assert len(driven.places) > 100
+        assert 0 < sum(driven.followed) < len(driven.places)
+        texts.append(path.read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_every_action_of_kafkas_is_named() -> None:
+    actions = {f"Handle{of.__name__}" for kind in PARTITION.kinds for of in kind.inputs}
+    assert set(METHODS) <= actions
