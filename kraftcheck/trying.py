@@ -65,7 +65,7 @@ def run(
     _introduce(own_overlay, own_rules, screen)
     by_runs = None
     if own_rules is not None:
-        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay)
+        by_runs = own_runs.try_runs(own_rules, runs, seed, place, own_overlay, screen)
         _show_runs(by_runs, screen)
     by_models: list[OfModel] = []
     if own_overlay is not None:

@@ -11,11 +11,11 @@ same schedule, is not the change's, and is told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options
 from kraftcheck.judging_logs import judge_trace
+from kraftcheck.screen import Meter, Screen
 from kraftcheck.zoo import attempts, oracles, schedules
 from kraftcheck.zoo.departures import departs
 from kraftcheck.zoo.own_overlay import OwnOverlay, under
@@ -46,6 +47,7 @@ from tla_utils import ToolError
 from traces.jobs.backends import Pool
 from traces.jobs.conform import ConformOptions, conform
 
+QUIET: Final = Screen(quiet=True)
 INVARIANTS, HISTORIES, PROGRESS, STEPS = "invariants", "histories", "progress", "steps"
 KIND_OF = {INVARIANTS: WATCHED, HISTORIES: UNWATCHED, PROGRESS: UNWATCHED, STEPS: WATCHED}
 """By oracle, the runs that it judges."""
@@ -93,17 +95,23 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def try_runs(
-    own: OwnRules, runs: int, seed: int, out: Path, overlay: OwnOverlay | None = None
+    own: OwnRules,
+    runs: int,
+    seed: int,
+    out: Path,
+    overlay: OwnOverlay | None = None,
+    screen: Screen = QUIET,
 ) -> OfRuns:
     """A campaign and the stored schedules with the rules in them, judged by every detector.
 
-    overlay: what is said to be the same change on the side of the specs. Raises BadInput: the rules
-    fail, or answer what the simulator cannot use, or take a step that the overlay forbids.
+    overlay: what is said to be the same change on the side of the specs. screen: tells how far it
+    is. Raises BadInput: the rules fail, or answer what the simulator cannot use, or take a step
+    that the overlay forbids.
     """
     with known(own) as entry:
         hunt = Hunt(scenario=own.scenario, bug=entry.id, seed=seed)
         try:
-            return _tried(own, hunt, runs, out, overlay)
+            return _tried(own, hunt, runs, out, overlay, screen)
         except (ToolError, BadInput, OSError):
             raise
         except Exception as error:
@@ -119,19 +127,23 @@ def _blamed(own: OwnRules, error: Exception) -> str:
     return f"{own.path}{at}: a run with it cannot be taken: {type(error).__name__}: {error}"
 
 
-def _tried(own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay | None) -> OfRuns:
+def _tried(
+    own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay | None, screen: Screen
+) -> OfRuns:
     scripts = dict(schedules.every(hunt.scenario))
     found = _Found()
-    _campaign(hunt, runs, out).judge(found, overlay)
     other = {
         name: script for name, script in scripts.items() if schedules.differs(script, hunt.bug)
     }
-    for name, script in other.items():
-        _schedule(name, script, hunt.bug, out).judge(found, overlay)
-    steered = (schedules.run(script, WATCHED, hunt.bug) for script in scripts.values())
-    taken = (hunt.run(WATCHED, number) for number in range(runs))
-    consulted = consult_runs(hunt.bug, chain(taken, steered), until_effective=False)
-    met = consulted.effective or bool(other) or any(differs(hunt, n) for n in range(runs))
+    sources = {f"{runs:,} runs": _campaign(hunt, runs, out)}
+    sources |= {name: _schedule(name, each, hunt.bug, out) for name, each in other.items()}
+    with screen.progress("runs and schedules", len(sources) + 1) as meter:
+        for done, (name, source) in enumerate(sources.items()):
+            source.judge(found, overlay, _Saying(meter, done, name))
+        meter.update(len(sources), "what asked the rules")
+        consulted, met = _consulted(hunt, runs, scripts)
+        met = met or bool(other)
+        meter.update(len(sources) + 1)
     return OfRuns(
         scenario=hunt.scenario,
         seed=hunt.seed,
@@ -145,6 +157,14 @@ def _tried(own: OwnRules, hunt: Hunt, runs: int, out: Path, overlay: OwnOverlay 
         undecided=found.undecided,
         never="" if met else _never(own, hunt, consulted, f"{runs:,} runs and {len(scripts)}"),
     )
+
+
+def _consulted(hunt: Hunt, runs: int, scripts: Mapping[str, Script]) -> tuple[Consulted, bool]:
+    """How often the rules were asked, and whether any run met the change."""
+    steered = (schedules.run(script, WATCHED, hunt.bug) for script in scripts.values())
+    taken = (hunt.run(WATCHED, number) for number in range(runs))
+    found = consult_runs(hunt.bug, chain(taken, steered), until_effective=False)
+    return found, found.effective or any(differs(hunt, number) for number in range(runs))
 
 
 def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
@@ -175,6 +195,17 @@ class _Shown(NamedTuple):
     runs: int = 0
 
 
+class _Saying(NamedTuple):
+    """What is done just now, on a screen."""
+
+    meter: Meter
+    done: int
+    name: str
+
+    def __call__(self, what: str) -> None:
+        self.meter.update(self.done, f"{self.name}: {what}")
+
+
 class _Source(NamedTuple):
     """Runs with the change, and those of the correct protocol that are their control.
 
@@ -188,18 +219,25 @@ class _Source(NamedTuple):
     out: Path
     schedule: str = ""
 
-    def judge(self, found: _Found, overlay: OwnOverlay | None) -> None:
+    def judge(self, found: _Found, overlay: OwnOverlay | None, say: _Saying) -> None:
         """Ask every detector; what the control shows too is told apart."""
+        say("are taken")
+        for kind in (WATCHED, UNWATCHED):
+            self.recorded(kind)
         if overlay is not None:
+            say("against the overlay")
             _hold_together(self.recorded(WATCHED), overlay, self.schedule)
+        say("invariants and clients")
         shown, undecided = _shown({kind: self.recorded(kind) for kind in (WATCHED, UNWATCHED)})
         found.undecided += undecided
         red = {
             kind: {run for each in shown if KIND_OF[each.oracle] == kind for run in each.said}
             for kind in (WATCHED, UNWATCHED)
         }
+        say("the correct protocol")
         control, undecided = _shown({k: self.control(k, runs) for k, runs in red.items() if runs})
         found.undecided += [f"the correct protocol: {each}" for each in undecided]
+        say("steps")
         forbidden, undecided = _forbidden(self.recorded(WATCHED), self._is_correct)
         found.undecided += undecided
         for each in shown:

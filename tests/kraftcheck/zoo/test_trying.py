@@ -40,7 +40,7 @@ def manifest() -> Manifest:
 
 
 def try_it(out: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["try", "--quiet", "--out", str(out), *arguments])
+    return CliRunner().invoke(cli, ["try", "--out", str(out), *arguments])
 
 
 # -- Judged
@@ -61,6 +61,7 @@ def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
     monkeypatch.chdir(ROOT)
     shown = try_it(tmp_path, *told_in_the_tutorial("CountBeforeFlush"))
     assert shown.exit_code == 1
+    assert "models" in shown.stderr and "runs and schedules: " in shown.stderr
     found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
     (model,) = found["models"]
     assert (model["property"], model["length"]) == ("DurableMajority", 6)
