@@ -8,6 +8,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from system.commands import command
+from traces.jobs.plan import PLAN
 
 
 def report(folder: Path, screen: Screen) -> int:
@@ -19,7 +20,16 @@ def report(folder: Path, screen: Screen) -> int:
 
 
 def make(folder: Path) -> tuple[Path, str]:
-    """Make the page of a folder; its path, and the verdict that it states."""
+    """Make the page of a folder; its path, and the verdict that it states.
+
+    Raises BadInput: it was not judged, has a page already, or is none.
+    """
+    if folder.is_file():
+        page = folder.with_suffix(".html")
+        to_do = command("conform", folder, "--html", page)
+        raise BadInput(f"{folder} is a file: a page of another implementation's steps: `{to_do}`")
+    if (folder / PLAN).is_file():
+        raise BadInput(f"{folder} is a campaign: its page is {folder / 'report.html'}")
     summary = artifacts.read_json(folder / artifacts.SUMMARY)
     if "conform" not in summary.get("parts", {}):
         raise BadInput(f"{folder} was not judged yet: run `{command('conform', folder)}` first")

@@ -15,6 +15,7 @@ cluster did not come to rest.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ from live.workloads import WORKLOADS
 HISTORY, RECORDING = "history.jsonl", "recording.json"
 
 
+CONNECT_S = 3.0
+"""Until an address that does not answer is given up."""
 HELD_S = 120.0
 """How long a client may take to end after it was told to."""
 
@@ -310,6 +313,16 @@ def _producer_options(plan: Plan) -> Mapping[str, Any]:
     }
 
 
+def _is_open(address: str) -> bool:
+    """Whether somebody takes connections at HOST:PORT, with or without a protocol before it."""
+    host, _, port = address.strip().rpartition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def _find_topic(bootstrap: str, plan: Plan, patience: float) -> None:
     admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
     config = {
@@ -317,6 +330,9 @@ def _find_topic(bootstrap: str, plan: Plan, patience: float) -> None:
         "unclean.leader.election.enable": str(plan.unclean_election).lower(),
     }
     topic = NewTopic(plan.topic, plan.partitions, plan.replication_factor, config=config)
+    if not any(_is_open(each) for each in bootstrap.split(",")):
+        # The library would ask again and again for as long as it has patience.
+        raise RecordingError(f"{bootstrap}: nobody listens there")
     try:
         admin.list_topics(plan.topic if not plan.make_topic else None, timeout=patience)
         if plan.make_topic:

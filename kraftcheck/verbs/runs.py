@@ -50,7 +50,7 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
 
 
 @click.command()
-@click.argument("path", metavar="PATH", type=FOLDER)
+@click.argument("path", metavar="PATH", type=THERE)
 @click.option(
     "--schema",
     is_flag=True,

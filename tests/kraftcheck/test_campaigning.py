@@ -69,6 +69,8 @@ def test_what_is_found_is_told(own: Path) -> None:
     assert any(line.startswith("bug: violated, 2 runs, ") for line in lines)
     assert f"    kraftcheck replay {own / 'bug'} --run 1" in lines
     assert lines[-1] == f"report    {own / 'report.html'}"
+    asked = CliRunner().invoke(cli, ["report", str(own)])
+    assert asked.exit_code == 3 and f"is a campaign: its page is {own}" in asked.stderr
     page = (own / "report.html").read_text(encoding="utf-8")
     assert "<strong>VIOLATED</strong>" in page and "Side by side" in page
     told = run("run", own.parent / "both.toml", "--out", own, "--quiet", "--json")

@@ -101,6 +101,8 @@ def test_steps_of_another_implementation_become_a_page(tmp_path: Path) -> None:
     assert done.exit_code == 1
     text = page.read_text("utf-8")
     assert "not allowed by the spec" in text and 'class="step marked' in text
+    report = asked("report", ROOT / "examples/foreign/voter-bug.jsonl")
+    assert report.exit_code == 3 and "voter-bug.jsonl --html" in report.output
     refused = asked("conform", CORPUS / "tlc-Z34.moves", "--html", page)
     assert refused.exit_code == 3 and "--html is for steps of another" in refused.output
 

@@ -120,6 +120,9 @@ class _Reader:
         self.who = msgspec.json.Decoder(_Who)
 
     def header(self, text: bytes) -> tuple[Header, AnyConstants]:
+        if b'"format"' not in text:
+            head = '{"format": "kraftcheck steps 1", "constants": ...}'
+            raise self._refusal(1, "", f"the first line is to be the header, {head}")
         header: Header = self._decoded(1, text, msgspec.json.Decoder(Header))
         said: Any = header.constants
         protocol = _PROTOCOLS[said.__struct_config__.tag]
