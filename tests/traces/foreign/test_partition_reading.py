@@ -100,9 +100,7 @@ def test_partial_rows_may_lack_fields_and_are_read_no_less_strictly(
 
 def test_steps_without_a_header_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "walk.jsonl", WALK)
-    with pytest.raises(
-        TraceError, match="1: the first line is to be the header, {.format.: .kraft"
-    ):
+    with pytest.raises(TraceError, match="1: the first line is to be the header, "):
         read_foreign(path)
 
 
