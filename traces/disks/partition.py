@@ -93,13 +93,14 @@ class _Judge:
         self.findings.append(Finding(weight, invariant, name, position, said))
 
     def segment(self, base: int, path: Path, *, is_last: bool) -> None:
-        ends, positions, times = array("q"), array("q"), array("q")
+        bases, ends, positions, times = array("q"), array("q"), array("q"), array("q")
         aborted: list[Aborted] = []
         for each in batches(path):
             if isinstance(each, Bad):
                 self._bad(path, each, is_last=is_last)
                 break
             self._offsets(path, base, each)
+            bases.append(each.base)
             ends.append(each.last)
             positions.append(each.position)
             times.append(each.max_timestamp)
@@ -110,7 +111,8 @@ class _Judge:
             self.latest = max(self.latest, each.max_timestamp)
         self.bytes += path.stat().st_size
         lasts = np.array(ends, dtype=np.int64)
-        self._offset_index(path.with_suffix(".index"), base, lasts, np.array(positions))
+        starts = np.array(bases, dtype=np.int64)
+        self._offset_index(path.with_suffix(".index"), base, starts, np.array(positions))
         closed = not is_last or self.common.stopped
         self._time_index(path.with_suffix(".timeindex"), base, lasts, np.array(times), closed)
         self._transaction_index(path.with_suffix(".txnindex"), aborted)
@@ -150,19 +152,19 @@ class _Judge:
 
     # -- Indexes
 
-    def _offset_index(self, path: Path, base: int, ends: Table, positions: Table) -> None:
+    def _offset_index(self, path: Path, base: int, starts: Table, positions: Table) -> None:
+        """Who looks for an offset goes to the last entry at or below it, and reads on from there:
+        so it is to be the place of a batch that begins at or below the entry's offset. (Kafka 4
+        notes the last offset of that batch, Kafka 3 that of all that was appended with it.)
+        """
         index = self._index(path, base, files.offset_index)
-        if index is None or not index.entries.size:
+        if index is None or not index.entries.size or not len(starts):
             return
         offsets, places = index.entries.T
-        at = np.searchsorted(ends, offsets)
-        there = at < len(ends)
-        at = np.minimum(at, len(ends) - 1)
-        fits = there & (ends[at] == offsets) & (positions[at] == places) if len(ends) else there
+        at = np.minimum(np.searchsorted(positions, places), len(positions) - 1)
+        fits = (positions[at] == places) & (starts[at] <= offsets)
         for row in np.flatnonzero(~fits)[:TOLD].tolist():
-            said = (
-                f"no batch at {places[row]} ends with offset {offsets[row]}; no start looks at it"
-            )
+            said = f"offset {offsets[row]} leads to {places[row]}, where no batch of it begins"
             self.note("violated", "IndexLowerBound", path, said)
 
     def _time_index(self, path: Path, base: int, ends: Table, times: Table, closed: bool) -> None:
@@ -261,7 +263,11 @@ class _Judge:
         starts = dict(told)
         if [*told] != sorted(told) or len(starts) < len(told):
             self.note("violated", "EpochCacheSound", path, "its entries do not ascend")
+        # Below a log start that has risen within a segment the file has nothing.
+        begin = told[0] if told else (0, 0)
         for at, (epoch, first) in enumerate(self.epochs):
+            if (epoch, first) < begin and begin[1] <= (self.common.log_start or 0):
+                continue
             if epoch not in starts:
                 said = f"epoch {epoch}, which begins at {first}, is not in it"
                 self.note("violated", "EpochCacheSound", path, said)

@@ -123,7 +123,7 @@ VIOLATED: dict[str, tuple[Fault, str, str]] = {
         segment(*SECOND, Told(12, epoch=2)), "EpochsAscend", "epoch 2 at offset 12 comes after 3",
     ),
     "an index entry": (
-        altered(f"{0:020}.index", 4, b"\0\0\0\7"), "IndexLowerBound", "no batch at 7 ends with",
+        altered(f"{0:020}.index", 4, b"\0\0\0\7"), "IndexLowerBound", "offset 3 leads to 7,",
     ),
     "half an index entry": (appended(f"{0:020}.index", b"1234"), "IndexLowerBound", "entries of 8"),
     "a time too early": (
@@ -237,6 +237,25 @@ def test_a_log_that_is_compacted_has_holes(tmp_path: Path) -> None:
     assert {each.invariant for each in judged(tmp_path).findings} == {"NoHole"}
     write_lines(tmp_path / "cleaner-offset-checkpoint", ["t 0 7"])
     assert {each.weight for each in judged(tmp_path).findings} == {"report"}
+
+
+def test_an_index_of_kafka_3_has_the_end_of_what_was_appended_at_once(tmp_path: Path) -> None:
+    partition = write_broker(tmp_path)
+    index = partition / f"{0:020}.index"
+    entries = list(struct.iter_unpack(">ii", index.read_bytes()))
+    index.write_bytes(struct.pack(">ii", entries[2][0], entries[0][1]))
+    assert judged(tmp_path).findings == []
+    index.write_bytes(struct.pack(">ii", entries[0][0] - 1, entries[0][1]))
+    (found,) = judged(tmp_path).findings
+    assert "offset 2 leads to" in found.said
+
+
+def test_below_a_log_start_epochs_are_forgotten(tmp_path: Path) -> None:
+    """DeleteRecords within a segment: what lies below is there until the segment goes."""
+    epochs("2 8", "3 10")(write_broker(tmp_path))
+    assert {each.weight for each in judged(tmp_path).findings} == {"violated"}
+    write_lines(tmp_path / "log-start-offset-checkpoint", ["t 0 8"])
+    assert judged(tmp_path).findings == []
 
 
 def test_an_active_segment_has_room_in_its_indexes(tmp_path: Path) -> None:
