@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from traces.disks import files
 from traces.disks.partition import Common, Finding, Found, judge, partitions_of
 from traces.disks.replicas import compare
 
+TOLD = 5
 HEADS = ("partition", "folder", ">segments", ">bytes", ">from", ">to", "epochs", "verdict")
 
 
@@ -104,14 +106,8 @@ def _tell(judged: Sequence[Judged], held: Sequence[str], screen: Screen) -> int:
     screen.line(table.head)
     for row in rows:
         screen.line(table.row(row))
-    for of in judged:
-        for each in of.replicas:
-            for finding in each.findings:
-                place = f"{each.folder}/{finding.file}".rstrip("/")
-                at = f" at byte {finding.position:,}" if finding.position >= 0 else ""
-                screen.line(f"{finding.weight}: {finding.invariant}: {place}{at}: {finding.said}")
-        for finding in of.together:
-            screen.line(f"{finding.weight}: {finding.invariant}: {finding.said}")
+    for line in _lines(judged):
+        screen.line(line)
     for folder in held:
         screen.line(
             f"unknown: a broker is at work in {folder}: what was read may be no state of it"
@@ -126,6 +122,22 @@ def _tell(judged: Sequence[Judged], held: Sequence[str], screen: Screen) -> int:
     screen.line(f"verdict  {verdict}: {len(rows)} directories of {len(judged)} partitions")
     screen.document(_document(judged, verdict, held))
     return exits.code_of(verdict)
+
+
+def _lines(judged: Sequence[Judged]) -> Iterator[str]:
+    """The findings, of one kind in one file the first ones."""
+    for of in judged:
+        for each in of.replicas:
+            for (name, file), alike in groupby(each.findings, lambda f: (f.invariant, f.file)):
+                several = list(alike)
+                place = f"{each.folder}/{file}".rstrip("/")
+                for found in several[:TOLD]:
+                    at = f" at byte {found.position:,}" if found.position >= 0 else ""
+                    yield f"{found.weight}: {name}: {place}{at}: {found.said}"
+                if len(several) > TOLD:
+                    yield f"and {len(several) - TOLD:,} more of {name} in {place}; --json has all"
+        for found in of.together:
+            yield f"{found.weight}: {found.invariant}: {found.said}"
 
 
 def _verdict(findings: Sequence[Finding]) -> str:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from tests.traces.disks.written import write_broker
+from tests.traces.disks.written import SECOND, Told, write_broker, write_segment
 
 F_OFD_SETLK = 37
 """Of Linux: a lock of the open file."""
@@ -58,6 +58,14 @@ def test_z140_is_seen_on_the_disk_of_the_follower(kafka: Path) -> None:
     assert "from 9 to 10 has the last stable offset 15, by the log 11" in finding["said"]
     assert (follower["start"], follower["end"]) == (0, 18)
     assert listing(kafka) == before
+
+
+def test_of_many_alike_the_first_are_told(tmp_path: Path) -> None:
+    partition = write_broker(tmp_path)
+    write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
+    done = asked(tmp_path)
+    assert done.exit_code == 1 and done.output.count("NoHole") == 6
+    assert "and 14 more of NoHole in" in done.output
 
 
 def test_a_partitions_own_directory_is_enough(kafka: Path) -> None:

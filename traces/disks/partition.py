@@ -132,12 +132,11 @@ class _Judge:
         elif batch.base < self.expected:
             said = f"offset {batch.base} comes after {self.expected - 1}"
             self.note("violated", "OffsetsAscend", path, said, at)
-        elif batch.base > self.expected:
+        elif batch.base > self.expected and not self.common.compacted:
             said = f"the offsets {self.expected} to {batch.base - 1} are missing"
             # A log that was cut within a batch goes on behind it, in a new epoch.
             cut = bool(self.epochs) and batch.epoch > self.epochs[-1][0]
-            harmless = self.common.compacted or cut
-            self.note("report" if harmless else "violated", "NoHole", path, said, at)
+            self.note("report" if cut else "violated", "NoHole", path, said, at)
         if batch.base < base:
             said = f"offset {batch.base} is below the segment's first, {base}"
             self.note("violated", "OffsetsAscend", path, said, at)
