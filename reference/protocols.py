@@ -11,7 +11,6 @@ cluster has several components, each a run of one protocol (reference/cluster/ty
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from importlib import metadata
@@ -26,9 +25,8 @@ from reference.kit.protocol import NodeKind, Protocol
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.transactions.protocol import TRANSACTIONS
+from system.commands import protocol_folders
 
-FOLDERS: Final = "KRAFTCHECK_PROTOCOL"
-"""The variable that names folders of protocols, separated as in PATH."""
 GROUP: Final = "kraftcheck.protocols"
 CLUSTER, CLUSTER_PARTS = "cluster", (QUORUM.name, PARTITION.name)
 """The composition that there is: a controller quorum, and the partitions of a topic."""
@@ -52,9 +50,7 @@ def raised(protocol: Protocol, what: str, error: Exception) -> ProtocolError:
 
 
 def _others() -> list[Protocol]:
-    found = [
-        _of_folder(folder) for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder
-    ]
+    found = [_of_folder(folder) for folder in protocol_folders()]
     for entry in metadata.entry_points(group=GROUP):
         try:
             found.append(_checked(entry.load(), f"entry point {entry.name}"))

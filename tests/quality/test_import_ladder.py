@@ -70,6 +70,7 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.cluster"),
+            "system",
         )
     ),
     "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
