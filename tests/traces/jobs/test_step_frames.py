@@ -6,8 +6,9 @@ from pathlib import Path
 
 from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from reference.quorum.protocol import VOTER
+from reference.quorum.types import Constants
 from specs import SPECS
-from traces.jobs.step_frames import frame_text, libraries
+from traces.jobs.step_frames import frame_text, libraries, shared_frame
 
 
 def test_the_kits_own_modules_lie_in_its_specs() -> None:
@@ -33,3 +34,11 @@ def test_folders_that_a_protocol_does_not_have_are_left_out(tmp_path: Path) -> N
     assert libraries(VOTER, tmp_path) == [own]
     (own / "steps").mkdir(parents=True)
     assert libraries(VOTER, tmp_path) == [own, own / "steps"]
+
+
+def test_constants_that_all_steps_share_stand_in_the_cfg() -> None:
+    """Of several, each step says which: that costs TLC more."""
+    one, other = (Constants(voters=(1, 2, 3), fetch_max_records=most) for most in (1, 2))
+    alone, both = shared_frame(VOTER, [one]), shared_frame(VOTER, [one, other])
+    assert not alone.given and "FetchMaxRecords = 1" in alone.constants
+    assert len(both.given) == 2 and "FetchMaxRecords" not in both.constants
