@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,12 +67,19 @@ def prove(
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
     begin = monotonic()
-    found = []
-    with screen.progress("obligations", len(tasks)) as meter:
-        for task, done in zip(tasks, _discharged(tasks, jobs), strict=True):
-            found.append(done)
-            meter.update(len(found), task.told)
-            _show(task, done, columns, screen)
+    found: list[Obligation] = []
+    ended: list[Obligation] = []
+    try:
+        with screen.progress("obligations", len(tasks)) as meter:
+            for task, done in zip(tasks, _discharged(tasks, jobs, ended), strict=True):
+                found.append(done)
+                meter.update(len(found), task.told)
+                _show(task, done, columns, screen)
+    except (exits.Interrupted, KeyboardInterrupt):
+        # Those that were proved behind one that is not done yet have no line above.
+        proved = sum(done.status == "proved" for done in ended)
+        screen.line(f"interrupted: {proved} of {len(tasks)} obligations were proved by then")
+        raise
     code = exits.worst(CODES[done.status] for done in found)
     document = {
         "verdict": exits.VERDICTS[code],
@@ -129,14 +136,33 @@ def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: in
     return tasks
 
 
-def _discharged(tasks: Sequence[Task], jobs: int | None) -> Iterator[Obligation]:
-    """Each obligation in its order, several at a time; Z3 is not shared between processes."""
+def _discharged(
+    tasks: Sequence[Task], jobs: int | None, ended: list[Obligation]
+) -> Iterator[Obligation]:
+    """Each obligation in its order, several at a time; Z3 is not shared between processes.
+
+    ended: is given those that are done, in whatever order.
+    """
     count = min(jobs or os.cpu_count() or 1, len(tasks))
     if count == 1:
-        yield from map(_one, tasks)
+        for task in tasks:
+            ended.append(_one(task))
+            yield ended[-1]
         return
+
+    def note(future: Future[Obligation]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            ended.append(future.result())
+
     with ProcessPoolExecutor(count, get_context("spawn"), end_with_parent) as pool:
-        yield from pool.map(_one, tasks)
+        futures = [pool.submit(_one, task) for task in tasks]
+        for future in futures:
+            future.add_done_callback(note)
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _one(task: Task) -> Obligation:

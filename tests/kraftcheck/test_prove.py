@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import prove
+from kraftcheck import exits, prove
 from kraftcheck.cli import cli
 from kraftcheck.verbs import models
 from reference.partition.proof import proof as partition_proof
@@ -48,6 +48,22 @@ def test_each_obligation_is_printed_and_written(tmp_path: Path) -> None:
     assert [(o["part"], o["name"], o["status"]) for o in written["obligations"]] == [
         ("partition", name, "proved") for name in TWO
     ]
+
+
+@pytest.mark.usefixtures("few")
+def test_who_interrupts_is_told_what_was_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, asked = prove._one, []
+
+    def until_the_second(task: prove.Task) -> prove.Obligation:
+        asked.append(task)
+        if len(asked) == 2:
+            raise exits.Interrupted(exits.INTERRUPTED)
+        return one(task)
+
+    monkeypatch.setattr(prove, "_one", until_the_second)
+    done = run("--property", "LeaderCandidateCompleteness")
+    assert done.exit_code == exits.INTERRUPTED
+    assert "interrupted: 1 of 2 obligations were proved by then" in done.output
 
 
 def test_what_is_proved_of_logs_is_proved_with_what_it_assumes_of_elections(
