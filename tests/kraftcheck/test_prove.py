@@ -12,6 +12,7 @@ from kraftcheck import exits, prove
 from kraftcheck.cli import cli
 from kraftcheck.verbs import models
 from reference.partition.proof import proof as partition_proof
+from reference.proofs.obligations import Obligation
 from reference.quorum.messages import Crash
 from reference.quorum.proof import completeness_proof, election
 
@@ -52,9 +53,10 @@ def test_each_obligation_is_printed_and_written(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_who_interrupts_is_told_what_was_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, asked = prove._one, []
+    one = prove._one
+    asked: list[prove.Task] = []
 
-    def until_the_second(task: prove.Task) -> prove.Obligation:
+    def until_the_second(task: prove.Task) -> Obligation:
         asked.append(task)
         if len(asked) == 2:
             raise exits.Interrupted(exits.INTERRUPTED)
