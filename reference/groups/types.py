@@ -16,6 +16,7 @@ from reference.groups.messages import (
     Given,
     GroupHeartbeatResponse,
     GroupRecord,
+    GroupState,
     GroupTail,
     LeaderChange,
     MemberRecord,
@@ -115,6 +116,37 @@ class GroupLoader(msgspec.Struct, frozen=True):
     held: SetOf[HeldPartition]
 
 
+class CommittedOffset(msgspec.Struct, frozen=True, order=True):
+    """time: of the commit."""
+
+    partition: int
+    offset: int
+    time: int
+
+
+class FetchPosition(msgspec.Struct, frozen=True, order=True):
+    """Up to where a consumer has fetched, and has handed out of that."""
+
+    partition: int
+    fetched: int
+    handed_out: int
+
+
+class GroupOffsets(msgspec.Struct, frozen=True):
+    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
+
+    committed: SetOf[CommittedOffset]
+    group: GroupState
+    since: int
+    now: int
+    taken: SetOf[int]
+    positions: SetOf[FetchPosition]
+    update: Literal["None", "Asked", "Heard"]
+    asked: SetOf[int]
+    revoking: SetOf[int]
+
+
+INITIAL_OFFSETS: Final = GroupOffsets((), "Empty", 0, 0, (), (), "None", (), ())
 NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
 INITIAL_MEMBER: Final = GroupMember(
     state="Unsubscribed",

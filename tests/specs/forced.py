@@ -87,6 +87,7 @@ G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_REPLAY = "groups-replay"
+G_TIME = "groups-offsets-time"
 
 TABLES = (
     Table(
@@ -154,6 +155,11 @@ TABLES = (
             Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
             Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
             Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
+            Forced("Committable", "position", "0", G_TIME),
+            Forced("MayHandOut", "row, p", "FALSE", G_TIME),
+            Forced("ToReset", "row, rest", "{}", G_TIME),
+            Forced("ExpiryBase", "row, each", "0", G_TIME),
+            Forced("MayExpire", "row", "FALSE", G_TIME),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
@@ -163,6 +169,7 @@ TABLES = (
         # whenever a rebalance may.
         frozenset(
             {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "IsRevocationLate"}
+            | {"Retention"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),

@@ -7,17 +7,27 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from reference.groups.log import initial_log
-from reference.groups.messages import COORDINATOR, LOADER, GroupRecord, LeaderChange, MemberRecord
+from reference.groups.messages import (
+    COORDINATOR,
+    LOADER,
+    OFFSETS,
+    GroupRecord,
+    LeaderChange,
+    MemberRecord,
+)
 from reference.groups.protocol import GROUPS
 from reference.groups.types import (
     INITIAL_MEMBER,
     NO_ENTRIES,
     NO_MEMBER,
+    CommittedOffset,
     Constants,
+    FetchPosition,
     GroupCoordinator,
     GroupEntry,
     GroupLoader,
     GroupMember,
+    GroupOffsets,
     HeldPartition,
     ReadMember,
 )
@@ -73,9 +83,29 @@ LOADED: Final = GroupLoader(
 )
 
 
+# A consumer has partition 1, and has committed what it was handed out; partition 2 it has not.
+KEPT: Final = GroupOffsets(
+    committed=(CommittedOffset(1, 1, 1), CommittedOffset(2, 3, 1)),
+    group="Stable",
+    since=1,
+    now=2,
+    taken=(1,),
+    positions=(FetchPosition(1, 2, 1),),
+    update="None",
+    asked=(),
+    revoking=(),
+)
+
+
 def settled() -> Rows:
     """Each member has one partition."""
-    return {COORDINATOR: coordinator(GROUP), 1: consumer(1), 2: consumer(2), LOADER: LOADED}
+    return {
+        COORDINATOR: coordinator(GROUP),
+        1: consumer(1),
+        2: consumer(2),
+        LOADER: LOADED,
+        OFFSETS: KEPT,
+    }
 
 
 def with_member(n: int, **changes: Any) -> GroupRecord:
@@ -96,6 +126,10 @@ def _doing(**changes: Any) -> Rows:
 
 def _loaded(**changes: Any) -> Rows:
     return {**settled(), LOADER: replace(LOADED, **changes)}
+
+
+def _kept(**changes: Any) -> Rows:
+    return {**settled(), OFFSETS: replace(KEPT, **changes)}
 
 
 def plants() -> tuple[Plant, ...]:
@@ -130,7 +164,26 @@ def plants() -> tuple[Plant, ...]:
         ("ReplayEqual", _loaded(members=other, held=(HeldPartition(1, 2),))),
         ("ReplayEqual", _loaded(held=())),
     ]
-    return tuple([Plant(name, settled(), rows) for name, rows in (*after.items(), *more)])
+    late = [
+        ("CommitsHandedOut", _kept(committed=(CommittedOffset(1, 2, 1), KEPT.committed[1]))),
+        ("GivenUpIsCommitted", _kept(taken=(), positions=(), committed=KEPT.committed[1:])),
+        (
+            "GivenUpIsCommitted",
+            _kept(taken=(), positions=(), committed=(CommittedOffset(1, 0, 1), KEPT.committed[1])),
+        ),
+        ("StartAtCommitted", _kept(positions=(*KEPT.positions, FetchPosition(2, 0, 0)))),
+        ("OffsetsKept", _kept(committed=KEPT.committed[:1])),
+    ]
+    changed = (*after.items(), *more, *late)
+    empty = [
+        Plant("OffsetsKept", _kept(**before), _kept(**before, committed=()))
+        for before in (
+            {"group": "Empty", "now": 2, "taken": (), "positions": ()},
+            {"group": "Empty", "now": 9, "since": 8, "taken": (), "positions": ()},
+            {"group": "Rebalancing", "now": 9, "taken": (), "positions": ()},
+        )
+    ]
+    return (*[Plant(name, settled(), rows) for name, rows in changed], *empty)
 
 
 PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())
