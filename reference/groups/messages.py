@@ -169,6 +169,12 @@ class GroupWrite(Input, frozen=True):
     removed: bool
 
 
+class ReplaceMember(Input, frozen=True):
+    """G13. A static member is back with another id, which replaces the first."""
+
+    member: Node
+
+
 class CleanGroupLog(Input, frozen=True):
     """Of each key the last entry is kept."""
 
@@ -222,6 +228,26 @@ class AutoCommit(Input, frozen=True):
     """G29. Of all positions."""
 
 
+class AskCommit(Input, frozen=True):
+    """G29. The application asks for it."""
+
+    partition: int
+
+
+class SendCommit(Input, frozen=True):
+    """G30. What was asked for, and is answered."""
+
+
+class FenceConsumer(Input, frozen=True):
+    """G25. The consumer loses all, and is a member again."""
+
+
+class OthersCommit(Input, frozen=True):
+    """Another member goes on from there."""
+
+    partition: int
+
+
 class GroupChange(Input, frozen=True):
     group: GroupState
 
@@ -242,8 +268,11 @@ MEMBER_INPUTS: Final = (
     *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),
     *(StartReconciliation, CompleteReconciliation),
 )
-LOADER_INPUTS: Final = (*(ChangeGroupLeader, LeaderEvent, GroupWrite, CleanGroupLog, ReadGroupLog),)
+LOADER_INPUTS: Final = (
+    *(ChangeGroupLeader, LeaderEvent, GroupWrite, ReplaceMember, CleanGroupLog, ReadGroupLog),
+)
 OFFSETS_INPUTS: Final = (
     *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),
-    *(FetchRecord, HandOut, AutoCommit, GroupChange, TimePasses, ExpireOffsets),
+    *(FetchRecord, HandOut, AutoCommit, AskCommit, SendCommit, FenceConsumer, OthersCommit),
+    *(GroupChange, TimePasses, ExpireOffsets),
 )

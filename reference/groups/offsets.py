@@ -1,4 +1,4 @@
-"""The offsets of a group, and who commits them: the twin of GroupOffsets.tla (G24, G28, G29, G35).
+"""The offsets of a group, and who commits them: the twin of GroupOffsets.tla.
 
 Law of this file: a handler is a pure function of the row and the input.
 """
@@ -11,21 +11,25 @@ from msgspec.structs import replace
 
 from reference.groups.messages import (
     OFFSETS_INPUTS,
+    AskCommit,
     AskOffsets,
     AutoCommit,
     ExpireOffsets,
+    FenceConsumer,
     FetchRecord,
     FinishRevocation,
     GroupChange,
     HandOut,
     HearOffsets,
+    OthersCommit,
     ResetRest,
+    SendCommit,
     StartRevocation,
     TakePartition,
     TimePasses,
 )
 from reference.groups.rules import RETENTION, GroupRules, as_set
-from reference.groups.types import CommittedOffset, FetchPosition, GroupOffsets
+from reference.groups.types import CommittedOffset, FetchPosition, GroupOffsets, RequestedCommit
 from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
 
@@ -43,6 +47,11 @@ def _with_positions(row: GroupOffsets, new: Iterable[FetchPosition]) -> GroupOff
     """In the place of those that the partitions had."""
     by = {each.partition: each for each in (*row.positions, *new)}
     return replace(row, positions=tuple(sorted(by.values())))
+
+
+def _with_offset(row: GroupOffsets, new: CommittedOffset) -> GroupOffsets:
+    others = [each for each in row.committed if each.partition != new.partition]
+    return replace(row, committed=tuple(sorted((*others, new))))
 
 
 class OffsetsHandlers:
@@ -73,9 +82,12 @@ class OffsetsHandlers:
         return Outcome(replace(row, taken=as_set((*row.taken, input.partition))))
 
     def handle_start_revocation(self, row: GroupOffsets, input: StartRevocation) -> Outcome | None:
-        """G24. What was handed out is committed, then callbacks run."""
+        """G24. What was handed out is committed, then callbacks run; a commit that is asked for
+        comes first.
+        """
         p = input.partition
-        if p not in row.taken or p in row.revoking:
+        asked = [each for each in row.requested if each.partition == p]
+        if p not in row.taken or p in row.revoking or asked:
             return None
         committed = self._committing(row, [e for e in row.positions if e.partition == p])
         return Outcome(replace(committed, revoking=as_set((*row.revoking, p))))
@@ -92,6 +104,7 @@ class OffsetsHandlers:
                 revoking=as_set({*row.revoking} - {p}),
                 taken=as_set({*row.taken} - {p}),
                 asked=as_set({*row.asked} - {p}),
+                epoch=row.epoch + 1,
                 positions=tuple([each for each in row.positions if each.partition != p]),
             )
         )
@@ -139,6 +152,39 @@ class OffsetsHandlers:
         some = [each for each in row.positions if each.partition not in row.revoking]
         after = self._committing(row, some)
         return None if after == row else Outcome(after)
+
+    # --- G25, G29, G30: commits that the application asks for, and fences ---
+
+    def handle_ask_commit(self, row: GroupOffsets, input: AskCommit) -> Outcome | None:
+        position = position_of(row, input.partition)
+        if position is None or input.partition in row.revoking or row.requested:
+            return None
+        request = RequestedCommit(input.partition, position.handed_out, row.epoch)
+        return Outcome(replace(row, requested=(request,)))
+
+    def handle_send_commit(self, row: GroupOffsets, input: SendCommit) -> Outcome | None:
+        """The coordinator accepts what has the epoch that it knows."""
+        if not row.requested:
+            return None
+        request, done = row.requested[0], replace(row, requested=())
+        if self.rules.stamped_epoch(row, request) != row.epoch:
+            return Outcome(done)
+        new = CommittedOffset(request.partition, request.offset, row.now)
+        return Outcome(_with_offset(done, new))
+
+    def handle_fence_consumer(self, row: GroupOffsets, input: FenceConsumer) -> Outcome | None:
+        if not row.taken:
+            return None
+        left = replace(row, taken=(), positions=(), update="None", asked=(), revoking=())
+        return Outcome(replace(left, epoch=row.epoch + 1))
+
+    def handle_others_commit(self, row: GroupOffsets, input: OthersCommit) -> Outcome | None:
+        """Another member goes on from there."""
+        p = input.partition
+        each = next((each for each in row.committed if each.partition == p), None)
+        if each is None or p in row.taken or row.group != "Stable":
+            return None
+        return Outcome(_with_offset(row, CommittedOffset(p, each.offset + 1, row.now)))
 
     # --- G35: the group and time ---
 

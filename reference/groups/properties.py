@@ -237,7 +237,9 @@ def replay_equal(state: State) -> str | None:
     for n, member in zip(state.constants.members, row.members, strict=True):
         if member.known != (_last_entry(row, "Member", n) is not None):
             return f"member {n} is {'' if member.known else 'not '}known"
-        last = _last_entry(row, "Current", n)
+        named, last = _last_entry(row, "Member", n), _last_entry(row, "Current", n)
+        if named is not None and member.id != named.epoch:
+            return f"member {n} has id {member.id}, not {named.epoch}"
         if member.known and (last is None or (member.epoch, member.assigned) != _of(last)):
             return f"member {n} has {list(member.assigned)} of epoch {member.epoch}"
     held = {(p, member.epoch) for member in row.members for p in member.assigned}
@@ -273,7 +275,7 @@ def given_up_is_committed(old: State, new: State) -> str | None:
     for position in old.offsets.positions:
         p = position.partition
         is_done = p in known and known[p].offset == position.handed_out
-        if p not in new.offsets.taken and not is_done:
+        if p in old.offsets.revoking and p not in new.offsets.taken and not is_done:
             return f"partition {p}, handed out to {position.handed_out}, is not committed"
     return None
 
@@ -287,6 +289,17 @@ def start_at_committed(old: State, new: State) -> str | None:
         is_new = position.partition not in before
         if is_new and each is not None and each.offset != position.handed_out:
             return f"partition {each.partition} at {position.handed_out}, not {each.offset}"
+    return None
+
+
+def handover_no_regress(old: State, new: State) -> str | None:
+    """What is committed goes back only for who has the partition."""
+    known = _committed(new.offsets)
+    for each in old.offsets.committed:
+        later = known.get(each.partition)
+        has_it = each.partition in old.offsets.taken
+        if later is not None and later.offset < each.offset and not has_it:
+            return f"partition {each.partition} goes back from {each.offset} to {later.offset}"
     return None
 
 
@@ -363,6 +376,7 @@ PROPERTIES: Final = (
     _named("CommitsHandedOut", commits_handed_out),
     _named("GivenUpIsCommitted", given_up_is_committed),
     _named("StartAtCommitted", start_at_committed),
+    _named("HandoverNoRegress", handover_no_regress),
     _named("OffsetsKept", offsets_kept),
     _named("EpochsMonotonic", epochs_monotonic),
     _named("Withheld", withheld),

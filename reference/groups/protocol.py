@@ -18,12 +18,14 @@ from reference.groups.messages import (
     MESSAGES,
     OFFSETS,
     OFFSETS_INPUTS,
+    AskCommit,
     AskOffsets,
     AutoCommit,
     ChangeGroupLeader,
     CleanGroupLog,
     CompleteReconciliation,
     ExpireOffsets,
+    FenceConsumer,
     FetchRecord,
     FinishRevocation,
     GroupChange,
@@ -38,9 +40,12 @@ from reference.groups.messages import (
     Input,
     LeaderEvent,
     MoveCoordinator,
+    OthersCommit,
     ReadGroupLog,
     RebalanceTimeout,
+    ReplaceMember,
     ResetRest,
+    SendCommit,
     SendGroupHeartbeat,
     StartReconciliation,
     StartRevocation,
@@ -180,6 +185,9 @@ def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
         yield ReadGroupLog()
     if last_of_keys(row.entries) != row.entries:
         yield CleanGroupLog()
+    if len(row.entries) < MOST_ENTRIES and row.leads and row.state == "Active":
+        known = zip(constants.members, row.members, strict=True)
+        yield from (ReplaceMember(n) for n, member in known if member.known)
     if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
         for n in constants.members:
             yield GroupWrite(n, (), True)
@@ -202,6 +210,12 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
     yield TimePasses()
     if row.positions:
         yield AutoCommit()
+        yield from (AskCommit(each.partition) for each in row.positions if not row.requested)
+    if row.requested:
+        yield SendCommit()
+    if row.taken:
+        yield FenceConsumer()
+    yield from (OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken)
     if row.committed:
         yield ExpireOffsets()
     groups: dict[str, tuple[GroupState, ...]] = {
@@ -258,6 +272,7 @@ GROUPS: Final = Protocol(
             MoveCoordinator: (0, 20, 100),
             Subscribe: (50, 200),
             StartRevocation: (200, 500),
+            FenceConsumer: (50, 200),
             Unsubscribe: (0, 20, 100),
             HeartbeatTimeout: (0, 50, 200),
         },

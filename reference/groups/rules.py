@@ -31,6 +31,7 @@ from reference.groups.types import (
     GroupLoader,
     GroupMember,
     GroupOffsets,
+    RequestedCommit,
 )
 
 RETENTION = 2
@@ -165,6 +166,10 @@ class GroupRules:
         """G50. A tombstone may be all that is left of a key."""
         return True
 
+    def records_replacement(self) -> bool:
+        """G13. The id of a static member that replaces another is for all coordinators to come."""
+        return True
+
     # --- Offsets ---
 
     def committable(self, position: FetchPosition) -> int:
@@ -178,6 +183,12 @@ class GroupRules:
     def to_reset(self, row: GroupOffsets, rest: tuple[int, ...]) -> tuple[int, ...]:
         """G28. What is reset of those without a position: what was asked for, and had no offset."""
         return as_set({*row.asked} & {*rest})
+
+    def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
+        """G29. Kafka stamps a commit when it is sent, also a member that was fenced since it was
+        asked for, and joined again.
+        """
+        return request.epoch
 
     def expiry_base(self, row: GroupOffsets, each: CommittedOffset) -> int:
         """G35. Kafka counts from the commit in groups of the consumer protocol."""

@@ -89,9 +89,10 @@ class GroupEntry(msgspec.Struct, frozen=True):
 
 
 class ReadMember(msgspec.Struct, frozen=True):
-    """What a broker has read of a member."""
+    """What a broker has read of a member. id: the epoch of the batch that gave it its id."""
 
     known: bool
+    id: int
     epoch: int
     assigned: SetOf[int]
 
@@ -132,6 +133,14 @@ class FetchPosition(msgspec.Struct, frozen=True, order=True):
     handed_out: int
 
 
+class RequestedCommit(msgspec.Struct, frozen=True, order=True):
+    """What the application asked to be committed, in an epoch of its consumer."""
+
+    partition: int
+    offset: int
+    epoch: int
+
+
 class GroupOffsets(msgspec.Struct, frozen=True):
     """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
 
@@ -143,10 +152,12 @@ class GroupOffsets(msgspec.Struct, frozen=True):
     positions: SetOf[FetchPosition]
     update: Literal["None", "Asked", "Heard"]
     asked: SetOf[int]
+    epoch: int
+    requested: SetOf[RequestedCommit]
     revoking: SetOf[int]
 
 
-INITIAL_OFFSETS: Final = GroupOffsets((), "Empty", 0, 0, (), (), "None", (), ())
+INITIAL_OFFSETS: Final = GroupOffsets((), "Empty", 0, 0, (), (), "None", (), 1, (), ())
 NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
 INITIAL_MEMBER: Final = GroupMember(
     state="Unsubscribed",
@@ -165,7 +176,7 @@ INITIAL_MEMBER: Final = GroupMember(
 )
 
 
-NO_ENTRIES: Final = ReadMember(known=False, epoch=0, assigned=())
+NO_ENTRIES: Final = ReadMember(known=False, id=0, epoch=0, assigned=())
 
 
 def initial_loader(constants: Constants) -> GroupLoader:

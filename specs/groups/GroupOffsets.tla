@@ -1,6 +1,6 @@
 ---------------------------- MODULE GroupOffsets ----------------------------
 (***************************************************************************)
-(* Offsets (G24, G28, G29, G33, G35): those that a group has committed, as  *)
+(* Offsets (G24, G25, G28-G30, G35): those that a group has committed, as   *)
 (* its coordinator keeps them, and one consumer, which takes partitions and *)
 (* gives them up, fetches, hands records out, and commits by itself.  The   *)
 (* row:                                                                     *)
@@ -14,6 +14,9 @@
 (*   update        of positions: "None", "Asked" for what was committed,    *)
 (*                 "Heard", after which the others are reset                *)
 (*   asked         the partitions that it was asked for                     *)
+(*   epoch         of the consumer as a member                              *)
+(*   requested     a commit that the application has asked for, with the    *)
+(*                 epoch of that moment, in a set of one; or nothing        *)
 (*   revoking      the partitions that are being given up: they have been   *)
 (*                 committed, and callbacks run                             *)
 (*                                                                          *)
@@ -23,7 +26,7 @@ EXTENDS GroupRules
 
 InitialOffsets ==
   [committed |-> {}, group |-> "Empty", since |-> 0, now |-> 0, taken |-> {}, positions |-> {},
-   update |-> "None", asked |-> {}, revoking |-> {}]
+   update |-> "None", asked |-> {}, epoch |-> 1, requested |-> {}, revoking |-> {}]
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
@@ -44,16 +47,18 @@ Step_HandleTakePartition(n, row, input) ==
   IF row.group # "Stable" \/ input.partition \in row.taken THEN {}
   ELSE Having([row EXCEPT !.taken = @ \cup {input.partition}])
 
-(* G24.  What was handed out is committed, then callbacks run.              *)
+(* G24.  What was handed out is committed, then callbacks run; a commit     *)
+(* that is asked for comes first.                                           *)
 Step_HandleStartRevocation(n, row, input) ==
-  IF input.partition \notin row.taken \ row.revoking THEN {}
+  IF input.partition \notin row.taken \ row.revoking \/ Of(row.requested, input.partition) # {}
+  THEN {}
   ELSE Having([Committing(row, Of(row.positions, input.partition)) EXCEPT
                  !.revoking = @ \cup {input.partition}])
 
 Step_HandleFinishRevocation(n, row, input) ==
   IF input.partition \notin row.revoking THEN {}
   ELSE Having([row EXCEPT !.revoking = @ \ {input.partition}, !.taken = @ \ {input.partition},
-                          !.asked = @ \ {input.partition},
+                          !.asked = @ \ {input.partition}, !.epoch = @ + 1,
                           !.positions = Except(@, input.partition)])
 
 -----------------------------------------------------------------------------
@@ -103,6 +108,43 @@ Step_HandleAutoCommit(n, row, input) ==
   IN IF some = {} \/ Committing(row, some) = row THEN {} ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
+(* G25, G29, G30: commits that the application asks for, and fences.        *)
+
+Step_HandleAskCommit(n, row, input) ==
+  IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
+     \/ row.requested # {}
+  THEN {}
+  ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE IN
+       Having([row EXCEPT !.requested = {[partition |-> input.partition,
+                                          offset |-> position.handedOut, epoch |-> row.epoch]}])
+
+(* The coordinator accepts what has the epoch that it knows.                *)
+Step_HandleSendCommit(n, row, input) ==
+  IF row.requested = {} THEN {}
+  ELSE LET request == CHOOSE each \in row.requested : TRUE
+           done == [row EXCEPT !.requested = {}]
+       IN IF StampedEpoch(row, request) # row.epoch THEN Having(done)
+          ELSE Having([done EXCEPT
+                 !.committed = Except(@, request.partition)
+                   \cup {[partition |-> request.partition, offset |-> request.offset,
+                          time |-> row.now]}])
+
+(* G25.  It loses all, and is a member again.                               *)
+Step_HandleFenceConsumer(n, row, input) ==
+  IF row.taken = {} THEN {}
+  ELSE Having([row EXCEPT !.taken = {}, !.positions = {}, !.update = "None", !.asked = {},
+                          !.revoking = {}, !.epoch = @ + 1])
+
+(* Another member goes on from there.                                       *)
+Step_HandleOthersCommit(n, row, input) ==
+  IF Of(row.committed, input.partition) = {} \/ input.partition \in row.taken
+     \/ row.group # "Stable"
+  THEN {}
+  ELSE LET each == CHOOSE each \in Of(row.committed, input.partition) : TRUE IN
+       Having([row EXCEPT !.committed = Except(@, input.partition)
+                 \cup {[each EXCEPT !.offset = @ + 1, !.time = row.now]}])
+
+-----------------------------------------------------------------------------
 (* G35: the group and time.                                                 *)
 
 (* It is empty only when the consumer has gone.                             *)
@@ -125,6 +167,8 @@ Inputs_StartRevocation(n, row) == OfPartition("StartRevocation")
 Inputs_FinishRevocation(n, row) == OfPartition("FinishRevocation")
 Inputs_FetchRecord(n, row) == OfPartition("FetchRecord")
 Inputs_HandOut(n, row) == OfPartition("HandOut")
+Inputs_AskCommit(n, row) == OfPartition("AskCommit")
+Inputs_OthersCommit(n, row) == OfPartition("OthersCommit")
 Inputs_GroupChange(n, row) ==
   {[type |-> "GroupChange", group |-> g] : g \in {"Empty", "Rebalancing", "Stable"}}
 =============================================================================

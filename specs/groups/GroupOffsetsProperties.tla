@@ -17,7 +17,7 @@ CommitsHandedOut ==
 (* What is given up was committed as far as it was handed out.              *)
 GivenUpIsCommittedStep ==
   \A position \in offsets.positions :
-    position.partition \notin offsets'.taken =>
+    position.partition \in offsets.revoking \ offsets'.taken =>
       \E each \in offsets'.committed :
         each.partition = position.partition /\ each.offset = position.handedOut
 GivenUpIsCommitted == [][GivenUpIsCommittedStep]_offsets
@@ -29,6 +29,13 @@ StartAtCommittedStep ==
       \A each \in offsets.committed :
         each.partition = position.partition => each.offset = position.handedOut
 StartAtCommitted == [][StartAtCommittedStep]_offsets
+
+(* What is committed goes back only for who has the partition.              *)
+HandoverNoRegressStep ==
+  \A each \in offsets.committed, later \in offsets'.committed :
+    each.partition = later.partition /\ later.offset < each.offset =>
+      each.partition \in offsets.taken
+HandoverNoRegress == [][HandoverNoRegressStep]_offsets
 
 (* An offset is forgotten only when the group has been empty as long as it  *)
 (* is to be kept, and nobody has committed since.                           *)

@@ -7,7 +7,7 @@
 (*                                                                          *)
 (* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
 (* decides otherwise, the correct rule stands here and Kafka's is an        *)
-(* overlay (Z100, Z102, Z109).                                              *)
+(* overlay (Z100, Z102, Z108, Z109).                                        *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -111,6 +111,10 @@ MayTake(heldEpoch, epoch) == heldEpoch < epoch
 (* G50.  A tombstone may be all that is left of a key.                      *)
 IgnoresOrphan == TRUE
 
+(* G13.  The id of a static member that replaces another is for all         *)
+(* coordinators to come.                                                    *)
+RecordsReplacement == TRUE
+
 -----------------------------------------------------------------------------
 (* Offsets.                                                                 *)
 
@@ -125,6 +129,10 @@ MayHandOut(row, p) == p \notin row.revoking
 (* G28.  What is reset of those without a position: what was asked for, and *)
 (* had no offset.                                                           *)
 ToReset(row, rest) == row.asked \cap rest
+
+(* G29.  Kafka stamps a commit when it is sent, also a member that was      *)
+(* fenced since it was asked for, and joined again (Z108).                  *)
+StampedEpoch(row, request) == request.epoch
 
 (* G35.  Kafka counts from the commit in groups of the consumer protocol    *)
 (* (Z102).                                                                  *)

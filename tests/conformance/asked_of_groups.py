@@ -19,7 +19,13 @@ from reference.groups.messages import (
     MemberRecord,
     MemberState,
 )
-from reference.groups.types import INITIAL_MEMBER, CommittedOffset, FetchPosition, GroupMember
+from reference.groups.types import (
+    INITIAL_MEMBER,
+    CommittedOffset,
+    FetchPosition,
+    GroupMember,
+    RequestedCommit,
+)
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.groups.plants import (
     GROUP,
@@ -110,7 +116,9 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
     numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
-    yield "IgnoresOrphan", ()
+    yield from (("IgnoresOrphan", ()), ("RecordsReplacement", ()))
+    for epoch in (1, 2):
+        yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
     for fetched, handed_out in ((2, 1), (3, 3)):
         yield "Committable", (FetchPosition(1, fetched, handed_out),)
     for group, revoking, asked in itertools.product(("Empty", "Rebalancing", "Stable"), SETS, SETS):
@@ -127,7 +135,14 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "GroupPromises",
-    ("EpochsMonotonic", "Withheld", "GivenUpIsCommitted", "StartAtCommitted", "OffsetsKept"),
+    (
+        "EpochsMonotonic",
+        "Withheld",
+        "GivenUpIsCommitted",
+        "StartAtCommitted",
+        "OffsetsKept",
+        "HandoverNoRegress",
+    ),
     variables,
     questions,
     (TWO,),

@@ -88,6 +88,7 @@ G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
+G_FENCES = "groups-offsets-fences"
 
 TABLES = (
     Table(
@@ -158,6 +159,8 @@ TABLES = (
             Forced("Committable", "position", "0", G_TIME),
             Forced("MayHandOut", "row, p", "FALSE", G_TIME),
             Forced("ToReset", "row, rest", "{}", G_TIME),
+            Forced("RecordsReplacement", "", "FALSE", G_REPLAY),
+            Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
             Forced("Report", "row", "{}", G_JOINING),

@@ -67,7 +67,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *("Z61", "Z62", "Z64", "Z65", "Z70", "Z71", "Z72", "Z73", "Z74", "Z75", "Z82")
     ]
     groups = [each.id for each in bugs_of("groups")]
-    assert groups == [f"Z{n}" for n in (*range(90, 99), *range(100, 105), 109)]
+    assert groups == [f"Z{n}" for n in (*range(90, 99), *range(100, 106), 108, 109)]
     known = [*quorum, *partition, *transactions, *groups]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [

@@ -78,7 +78,7 @@ LOADED: Final = GroupLoader(
     entries=ENTRIES,
     end_offset=4,
     position=4,
-    members=(ReadMember(True, 1, (1,)), NO_ENTRIES),
+    members=(ReadMember(True, 1, 1, (1,)), NO_ENTRIES),
     held=(HeldPartition(1, 1),),
 )
 
@@ -93,6 +93,8 @@ KEPT: Final = GroupOffsets(
     positions=(FetchPosition(1, 2, 1),),
     update="None",
     asked=(),
+    epoch=1,
+    requested=(),
     revoking=(),
 )
 
@@ -132,6 +134,9 @@ def _kept(**changes: Any) -> Rows:
     return {**settled(), OFFSETS: replace(KEPT, **changes)}
 
 
+GONE: Final[dict[str, Any]] = {"taken": (), "positions": ()}
+
+
 def plants() -> tuple[Plant, ...]:
     waited = with_member(1, state="Unrevoked", pending=(2,), target=(1,))
     waited = replace(waited, members=(waited.members[0], NO_MEMBER))
@@ -163,27 +168,31 @@ def plants() -> tuple[Plant, ...]:
         ("ReplayEqual", _loaded(members=(NO_ENTRIES, NO_ENTRIES), held=())),
         ("ReplayEqual", _loaded(members=other, held=(HeldPartition(1, 2),))),
         ("ReplayEqual", _loaded(held=())),
+        ("ReplayEqual", _loaded(members=(replace(LOADED.members[0], id=2), NO_ENTRIES))),
     ]
     late = [
         ("CommitsHandedOut", _kept(committed=(CommittedOffset(1, 2, 1), KEPT.committed[1]))),
-        ("GivenUpIsCommitted", _kept(taken=(), positions=(), committed=KEPT.committed[1:])),
-        (
-            "GivenUpIsCommitted",
-            _kept(taken=(), positions=(), committed=(CommittedOffset(1, 0, 1), KEPT.committed[1])),
-        ),
         ("StartAtCommitted", _kept(positions=(*KEPT.positions, FetchPosition(2, 0, 0)))),
         ("OffsetsKept", _kept(committed=KEPT.committed[:1])),
+        (
+            "HandoverNoRegress",
+            _kept(committed=(KEPT.committed[0], CommittedOffset(2, 2, 2))),
+        ),
     ]
     changed = (*after.items(), *more, *late)
     empty = [
         Plant("OffsetsKept", _kept(**before), _kept(**before, committed=()))
         for before in (
-            {"group": "Empty", "now": 2, "taken": (), "positions": ()},
-            {"group": "Empty", "now": 9, "since": 8, "taken": (), "positions": ()},
-            {"group": "Rebalancing", "now": 9, "taken": (), "positions": ()},
+            {"group": "Empty", "now": 2, **GONE},
+            {"group": "Empty", "now": 9, "since": 8, **GONE},
+            {"group": "Rebalancing", "now": 9, **GONE},
         )
     ]
-    return (*[Plant(name, settled(), rows) for name, rows in changed], *empty)
+    given_up = [
+        Plant("GivenUpIsCommitted", _kept(revoking=(1,)), _kept(**GONE, committed=committed))
+        for committed in (KEPT.committed[1:], (CommittedOffset(1, 0, 1), KEPT.committed[1]))
+    ]
+    return (*[Plant(name, settled(), rows) for name, rows in changed], *empty, *given_up)
 
 
 PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())
