@@ -14,18 +14,20 @@ from typing import Any, Final
 
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing.readings import Reading, Shown
-from reference.groups.messages import COORDINATOR, LOADER
+from reference.groups.messages import COORDINATOR, LOADER, OFFSETS
 from reference.groups.types import Constants
 from tla_utils import Record, ToolError, Value, function
 from tla_utils.values import Function, ModelValue
 from traces.cover.settings import Settings
 
+ALONE: Final = {"loader": LOADER, "offsets": OFFSETS}
+"""The variables of models that have one row."""
 FORGOTTEN: Final = "waiting"
 """Of the coordinator's row: there are answers in it that the models have forgotten."""
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
-    """Those of a replica alone say nothing of coordinators. Raises BadInput: one is missing, or no
+    """Models with one row say nothing of coordinators. Raises BadInput: one is missing, or no
     number.
     """
     settings = Settings({"MaxCoordinators": "1", "MaxCorrelation": "1", **texts})
@@ -72,8 +74,9 @@ def _called(letter: str, numbers: Sequence[int]) -> dict[str, int]:
 
 
 def _state(called: Mapping[str, int], values: Mapping[str, Value]) -> Shown:
-    if "loader" in values:
-        return {LOADER: _shown(values["loader"], called)}, None
+    for name, node in ALONE.items():
+        if name in values:
+            return {node: _shown(values[name], called)}, None
     clients: Any = _shown(values["clients"], called)
     rows: dict[int, Value | None] = {COORDINATOR: _shown(values["coordinator"], called)}
     return rows | dict(enumerate(clients, 1)), _shown(values["network"], called)

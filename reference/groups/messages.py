@@ -16,7 +16,9 @@ from reference.kit.fields import Address, ByNode, Node, Rank, SetOf
 
 COORDINATOR: Final = 0
 LOADER: Final = -2
-"""The coordinator of the group, whoever it is; a broker with a replica of its log."""
+OFFSETS: Final = -3
+"""The coordinator of the group, whoever it is; a broker with a replica of its log; its offsets, and
+who commits them."""
 JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN = 0, -1, -1
 """Of a heartbeat that joins, and of one that leaves; no previous epoch."""
 
@@ -167,12 +169,95 @@ class GroupWrite(Input, frozen=True):
     removed: bool
 
 
+class ReplaceMember(Input, frozen=True):
+    """G13. A static member is back with another id, which replaces the first."""
+
+    member: Node
+
+
 class CleanGroupLog(Input, frozen=True):
     """Of each key the last entry is kept."""
 
 
 class ReadGroupLog(Input, frozen=True):
     """A load reads the next batch, or ends."""
+
+
+# --- What comes to the offsets of a group, and to who commits them
+
+GroupState: TypeAlias = Literal["Empty", "Rebalancing", "Stable"]
+
+
+class TakePartition(Input, frozen=True):
+    partition: int
+
+
+class StartRevocation(Input, frozen=True):
+    """G24. It is committed, then callbacks run."""
+
+    partition: int
+
+
+class FinishRevocation(Input, frozen=True):
+    partition: int
+
+
+class AskOffsets(Input, frozen=True):
+    """G28. An update of positions begins."""
+
+
+class HearOffsets(Input, frozen=True):
+    """What was committed."""
+
+
+class ResetRest(Input, frozen=True):
+    """Who has no offset begins with the first record."""
+
+
+class FetchRecord(Input, frozen=True):
+    partition: int
+
+
+class HandOut(Input, frozen=True):
+    """The application polls."""
+
+    partition: int
+
+
+class AutoCommit(Input, frozen=True):
+    """G29. Of all positions."""
+
+
+class AskCommit(Input, frozen=True):
+    """G29. The application asks for it."""
+
+    partition: int
+
+
+class SendCommit(Input, frozen=True):
+    """G30. What was asked for, and is answered."""
+
+
+class FenceConsumer(Input, frozen=True):
+    """G25. The consumer loses all, and is a member again."""
+
+
+class OthersCommit(Input, frozen=True):
+    """Another member goes on from there."""
+
+    partition: int
+
+
+class GroupChange(Input, frozen=True):
+    group: GroupState
+
+
+class TimePasses(Input, frozen=True):
+    pass
+
+
+class ExpireOffsets(Input, frozen=True):
+    """G35."""
 
 
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
@@ -183,4 +268,11 @@ MEMBER_INPUTS: Final = (
     *(Subscribe, Unsubscribe, SendGroupHeartbeat, HeartbeatTimeout, GroupHeartbeatResponse),
     *(StartReconciliation, CompleteReconciliation),
 )
-LOADER_INPUTS: Final = (*(ChangeGroupLeader, LeaderEvent, GroupWrite, CleanGroupLog, ReadGroupLog),)
+LOADER_INPUTS: Final = (
+    *(ChangeGroupLeader, LeaderEvent, GroupWrite, ReplaceMember, CleanGroupLog, ReadGroupLog),
+)
+OFFSETS_INPUTS: Final = (
+    *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),
+    *(FetchRecord, HandOut, AutoCommit, AskCommit, SendCommit, FenceConsumer, OthersCommit),
+    *(GroupChange, TimePasses, ExpireOffsets),
+)

@@ -8,13 +8,23 @@ EpochIsCommitted sees a part of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 from itertools import combinations, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from reference.groups.messages import COORDINATOR, LOADER, GroupRecord, MemberRecord
-from reference.groups.types import Constants, GroupCoordinator, GroupEntry, GroupLoader, GroupMember
+from reference.groups.messages import COORDINATOR, LOADER, OFFSETS, GroupRecord, MemberRecord
+from reference.groups.types import (
+    CommittedOffset,
+    Constants,
+    GroupCoordinator,
+    GroupEntry,
+    GroupLoader,
+    GroupMember,
+    GroupOffsets,
+)
 from reference.kit.protocol import Property
 
+RETENTION: Final = 2
 Rows: TypeAlias = Mapping[int, Any]
 
 
@@ -29,6 +39,7 @@ class State(NamedTuple):
     coordinator: GroupCoordinator
     members: Mapping[int, GroupMember]
     loader: GroupLoader
+    offsets: GroupOffsets
 
     def now(self, n: int) -> MemberRecord:
         """What the coordinator knows of a member."""
@@ -37,7 +48,7 @@ class State(NamedTuple):
 
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
-    return State(constants, rows[COORDINATOR], members, rows[LOADER])
+    return State(constants, rows[COORDINATOR], members, rows[LOADER], rows[OFFSETS])
 
 
 # --- Words
@@ -226,7 +237,9 @@ def replay_equal(state: State) -> str | None:
     for n, member in zip(state.constants.members, row.members, strict=True):
         if member.known != (_last_entry(row, "Member", n) is not None):
             return f"member {n} is {'' if member.known else 'not '}known"
-        last = _last_entry(row, "Current", n)
+        named, last = _last_entry(row, "Member", n), _last_entry(row, "Current", n)
+        if named is not None and member.id != named.epoch:
+            return f"member {n} has id {member.id}, not {named.epoch}"
         if member.known and (last is None or (member.epoch, member.assigned) != _of(last)):
             return f"member {n} has {list(member.assigned)} of epoch {member.epoch}"
     held = {(p, member.epoch) for member in row.members for p in member.assigned}
@@ -237,6 +250,68 @@ def replay_equal(state: State) -> str | None:
 
 def _of(entry: GroupEntry) -> tuple[int, tuple[int, ...]]:
     return entry.epoch, entry.assigned
+
+
+# --- Offsets (GroupOffsetsProperties.tla)
+
+
+def _committed(row: GroupOffsets) -> dict[int, CommittedOffset]:
+    return {each.partition: each for each in row.committed}
+
+
+def commits_handed_out(state: State) -> str | None:
+    """Nothing is committed that was not handed out."""
+    known = _committed(state.offsets)
+    for position in state.offsets.positions:
+        each = known.get(position.partition)
+        if each is not None and each.offset > position.handed_out:
+            return f"{each.offset} of partition {each.partition}, up to {position.handed_out} only"
+    return None
+
+
+def given_up_is_committed(old: State, new: State) -> str | None:
+    """What is given up was committed as far as it was handed out."""
+    known = _committed(new.offsets)
+    for position in old.offsets.positions:
+        p = position.partition
+        is_done = p in known and known[p].offset == position.handed_out
+        if p in old.offsets.revoking and p not in new.offsets.taken and not is_done:
+            return f"partition {p}, handed out to {position.handed_out}, is not committed"
+    return None
+
+
+def start_at_committed(old: State, new: State) -> str | None:
+    """Who takes a partition begins where it was committed, if it was."""
+    before = {position.partition for position in old.offsets.positions}
+    known = _committed(old.offsets)
+    for position in new.offsets.positions:
+        each = known.get(position.partition)
+        is_new = position.partition not in before
+        if is_new and each is not None and each.offset != position.handed_out:
+            return f"partition {each.partition} at {position.handed_out}, not {each.offset}"
+    return None
+
+
+def handover_no_regress(old: State, new: State) -> str | None:
+    """What is committed goes back only for who has the partition."""
+    known = _committed(new.offsets)
+    for each in old.offsets.committed:
+        later = known.get(each.partition)
+        has_it = each.partition in old.offsets.taken
+        if later is not None and later.offset < each.offset and not has_it:
+            return f"partition {each.partition} goes back from {each.offset} to {later.offset}"
+    return None
+
+
+def offsets_kept(old: State, new: State) -> str | None:
+    """An offset is forgotten only when the group has been empty as long as it is to be kept, and
+    nobody has committed since."""
+    row, left = old.offsets, _committed(new.offsets)
+    for each in row.committed:
+        old_enough = min(row.now - row.since, row.now - each.time) >= RETENTION
+        if each.partition not in left and not (row.group == "Empty" and old_enough):
+            return f"that of partition {each.partition}, in a group that is {row.group}"
+    return None
 
 
 # --- Properties of steps
@@ -273,7 +348,7 @@ def withheld(old: State, new: State) -> str | None:
 
 def _named(name: str, check: Callable[..., str | None]) -> Property:
     """Of a state, or of a step."""
-    of_steps = check in (epochs_monotonic, withheld)
+    of_steps = len(signature(check).parameters) == 2
 
     def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
         new = state_of(constants, after)
@@ -298,6 +373,11 @@ PROPERTIES: Final = (
     _named("Coordinated", coordinated),
     _named("LoadSucceeds", load_succeeds),
     _named("ReplayEqual", replay_equal),
+    _named("CommitsHandedOut", commits_handed_out),
+    _named("GivenUpIsCommitted", given_up_is_committed),
+    _named("StartAtCommitted", start_at_committed),
+    _named("HandoverNoRegress", handover_no_regress),
+    _named("OffsetsKept", offsets_kept),
     _named("EpochsMonotonic", epochs_monotonic),
     _named("Withheld", withheld),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, combinations
 from typing import Any, Final
 
@@ -16,33 +16,56 @@ from reference.groups.messages import (
     LOADER_INPUTS,
     MEMBER_INPUTS,
     MESSAGES,
+    OFFSETS,
+    OFFSETS_INPUTS,
+    AskCommit,
+    AskOffsets,
+    AutoCommit,
     ChangeGroupLeader,
     CleanGroupLog,
     CompleteReconciliation,
+    ExpireOffsets,
+    FenceConsumer,
+    FetchRecord,
+    FinishRevocation,
+    GroupChange,
     GroupCommit,
     GroupHeartbeat,
     GroupSessionTimeout,
+    GroupState,
     GroupWrite,
+    HandOut,
+    HearOffsets,
     HeartbeatTimeout,
     Input,
     LeaderEvent,
     MoveCoordinator,
+    OthersCommit,
     ReadGroupLog,
     RebalanceTimeout,
+    ReplaceMember,
+    ResetRest,
+    SendCommit,
     SendGroupHeartbeat,
     StartReconciliation,
+    StartRevocation,
     Subscribe,
+    TakePartition,
+    TimePasses,
     Unsubscribe,
 )
+from reference.groups.offsets import OffsetsHandlers, without_position
 from reference.groups.properties import PROPERTIES
 from reference.groups.replay import LoaderHandlers, last_of_keys
 from reference.groups.rules import GroupRules
 from reference.groups.types import (
     INITIAL_MEMBER,
+    INITIAL_OFFSETS,
     Constants,
     GroupCoordinator,
     GroupLoader,
     GroupMember,
+    GroupOffsets,
     initial_group,
     initial_loader,
 )
@@ -81,21 +104,34 @@ LOADER_KIND: Final = NodeKind(
     is_running=lambda row: True,
     role=lambda row: row.state,
 )
+OFFSETS_KIND: Final = NodeKind(
+    name="group-offsets",
+    module="GroupNodes",
+    row=GroupOffsets,
+    inputs=OFFSETS_INPUTS,
+    initial=lambda constants: INITIAL_OFFSETS,
+    first_row="InitialOffsets",
+    is_running=lambda row: True,
+    role=lambda row: row.group,
+)
 
 
 def _kind_of(constants: Constants, n: int) -> NodeKind:
-    return {COORDINATOR: COORDINATOR_KIND, LOADER: LOADER_KIND}.get(n, MEMBER_KIND)
+    alone = {COORDINATOR: COORDINATOR_KIND, LOADER: LOADER_KIND, OFFSETS: OFFSETS_KIND}
+    return alone.get(n, MEMBER_KIND)
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: GroupRules = of(GroupRules)(constants)
-    coordinator, members = CoordinatorHandlers(rules), MemberHandlers(rules)
-    loader = LoaderHandlers(rules)
+    members = MemberHandlers(rules)
+    alone: dict[int, Any] = {
+        COORDINATOR: CoordinatorHandlers(rules),
+        LOADER: LoaderHandlers(rules),
+        OFFSETS: OffsetsHandlers(rules),
+    }
 
     def step(n: int, row: Any, input: Any) -> Any:
-        if n == LOADER:
-            return loader.step(row, input)
-        return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
+        return alone[n].step(row, input) if n in alone else members.step(n, row, input)
 
     return step
 
@@ -104,11 +140,12 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
 
 
 def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
-    if node == COORDINATOR:
-        return _of_coordinator(constants, row)
-    if node == LOADER:
-        return _of_loader(constants, row)
-    return _of_member(constants, row)
+    alone: dict[int, Callable[[Constants, Any], Iterable[Input]]] = {
+        COORDINATOR: _of_coordinator,
+        LOADER: _of_loader,
+        OFFSETS: _of_offsets,
+    }
+    return alone.get(node, _of_member)(constants, row)
 
 
 def _of_coordinator(constants: Constants, row: GroupCoordinator) -> Iterator[Input]:
@@ -148,10 +185,46 @@ def _of_loader(constants: Constants, row: GroupLoader) -> Iterator[Input]:
         yield ReadGroupLog()
     if last_of_keys(row.entries) != row.entries:
         yield CleanGroupLog()
+    if len(row.entries) < MOST_ENTRIES and row.leads and row.state == "Active":
+        known = zip(constants.members, row.members, strict=True)
+        yield from (ReplaceMember(n) for n, member in known if member.known)
     if len(row.entries) < MOST_ENTRIES and (not row.leads or row.state == "Active"):
         for n in constants.members:
             yield GroupWrite(n, (), True)
             yield from (GroupWrite(n, some, False) for some in _some(constants.partitions))
+
+
+def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
+    if row.group == "Stable":
+        yield from (TakePartition(p) for p in constants.partitions if p not in row.taken)
+    for p in row.taken:
+        yield FinishRevocation(p) if p in row.revoking else StartRevocation(p)
+    for position in row.positions:
+        p = position.partition
+        if position.fetched > position.handed_out:
+            yield HandOut(p)
+        elif p not in row.revoking:
+            yield FetchRecord(p)
+    if row.update != "None" or without_position(row):
+        yield {"None": AskOffsets, "Asked": HearOffsets, "Heard": ResetRest}[row.update]()
+    yield TimePasses()
+    if row.positions:
+        yield AutoCommit()
+        yield from (AskCommit(each.partition) for each in row.positions if not row.requested)
+    if row.requested:
+        yield SendCommit()
+    if row.taken:
+        yield FenceConsumer()
+    yield from (OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken)
+    if row.committed:
+        yield ExpireOffsets()
+    groups: dict[str, tuple[GroupState, ...]] = {
+        "Empty": ("Rebalancing",),
+        "Rebalancing": ("Stable", "Empty"),
+        "Stable": ("Rebalancing", "Empty"),
+    }
+    changes = groups[row.group][: 1 if row.taken else 2]
+    yield from map(GroupChange, changes)
 
 
 def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -173,11 +246,11 @@ GROUPS: Final = Protocol(
     name="groups",
     sentence="a group's coordinator gives each partition to one of the members",
     constants=Constants,
-    kinds=(COORDINATOR_KIND, MEMBER_KIND, LOADER_KIND),
+    kinds=(COORDINATOR_KIND, MEMBER_KIND, LOADER_KIND, OFFSETS_KIND),
     messages=MESSAGES,
     alike="members",
     peers=lambda constants: constants.members,
-    nodes=lambda constants: (COORDINATOR, *constants.members, LOADER),
+    nodes=lambda constants: (COORDINATOR, *constants.members, LOADER, OFFSETS),
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
@@ -190,7 +263,7 @@ GROUPS: Final = Protocol(
         },
         local=_local,
         properties=PROPERTIES,
-        moves=(200, 400),
+        moves=(300, 600),
         unpromised=_unpromised,
         at_once=lambda message: isinstance(message, GroupHeartbeat),
         disturbances={
@@ -198,6 +271,8 @@ GROUPS: Final = Protocol(
             RebalanceTimeout: (0, 50, 200),
             MoveCoordinator: (0, 20, 100),
             Subscribe: (50, 200),
+            StartRevocation: (200, 500),
+            FenceConsumer: (50, 200),
             Unsubscribe: (0, 20, 100),
             HeartbeatTimeout: (0, 50, 200),
         },

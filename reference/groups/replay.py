@@ -19,6 +19,7 @@ from reference.groups.messages import (
     LeaderChange,
     LeaderEvent,
     ReadGroupLog,
+    ReplaceMember,
 )
 from reference.groups.rules import GroupRules
 from reference.groups.types import (
@@ -43,7 +44,12 @@ def known_of(entries: Iterable[GroupEntry], n: int) -> ReadMember:
     there = {e.kind: e for e in last_of_keys(entries) if e.member == n and e.exists}
     if "Member" not in there:
         return NO_ENTRIES
-    return ReadMember(True, there["Current"].epoch, there["Current"].assigned)
+    last = there["Current"]
+    return ReadMember(True, there["Member"].epoch, last.epoch, last.assigned)
+
+
+def next_epoch(entries: tuple[GroupEntry, ...]) -> int:
+    return entries[-1].epoch + 1 if entries else 1
 
 
 class LoaderHandlers:
@@ -117,7 +123,7 @@ class LoaderHandlers:
         self, row: GroupLoader, input: GroupWrite, known: ReadMember
     ) -> tuple[GroupEntry, ...]:
         at, n = row.end_offset, input.member
-        epoch = row.entries[-1].epoch + 1 if row.entries else 1
+        epoch = next_epoch(row.entries)
         if input.removed:
             return (
                 GroupEntry(at, "Current", n, False, epoch, ()),
@@ -129,6 +135,19 @@ class LoaderHandlers:
             GroupEntry(at, "Member", n, True, epoch, ()),
             GroupEntry(at + 1, "Current", n, True, epoch, input.assigned),
         )
+
+    def handle_replace_member(self, row: GroupLoader, input: ReplaceMember) -> Outcome | None:
+        """G13. A static member is back with another id, which replaces the first."""
+        member = row.members[self._place[input.member]]
+        if not row.leads or row.state != "Active" or row.events or not member.known:
+            return None
+        at, id = row.end_offset, next_epoch(row.entries)
+        entry = GroupEntry(at, "Member", input.member, True, id, ())
+        replaced = self._with(row, entry, replace(member, id=id))
+        if not self.rules.records_replacement():
+            return Outcome(replaced)
+        entries = (*row.entries, entry)
+        return Outcome(replace(replaced, entries=entries, end_offset=at + 1, position=at + 1))
 
     def handle_clean_group_log(self, row: GroupLoader, input: CleanGroupLog) -> Outcome | None:
         cleaned = last_of_keys(row.entries)
@@ -144,7 +163,7 @@ class LoaderHandlers:
             if not entry.exists:
                 row = self._with_tombstone(row, entry, member)
             elif entry.kind == "Member":
-                row = self._with(row, entry, replace(member, known=True))
+                row = self._with(row, entry, replace(member, known=True, id=entry.epoch))
             else:
                 row = self._with_assignment(row, entry, member)
         return row
@@ -170,7 +189,7 @@ class LoaderHandlers:
         if not all(self.rules.may_take(held.get(p, UNKNOWN), entry.epoch) for p in entry.assigned):
             return replace(row, state="Failed")
         held |= dict.fromkeys(entry.assigned, entry.epoch)
-        after = ReadMember(True, entry.epoch, entry.assigned)
+        after = ReadMember(True, member.id, entry.epoch, entry.assigned)
         now = tuple([HeldPartition(p, epoch) for p, epoch in sorted(held.items())])
         return self._with(replace(row, held=now), entry, after)
 

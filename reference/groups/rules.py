@@ -23,7 +23,19 @@ from reference.groups.messages import (
     LeaderChange,
     MemberRecord,
 )
-from reference.groups.types import Constants, GroupCoordinator, GroupLoader, GroupMember
+from reference.groups.types import (
+    CommittedOffset,
+    Constants,
+    FetchPosition,
+    GroupCoordinator,
+    GroupLoader,
+    GroupMember,
+    GroupOffsets,
+    RequestedCommit,
+)
+
+RETENTION = 2
+"""How long offsets are kept."""
 
 
 def as_set(of: Iterable[int]) -> tuple[int, ...]:
@@ -153,6 +165,38 @@ class GroupRules:
     def ignores_orphan(self) -> bool:
         """G50. A tombstone may be all that is left of a key."""
         return True
+
+    def records_replacement(self) -> bool:
+        """G13. The id of a static member that replaces another is for all coordinators to come."""
+        return True
+
+    # --- Offsets ---
+
+    def committable(self, position: FetchPosition) -> int:
+        """G29. What a consumer commits by itself of a position."""
+        return position.handed_out
+
+    def may_hand_out(self, row: GroupOffsets, p: int) -> bool:
+        """G24. Of a partition that is being given up nothing is handed out."""
+        return p not in row.revoking
+
+    def to_reset(self, row: GroupOffsets, rest: tuple[int, ...]) -> tuple[int, ...]:
+        """G28. What is reset of those without a position: what was asked for, and had no offset."""
+        return as_set({*row.asked} & {*rest})
+
+    def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
+        """G29. Kafka stamps a commit when it is sent, also a member that was fenced since it was
+        asked for, and joined again.
+        """
+        return request.epoch
+
+    def expiry_base(self, row: GroupOffsets, each: CommittedOffset) -> int:
+        """G35. Kafka counts from the commit in groups of the consumer protocol."""
+        return max(each.time, row.since)
+
+    def may_expire(self, row: GroupOffsets) -> bool:
+        """G35. Of a group that rebalances nobody knows what it subscribes to."""
+        return row.group == "Empty"
 
     # --- Member ---
 

@@ -16,6 +16,7 @@ from reference.groups.messages import (
     Given,
     GroupHeartbeatResponse,
     GroupRecord,
+    GroupState,
     GroupTail,
     LeaderChange,
     MemberRecord,
@@ -88,9 +89,10 @@ class GroupEntry(msgspec.Struct, frozen=True):
 
 
 class ReadMember(msgspec.Struct, frozen=True):
-    """What a broker has read of a member."""
+    """What a broker has read of a member. id: the epoch of the batch that gave it its id."""
 
     known: bool
+    id: int
     epoch: int
     assigned: SetOf[int]
 
@@ -115,6 +117,47 @@ class GroupLoader(msgspec.Struct, frozen=True):
     held: SetOf[HeldPartition]
 
 
+class CommittedOffset(msgspec.Struct, frozen=True, order=True):
+    """time: of the commit."""
+
+    partition: int
+    offset: int
+    time: int
+
+
+class FetchPosition(msgspec.Struct, frozen=True, order=True):
+    """Up to where a consumer has fetched, and has handed out of that."""
+
+    partition: int
+    fetched: int
+    handed_out: int
+
+
+class RequestedCommit(msgspec.Struct, frozen=True, order=True):
+    """What the application asked to be committed, in an epoch of its consumer."""
+
+    partition: int
+    offset: int
+    epoch: int
+
+
+class GroupOffsets(msgspec.Struct, frozen=True):
+    """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
+
+    committed: SetOf[CommittedOffset]
+    group: GroupState
+    since: int
+    now: int
+    taken: SetOf[int]
+    positions: SetOf[FetchPosition]
+    update: Literal["None", "Asked", "Heard"]
+    asked: SetOf[int]
+    epoch: int
+    requested: SetOf[RequestedCommit]
+    revoking: SetOf[int]
+
+
+INITIAL_OFFSETS: Final = GroupOffsets((), "Empty", 0, 0, (), (), "None", (), 1, (), ())
 NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
 INITIAL_MEMBER: Final = GroupMember(
     state="Unsubscribed",
@@ -133,7 +176,7 @@ INITIAL_MEMBER: Final = GroupMember(
 )
 
 
-NO_ENTRIES: Final = ReadMember(known=False, epoch=0, assigned=())
+NO_ENTRIES: Final = ReadMember(known=False, id=0, epoch=0, assigned=())
 
 
 def initial_loader(constants: Constants) -> GroupLoader:

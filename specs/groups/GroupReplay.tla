@@ -19,12 +19,13 @@
 (*                                                                          *)
 (* An entry has a key, which is a kind, "Member" or "Current" (assignment), *)
 (* and a member; where nothing exists any more it is a tombstone.  A batch  *)
-(* is what one operation wrote, and has an epoch of its own.  Tombstones    *)
-(* stay: a load takes no day (delete.retention.ms).                         *)
+(* is what one operation wrote, and has an epoch of its own; the id of a    *)
+(* member is that of the batch in which it joined, or replaced another.     *)
+(* Tombstones stay: a load takes no day (delete.retention.ms).              *)
 (***************************************************************************)
 EXTENDS GroupRules
 
-NoEntries == [known |-> FALSE, epoch |-> 0, assigned |-> {}]
+NoEntries == [known |-> FALSE, id |-> 0, epoch |-> 0, assigned |-> {}]
 InitialLoader ==
   [leads |-> FALSE, leaderEpoch |-> 0, events |-> {}, epoch |-> 0, state |-> "Inactive",
    entries |-> <<>>, endOffset |-> 0, position |-> 0,
@@ -60,14 +61,16 @@ WithAssignment(row, entry) ==
      ELSE [row EXCEPT
              !.held = {each \in rest : each.partition \notin entry.assigned} \cup taken,
              !.members[entry.member] =
-               [known |-> TRUE, epoch |-> entry.epoch, assigned |-> entry.assigned]]
+               [@ EXCEPT !.known = TRUE, !.epoch = entry.epoch, !.assigned = entry.assigned]]
 
 RECURSIVE Replayed(_, _)
 Replayed(row, batch) ==
   IF batch = <<>> \/ row.state = "Failed" THEN row
   ELSE LET entry == Head(batch) IN
        Replayed(CASE ~entry.exists -> WithTombstone(row, entry)
-                  [] entry.kind = "Member" -> [row EXCEPT !.members[entry.member].known = TRUE]
+                  [] entry.kind = "Member" ->
+                       [row EXCEPT !.members[entry.member].known = TRUE,
+                                   !.members[entry.member].id = entry.epoch]
                   [] OTHER -> WithAssignment(row, entry),
                 Tail(batch))
 
@@ -101,14 +104,17 @@ KnownOf(entries, n) ==
       current == of("Current")
       last == entries[CHOOSE i \in current : TRUE]
   IN IF of("Member") = {} THEN NoEntries
-     ELSE [known |-> TRUE, epoch |-> last.epoch, assigned |-> last.assigned]
+     ELSE [known |-> TRUE, id |-> entries[CHOOSE i \in of("Member") : TRUE].epoch,
+           epoch |-> last.epoch, assigned |-> last.assigned]
+
+NextEpoch(entries) == IF entries = <<>> THEN 1 ELSE entries[Len(entries)].epoch + 1
 
 (* The leader writes, or what another one wrote is fetched: a member joins, *)
 (* takes or gives up partitions, or is removed.                             *)
 Step_HandleGroupWrite(n, row, input) ==
   LET known == KnownOf(row.entries, input.member)
       others == UNION {KnownOf(row.entries, k).assigned : k \in Members \ {input.member}}
-      epoch == IF row.entries = <<>> THEN 1 ELSE row.entries[Len(row.entries)].epoch + 1
+      epoch == NextEpoch(row.entries)
       entry(offset, kind, exists) ==
         [offset |-> offset, kind |-> kind, member |-> input.member, exists |-> exists,
          epoch |-> epoch, assigned |-> IF kind = "Current" THEN input.assigned ELSE {}]
@@ -124,6 +130,18 @@ Step_HandleGroupWrite(n, row, input) ==
      THEN {}
      ELSE Taking(IF row.leads THEN [Replayed(written, batch) EXCEPT !.position = at + Len(batch)]
                  ELSE written)
+
+(* G13.  A static member is back with another id, which replaces the first. *)
+Step_HandleReplaceMember(n, row, input) ==
+  LET id == NextEpoch(row.entries)
+      entry == [offset |-> row.endOffset, kind |-> "Member", member |-> input.member,
+                exists |-> TRUE, epoch |-> id, assigned |-> {}]
+      replaced == [row EXCEPT !.members[input.member].id = id]
+  IN IF ~row.leads \/ row.state # "Active" \/ row.events # {} \/ ~row.members[input.member].known
+     THEN {}
+     ELSE Taking(IF ~RecordsReplacement THEN replaced
+                 ELSE [replaced EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1,
+                                       !.position = row.endOffset + 1])
 
 Step_HandleCleanGroupLog(n, row, input) ==
   LET cleaned == LastOfKeys(row.entries)
@@ -156,5 +174,6 @@ Step_HandleReadGroupLog(n, row, input) ==
 Inputs_GroupWrite(n, row) ==
   {[type |-> "GroupWrite", member |-> k, assigned |-> a, removed |-> r] :
      k \in Members, a \in SUBSET Partitions, r \in BOOLEAN}
+Inputs_ReplaceMember(n, row) == {[type |-> "ReplaceMember", member |-> k] : k \in Members}
 Inputs_LeaderEvent(n, row) == {[type |-> "LeaderEvent", event |-> e] : e \in row.events}
 =============================================================================

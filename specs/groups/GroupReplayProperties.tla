@@ -26,7 +26,8 @@ ReplayEqual ==
     /\ \A n \in Members :
          LET member == loader.members[n] IN
          /\ member.known = LastEntry("Member", n).exists
-         /\ member.known => /\ member.epoch = LastEntry("Current", n).epoch
+         /\ member.known => /\ member.id = LastEntry("Member", n).epoch
+                            /\ member.epoch = LastEntry("Current", n).epoch
                             /\ member.assigned = LastEntry("Current", n).assigned
     /\ loader.held = UNION {{[partition |-> p, epoch |-> loader.members[n].epoch] :
                                p \in loader.members[n].assigned} : n \in Members}

@@ -7,7 +7,7 @@
 (*                                                                          *)
 (* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
 (* decides otherwise, the correct rule stands here and Kafka's is an        *)
-(* overlay (Z100, Z109).                                                    *)
+(* overlay (Z100, Z102, Z108, Z109).                                        *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -110,6 +110,36 @@ MayTake(heldEpoch, epoch) == heldEpoch < epoch
 
 (* G50.  A tombstone may be all that is left of a key.                      *)
 IgnoresOrphan == TRUE
+
+(* G13.  The id of a static member that replaces another is for all         *)
+(* coordinators to come.                                                    *)
+RecordsReplacement == TRUE
+
+-----------------------------------------------------------------------------
+(* Offsets.                                                                 *)
+
+Retention == 2   \* how long offsets are kept
+
+(* G29.  What a consumer commits by itself of a position.                   *)
+Committable(position) == position.handedOut
+
+(* G24.  Of a partition that is being given up nothing is handed out.       *)
+MayHandOut(row, p) == p \notin row.revoking
+
+(* G28.  What is reset of those without a position: what was asked for, and *)
+(* had no offset.                                                           *)
+ToReset(row, rest) == row.asked \cap rest
+
+(* G29.  Kafka stamps a commit when it is sent, also a member that was      *)
+(* fenced since it was asked for, and joined again (Z108).                  *)
+StampedEpoch(row, request) == request.epoch
+
+(* G35.  Kafka counts from the commit in groups of the consumer protocol    *)
+(* (Z102).                                                                  *)
+ExpiryBase(row, each) == IF each.time > row.since THEN each.time ELSE row.since
+
+(* G35.  Of a group that rebalances nobody knows what it subscribes to.     *)
+MayExpire(row) == row.group = "Empty"
 
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)

@@ -12,15 +12,30 @@ from reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
     LOADER,
+    OFFSETS,
     GroupHeartbeat,
     GroupHeartbeatResponse,
     LeaderChange,
     MemberRecord,
     MemberState,
 )
-from reference.groups.types import INITIAL_MEMBER, GroupMember
+from reference.groups.types import (
+    INITIAL_MEMBER,
+    CommittedOffset,
+    FetchPosition,
+    GroupMember,
+    RequestedCommit,
+)
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.groups.plants import GROUP, LOADED, PLANTED, TWO, coordinator, with_member
+from tests.reference.groups.plants import (
+    GROUP,
+    KEPT,
+    LOADED,
+    PLANTED,
+    TWO,
+    coordinator,
+    with_member,
+)
 from tests.reference.plain import Rows
 from tla_utils import function
 from traces.jobs.abstraction import Abstraction
@@ -34,6 +49,7 @@ def variables(rows: Rows) -> Variables:
         "clients": function((n, form(rows[n])) for n in TWO.members),
         "network": frozenset(),
         "loader": form(rows[LOADER]),
+        "offsets": form(rows[OFFSETS]),
     }
 
 
@@ -100,7 +116,17 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "IsOutdatedEvent", (LOADED, LeaderChange(True, epoch))
     numbers = list(itertools.product((-1, 0, 1, 2), repeat=2))
     yield from ((rule, pair) for rule in ("IsLoaded", "MayTake") for pair in numbers)
-    yield "IgnoresOrphan", ()
+    yield from (("IgnoresOrphan", ()), ("RecordsReplacement", ()))
+    for epoch in (1, 2):
+        yield "StampedEpoch", (replace(KEPT, epoch=2), RequestedCommit(1, 1, epoch))
+    for fetched, handed_out in ((2, 1), (3, 3)):
+        yield "Committable", (FetchPosition(1, fetched, handed_out),)
+    for group, revoking, asked in itertools.product(("Empty", "Rebalancing", "Stable"), SETS, SETS):
+        kept = replace(KEPT, group=group, revoking=revoking, asked=asked)
+        yield "MayExpire", (kept,)
+        yield from (("MayHandOut", (kept, p)) for p in (1, 2))
+        yield from (("ToReset", (kept, rest)) for rest in SETS)
+        yield from (("ExpiryBase", (kept, CommittedOffset(1, 1, time))) for time in (0, 1, 2))
     for client in clients():
         yield "Report", (client,)
         yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
@@ -109,7 +135,14 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "GroupPromises",
-    ("EpochsMonotonic", "Withheld"),
+    (
+        "EpochsMonotonic",
+        "Withheld",
+        "GivenUpIsCommitted",
+        "StartAtCommitted",
+        "OffsetsKept",
+        "HandoverNoRegress",
+    ),
     variables,
     questions,
     (TWO,),

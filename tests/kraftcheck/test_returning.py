@@ -92,6 +92,31 @@ def test_a_goal_is_reached_by_the_correct_reference(tmp_path: Path) -> None:
     assert failure is None and len(kept) == len(script.moves)
 
 
+# --- Protocols without a simulation of their own
+
+
+@pytest.mark.parametrize(
+    ("name", "violates"), [("Z91", "AckIsHeard"), ("Z104", "Coordinated"), ("Z95", "")]
+)
+def test_a_counterexample_of_groups_becomes_a_schedule(
+    name: str, violates: str, tmp_path: Path
+) -> None:
+    """Names are tried in every order, messages are lost, and a commit follows at once. What Z95
+    violates is about messages, which TLC alone sees.
+    """
+    path = tmp_path / "found.schedule"
+    told = shrunk(name, path, code=1 if violates else 0)
+    assert told["reached"] == told["states"] and told["violates"] == violates
+    assert call("replay", path).exit_code == (1 if violates else 0)
+
+
+def test_where_no_move_leads_the_way_ends(tmp_path: Path) -> None:
+    path = broken(tmp_path, "Z104", "endOffset |-> 0", "endOffset |-> 5")
+    result = call("shrink", path, "--model", "Z104", "--out", tmp_path / "a", "--quiet")
+    assert result.exit_code == 2 and not (tmp_path / "a").exists()
+    assert "not followed  no move of the reference leads to state 5 of TLC" in result.stdout
+
+
 # --- What is no counterexample of this reference is not followed
 
 

@@ -87,6 +87,8 @@ G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
 G_REPLAY = "groups-replay"
+G_TIME = "groups-offsets-time"
+G_FENCES = "groups-offsets-fences"
 
 TABLES = (
     Table(
@@ -154,6 +156,13 @@ TABLES = (
             Forced("IsLoaded", "position, endOffset", "TRUE", G_REPLAY),
             Forced("MayTake", "heldEpoch, epoch", "FALSE", G_REPLAY),
             Forced("IgnoresOrphan", "", "FALSE", G_REPLAY),
+            Forced("Committable", "position", "0", G_TIME),
+            Forced("MayHandOut", "row, p", "FALSE", G_TIME),
+            Forced("ToReset", "row, rest", "{}", G_TIME),
+            Forced("RecordsReplacement", "", "FALSE", G_REPLAY),
+            Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),
+            Forced("ExpiryBase", "row, each", "0", G_TIME),
+            Forced("MayExpire", "row", "FALSE", G_TIME),
             Forced("Report", "row", "{}", G_JOINING),
             Forced("IsAwaited", "row, m", "FALSE", G_ONE),
             Forced("UnsentAfterFailure", "unsent", "unsent", G_TWO),
@@ -163,6 +172,7 @@ TABLES = (
         # whenever a rebalance may.
         frozenset(
             {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "IsRevocationLate"}
+            | {"Retention"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),

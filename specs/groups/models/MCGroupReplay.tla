@@ -27,6 +27,8 @@ Paid(what, most, Action) ==
 MCNext ==
   \/ \E input \in Inputs_GroupWrite(0, loader) :
        Paid("writes", MaxWrites, Taken(Step_HandleGroupWrite(0, loader, input)))
+  \/ \E input \in Inputs_ReplaceMember(0, loader) :
+       Paid("writes", MaxWrites, Taken(Step_HandleReplaceMember(0, loader, input)))
   \/ Paid("cleanings", MaxCleanings, Taken(Step_HandleCleanGroupLog(0, loader, 0)))
   \/ /\ loader.leaderEpoch < MaxEpochs
      /\ Free(Taken(Step_HandleChangeGroupLeader(0, loader, 0)))

@@ -1,7 +1,7 @@
 ---------------------------- MODULE GroupPromises ----------------------------
 (***************************************************************************)
-(* All that is promised of a group, for who asks of both.  Nothing is said  *)
+(* All that is promised of a group, for who asks of all.  Nothing is said   *)
 (* here.                                                                    *)
 (***************************************************************************)
-EXTENDS GroupProperties, GroupReplayProperties
+EXTENDS GroupProperties, GroupReplayProperties, GroupOffsetsProperties
 =============================================================================

@@ -67,7 +67,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *("Z61", "Z62", "Z64", "Z65", "Z70", "Z71", "Z72", "Z73", "Z74", "Z75", "Z82")
     ]
     groups = [each.id for each in bugs_of("groups")]
-    assert groups == [*("Z90", "Z91", "Z92", "Z93", "Z94", "Z95", "Z100", "Z103", "Z104", "Z109")]
+    assert groups == [f"Z{n}" for n in (*range(90, 99), *range(100, 106), 108, 109)]
     known = [*quorum, *partition, *transactions, *groups]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [
@@ -139,7 +139,7 @@ def test_a_bug_is_found_by_its_id() -> None:
         *[("Z1", "quorum", "Z01"), ("z99", "quorum", "Z09"), ("Z22", "quorum", "Z21")],
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z68")],
         *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z69")],
-        *[("Z6", None, "Z06"), ("z87", None, "Z82, Z75"), ("unclean election", None, "Z53")],
+        *[("Z6", None, "Z06"), ("z87", None, "Z98, Z97, Z82"), ("unclean election", None, "Z53")],
         *[("fencing", None, "known are Z01")],
     ],
 )

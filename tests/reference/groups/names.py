@@ -7,6 +7,7 @@ from pathlib import Path
 from reference.groups import messages, types
 from reference.groups.client import MemberHandlers
 from reference.groups.coordinator import CoordinatorHandlers
+from reference.groups.offsets import OffsetsHandlers
 from reference.groups.properties import PROPERTIES
 from reference.groups.protocol import GROUPS
 from reference.groups.replay import LoaderHandlers
@@ -23,8 +24,8 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = ("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding")
-MODULES = ("GroupHandlers", "MembershipClient", "GroupReplay")
+WORDS = ("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention")
+MODULES = ("GroupHandlers", "MembershipClient", "GroupReplay", "GroupOffsets")
 ROWS = {
     "NoMember": messages.MemberRecord,
     "InitialGroup": messages.GroupRecord,
@@ -32,6 +33,7 @@ ROWS = {
     "InitialMember": types.GroupMember,
     "NoEntries": types.ReadMember,
     "InitialLoader": types.GroupLoader,
+    "InitialOffsets": types.GroupOffsets,
 }
 
 
@@ -45,12 +47,14 @@ def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return methods_of(GROUPS, (CoordinatorHandlers, MemberHandlers, LoaderHandlers))
+    return methods_of(
+        GROUPS, (CoordinatorHandlers, MemberHandlers, LoaderHandlers, OffsetsHandlers)
+    )
 
 
 def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What is asked of messages, TLC asks alone."""
-    models = ("groups-two", "groups-replay")
+    models = ("groups-two", "groups-replay", "groups-offsets")
     names = [n for model in models for n in listed(specs_dir, f"groups/models/{model}.cfg")]
     ours = [each.name for each in PROPERTIES]
     return sorted(n for n in names if n != "AnswerAfterCommit"), sorted(ours)

@@ -7,17 +7,27 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from reference.groups.log import initial_log
-from reference.groups.messages import COORDINATOR, LOADER, GroupRecord, LeaderChange, MemberRecord
+from reference.groups.messages import (
+    COORDINATOR,
+    LOADER,
+    OFFSETS,
+    GroupRecord,
+    LeaderChange,
+    MemberRecord,
+)
 from reference.groups.protocol import GROUPS
 from reference.groups.types import (
     INITIAL_MEMBER,
     NO_ENTRIES,
     NO_MEMBER,
+    CommittedOffset,
     Constants,
+    FetchPosition,
     GroupCoordinator,
     GroupEntry,
     GroupLoader,
     GroupMember,
+    GroupOffsets,
     HeldPartition,
     ReadMember,
 )
@@ -68,14 +78,36 @@ LOADED: Final = GroupLoader(
     entries=ENTRIES,
     end_offset=4,
     position=4,
-    members=(ReadMember(True, 1, (1,)), NO_ENTRIES),
+    members=(ReadMember(True, 1, 1, (1,)), NO_ENTRIES),
     held=(HeldPartition(1, 1),),
+)
+
+
+# A consumer has partition 1, and has committed what it was handed out; partition 2 it has not.
+KEPT: Final = GroupOffsets(
+    committed=(CommittedOffset(1, 1, 1), CommittedOffset(2, 3, 1)),
+    group="Stable",
+    since=1,
+    now=2,
+    taken=(1,),
+    positions=(FetchPosition(1, 2, 1),),
+    update="None",
+    asked=(),
+    epoch=1,
+    requested=(),
+    revoking=(),
 )
 
 
 def settled() -> Rows:
     """Each member has one partition."""
-    return {COORDINATOR: coordinator(GROUP), 1: consumer(1), 2: consumer(2), LOADER: LOADED}
+    return {
+        COORDINATOR: coordinator(GROUP),
+        1: consumer(1),
+        2: consumer(2),
+        LOADER: LOADED,
+        OFFSETS: KEPT,
+    }
 
 
 def with_member(n: int, **changes: Any) -> GroupRecord:
@@ -96,6 +128,13 @@ def _doing(**changes: Any) -> Rows:
 
 def _loaded(**changes: Any) -> Rows:
     return {**settled(), LOADER: replace(LOADED, **changes)}
+
+
+def _kept(**changes: Any) -> Rows:
+    return {**settled(), OFFSETS: replace(KEPT, **changes)}
+
+
+GONE: Final[dict[str, Any]] = {"taken": (), "positions": ()}
 
 
 def plants() -> tuple[Plant, ...]:
@@ -129,8 +168,31 @@ def plants() -> tuple[Plant, ...]:
         ("ReplayEqual", _loaded(members=(NO_ENTRIES, NO_ENTRIES), held=())),
         ("ReplayEqual", _loaded(members=other, held=(HeldPartition(1, 2),))),
         ("ReplayEqual", _loaded(held=())),
+        ("ReplayEqual", _loaded(members=(replace(LOADED.members[0], id=2), NO_ENTRIES))),
     ]
-    return tuple([Plant(name, settled(), rows) for name, rows in (*after.items(), *more)])
+    late = [
+        ("CommitsHandedOut", _kept(committed=(CommittedOffset(1, 2, 1), KEPT.committed[1]))),
+        ("StartAtCommitted", _kept(positions=(*KEPT.positions, FetchPosition(2, 0, 0)))),
+        ("OffsetsKept", _kept(committed=KEPT.committed[:1])),
+        (
+            "HandoverNoRegress",
+            _kept(committed=(KEPT.committed[0], CommittedOffset(2, 2, 2))),
+        ),
+    ]
+    changed = (*after.items(), *more, *late)
+    empty = [
+        Plant("OffsetsKept", _kept(**before), _kept(**before, committed=()))
+        for before in (
+            {"group": "Empty", "now": 2, **GONE},
+            {"group": "Empty", "now": 9, "since": 8, **GONE},
+            {"group": "Rebalancing", "now": 9, **GONE},
+        )
+    ]
+    given_up = [
+        Plant("GivenUpIsCommitted", _kept(revoking=(1,)), _kept(**GONE, committed=committed))
+        for committed in (KEPT.committed[1:], (CommittedOffset(1, 0, 1), KEPT.committed[1]))
+    ]
+    return (*[Plant(name, settled(), rows) for name, rows in changed], *empty, *given_up)
 
 
 PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())

@@ -22,7 +22,7 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
-    *("GroupCoordinator", "GroupMember", "GroupLoader"),
+    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets"),
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")

@@ -62,6 +62,7 @@ NUMBERS = {
     # Of groups: of epochs two are compared, and counted on; partitions stand for nobody.
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),
+    *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
 }
 
 

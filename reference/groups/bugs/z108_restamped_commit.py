@@ -1,0 +1,30 @@
+"""Z108: a commit goes out with the epoch of the moment, not of the one in which it was asked for.
+
+A consumer was fenced, and is a member again; what it asked for in its former life is sent, and is
+accepted. Another one has the partition, and has committed more: that goes back. Apache Kafka 4.3.1
+does so (docs/finds/Z108.md).
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.groups.rules import GroupRules
+from reference.groups.types import GroupOffsets, RequestedCommit
+
+
+class Z108RestampedCommit(GroupRules):
+    __slots__ = ()
+
+    def stamped_epoch(self, row: GroupOffsets, request: RequestedCommit) -> int:
+        return row.epoch
+
+
+BUG = declared(
+    __name__,
+    Z108RestampedCommit,
+    "HandoverNoRegress",
+    source="G25, G29, G30; Apache Kafka 4.3.1",
+    nodes=1,
+    detectors=NO_CLIENT,
+    field="committed",
+)

@@ -1,0 +1,30 @@
+"""Z96 (KAFKA-18641): a consumer commits what it has fetched and not handed out yet.
+
+A commit in the background reads a position that has been moved for records that the application
+is about to get. If it ends now, nobody reads them again.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.groups.rules import GroupRules
+from reference.groups.types import FetchPosition
+
+
+class Z96PositionsRunAhead(GroupRules):
+    __slots__ = ()
+
+    def committable(self, position: FetchPosition) -> int:
+        return position.fetched
+
+
+BUG = declared(
+    __name__,
+    Z96PositionsRunAhead,
+    "CommitsHandedOut",
+    source="G29",
+    year=2025,
+    nodes=1,
+    detectors=NO_CLIENT,
+    field="committed",
+)

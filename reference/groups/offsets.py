@@ -1,0 +1,212 @@
+"""The offsets of a group, and who commits them: the twin of GroupOffsets.tla.
+
+Law of this file: a handler is a pure function of the row and the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from reference.groups.messages import (
+    OFFSETS_INPUTS,
+    AskCommit,
+    AskOffsets,
+    AutoCommit,
+    ExpireOffsets,
+    FenceConsumer,
+    FetchRecord,
+    FinishRevocation,
+    GroupChange,
+    HandOut,
+    HearOffsets,
+    OthersCommit,
+    ResetRest,
+    SendCommit,
+    StartRevocation,
+    TakePartition,
+    TimePasses,
+)
+from reference.groups.rules import RETENTION, GroupRules, as_set
+from reference.groups.types import CommittedOffset, FetchPosition, GroupOffsets, RequestedCommit
+from reference.kit.dispatch import handlers_of
+from reference.kit.protocol import Outcome
+
+
+def without_position(row: GroupOffsets) -> tuple[int, ...]:
+    """What is being given up needs none."""
+    return as_set({*row.taken} - {*row.revoking} - {each.partition for each in row.positions})
+
+
+def position_of(row: GroupOffsets, p: int) -> FetchPosition | None:
+    return next((each for each in row.positions if each.partition == p), None)
+
+
+def _with_positions(row: GroupOffsets, new: Iterable[FetchPosition]) -> GroupOffsets:
+    """In the place of those that the partitions had."""
+    by = {each.partition: each for each in (*row.positions, *new)}
+    return replace(row, positions=tuple(sorted(by.values())))
+
+
+def _with_offset(row: GroupOffsets, new: CommittedOffset) -> GroupOffsets:
+    others = [each for each in row.committed if each.partition != new.partition]
+    return replace(row, committed=tuple(sorted((*others, new))))
+
+
+class OffsetsHandlers:
+    """The handlers, for one set of rules."""
+
+    __slots__ = ("_handlers", "rules")
+
+    def __init__(self, rules: GroupRules) -> None:
+        self.rules = rules
+        self._handlers = handlers_of(self, OFFSETS_INPUTS)
+
+    def step(self, row: GroupOffsets, input: object) -> Outcome | None:
+        outcome: Outcome | None = self._handlers[type(input)](row, input)
+        return outcome
+
+    def _committing(self, row: GroupOffsets, some: Iterable[FetchPosition]) -> GroupOffsets:
+        by = {each.partition: each for each in row.committed}
+        for position in some:
+            offset = self.rules.committable(position)
+            by[position.partition] = CommittedOffset(position.partition, offset, row.now)
+        return replace(row, committed=tuple(sorted(by.values())))
+
+    # --- The consumer: partitions ---
+
+    def handle_take_partition(self, row: GroupOffsets, input: TakePartition) -> Outcome | None:
+        if row.group != "Stable" or input.partition in row.taken:
+            return None
+        return Outcome(replace(row, taken=as_set((*row.taken, input.partition))))
+
+    def handle_start_revocation(self, row: GroupOffsets, input: StartRevocation) -> Outcome | None:
+        """G24. What was handed out is committed, then callbacks run; a commit that is asked for
+        comes first.
+        """
+        p = input.partition
+        asked = [each for each in row.requested if each.partition == p]
+        if p not in row.taken or p in row.revoking or asked:
+            return None
+        committed = self._committing(row, [e for e in row.positions if e.partition == p])
+        return Outcome(replace(committed, revoking=as_set((*row.revoking, p))))
+
+    def handle_finish_revocation(
+        self, row: GroupOffsets, input: FinishRevocation
+    ) -> Outcome | None:
+        p = input.partition
+        if p not in row.revoking:
+            return None
+        return Outcome(
+            replace(
+                row,
+                revoking=as_set({*row.revoking} - {p}),
+                taken=as_set({*row.taken} - {p}),
+                asked=as_set({*row.asked} - {p}),
+                epoch=row.epoch + 1,
+                positions=tuple([each for each in row.positions if each.partition != p]),
+            )
+        )
+
+    # --- G28: positions ---
+
+    def handle_ask_offsets(self, row: GroupOffsets, input: AskOffsets) -> Outcome | None:
+        rest = without_position(row)
+        if row.update != "None" or not rest:
+            return None
+        return Outcome(replace(row, update="Asked", asked=rest))
+
+    def handle_hear_offsets(self, row: GroupOffsets, input: HearOffsets) -> Outcome | None:
+        if row.update != "Asked":
+            return None
+        of = {*row.asked} - {*row.revoking}
+        found = [e for e in row.committed if e.partition in of]
+        new = [FetchPosition(each.partition, each.offset, each.offset) for each in found]
+        return Outcome(_with_positions(replace(row, update="Heard"), new))
+
+    def handle_reset_rest(self, row: GroupOffsets, input: ResetRest) -> Outcome | None:
+        if row.update != "Heard":
+            return None
+        new = [FetchPosition(p, 0, 0) for p in self.rules.to_reset(row, without_position(row))]
+        return Outcome(_with_positions(replace(row, update="None", asked=()), new))
+
+    # --- Records ---
+
+    def handle_fetch_record(self, row: GroupOffsets, input: FetchRecord) -> Outcome | None:
+        position = position_of(row, input.partition)
+        if position is None or input.partition in row.revoking:
+            return None
+        return Outcome(_with_positions(row, [replace(position, fetched=position.fetched + 1)]))
+
+    def handle_hand_out(self, row: GroupOffsets, input: HandOut) -> Outcome | None:
+        position = position_of(row, input.partition)
+        if position is None or position.fetched == position.handed_out:
+            return None
+        if not self.rules.may_hand_out(row, input.partition):
+            return None
+        return Outcome(_with_positions(row, [replace(position, handed_out=position.fetched)]))
+
+    def handle_auto_commit(self, row: GroupOffsets, input: AutoCommit) -> Outcome | None:
+        """G29. Of what is being given up the commit is done."""
+        some = [each for each in row.positions if each.partition not in row.revoking]
+        after = self._committing(row, some)
+        return None if after == row else Outcome(after)
+
+    # --- G25, G29, G30: commits that the application asks for, and fences ---
+
+    def handle_ask_commit(self, row: GroupOffsets, input: AskCommit) -> Outcome | None:
+        position = position_of(row, input.partition)
+        if position is None or input.partition in row.revoking or row.requested:
+            return None
+        request = RequestedCommit(input.partition, position.handed_out, row.epoch)
+        return Outcome(replace(row, requested=(request,)))
+
+    def handle_send_commit(self, row: GroupOffsets, input: SendCommit) -> Outcome | None:
+        """The coordinator accepts what has the epoch that it knows."""
+        if not row.requested:
+            return None
+        request, done = row.requested[0], replace(row, requested=())
+        if self.rules.stamped_epoch(row, request) != row.epoch:
+            return Outcome(done)
+        new = CommittedOffset(request.partition, request.offset, row.now)
+        return Outcome(_with_offset(done, new))
+
+    def handle_fence_consumer(self, row: GroupOffsets, input: FenceConsumer) -> Outcome | None:
+        if not row.taken:
+            return None
+        left = replace(row, taken=(), positions=(), update="None", asked=(), revoking=())
+        return Outcome(replace(left, epoch=row.epoch + 1))
+
+    def handle_others_commit(self, row: GroupOffsets, input: OthersCommit) -> Outcome | None:
+        """Another member goes on from there."""
+        p = input.partition
+        each = next((each for each in row.committed if each.partition == p), None)
+        if each is None or p in row.taken or row.group != "Stable":
+            return None
+        return Outcome(_with_offset(row, CommittedOffset(p, each.offset + 1, row.now)))
+
+    # --- G35: the group and time ---
+
+    def handle_group_change(self, row: GroupOffsets, input: GroupChange) -> Outcome | None:
+        """It is empty only when the consumer has gone."""
+        too_soon = (input.group == "Empty" and row.taken) or (
+            input.group == "Stable" and row.group == "Empty"
+        )
+        if input.group == row.group or too_soon:
+            return None
+        return Outcome(replace(row, group=input.group, since=row.now))
+
+    def handle_time_passes(self, row: GroupOffsets, input: TimePasses) -> Outcome:
+        return Outcome(replace(row, now=row.now + 1))
+
+    def handle_expire_offsets(self, row: GroupOffsets, input: ExpireOffsets) -> Outcome | None:
+        rules = self.rules
+        kept = [
+            each
+            for each in row.committed
+            if not rules.may_expire(row) or row.now - rules.expiry_base(row, each) < RETENTION
+        ]
+        if len(kept) == len(row.committed):
+            return None
+        return Outcome(replace(row, committed=tuple(kept)))

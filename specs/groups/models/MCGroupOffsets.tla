@@ -1,0 +1,60 @@
+--------------------------- MODULE MCGroupOffsets ----------------------------
+(***************************************************************************)
+(* Offsets of a group, within bounds.                                       *)
+(***************************************************************************)
+EXTENDS GroupOffsetsProperties, TLC
+
+CONSTANTS
+  MaxRecords,   \* that are fetched
+  MaxTakes,     \* partitions that are taken
+  MaxChanges,   \* of the group
+  MaxCommits,   \* that are asked for
+  MaxFences,    \* of the consumer, and commits of others
+  MaxTime
+
+VARIABLE spent
+
+mcVars == <<offsets, spent>>
+
+Symmetry == Permutations(Partitions)
+
+MCInit ==
+  /\ offsets = InitialOffsets
+  /\ spent = [records |-> 0, takes |-> 0, changes |-> 0, commits |-> 0, fences |-> 0]
+
+Had(outcomes) == \E o \in outcomes : offsets' = o.row
+Free(Action) == Action /\ UNCHANGED spent
+Paid(what, most, Action) ==
+  spent[what] < most /\ Action /\ spent' = [spent EXCEPT ![what] = @ + 1]
+
+OfPartitions(p) ==
+  LET input == [partition |-> p] IN
+  \/ Paid("takes", MaxTakes, Had(Step_HandleTakePartition(0, offsets, input)))
+  \/ Free(Had(Step_HandleStartRevocation(0, offsets, input)))
+  \/ Free(Had(Step_HandleFinishRevocation(0, offsets, input)))
+  \/ Paid("records", MaxRecords, Had(Step_HandleFetchRecord(0, offsets, input)))
+  \/ Free(Had(Step_HandleHandOut(0, offsets, input)))
+  \/ Paid("commits", MaxCommits, Had(Step_HandleAskCommit(0, offsets, input)))
+  \/ Paid("fences", MaxFences, Had(Step_HandleOthersCommit(0, offsets, input)))
+
+MCNext ==
+  \/ \E p \in Partitions : OfPartitions(p)
+  \/ Free(Had(Step_HandleAskOffsets(0, offsets, 0)))
+  \/ Free(Had(Step_HandleHearOffsets(0, offsets, 0)))
+  \/ Free(Had(Step_HandleResetRest(0, offsets, 0)))
+  \/ Free(Had(Step_HandleAutoCommit(0, offsets, 0)))
+  \/ Free(Had(Step_HandleSendCommit(0, offsets, 0)))
+  \/ Paid("fences", MaxFences, Had(Step_HandleFenceConsumer(0, offsets, 0)))
+  \/ \E input \in Inputs_GroupChange(0, offsets) :
+       Paid("changes", MaxChanges, Had(Step_HandleGroupChange(0, offsets, input)))
+  \/ offsets.now < MaxTime /\ Free(Had(Step_HandleTimePasses(0, offsets, 0)))
+  \/ Free(Had(Step_HandleExpireOffsets(0, offsets, 0)))
+
+MCSpec == MCInit /\ [][MCNext]_mcVars
+
+(* What must be reached: an offset expires; one is found by who takes the   *)
+(* partition anew.                                                          *)
+NoExpiryProbe ==
+  [][offsets.committed # {} => offsets'.committed # {}]_mcVars
+NoFoundProbe == \A each \in offsets.positions : each.handedOut = 0 \/ offsets.update # "Heard"
+=============================================================================
