@@ -1,4 +1,4 @@
-"""Leaders of Kafka's: faults planted in their classes, and in the host, are found at their step.
+"""A partition of Kafka's classes: faults planted in them, and in the host, are found at their step.
 
 Beside them Z67 and Z69 on the unchanged release, and the fix of Z67, which must be accepted.
 """
@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.xdist_group("partition-plants"),
 ]
 
+CONTROLLER = "org/apache/kafka/controller"
 SERVER = "org/apache/kafka/server"
 LOG = "org/apache/kafka/storage/internals"
 HOST = Path(jars.__file__).parent / "java" / "partition"
@@ -69,7 +70,7 @@ PLANTS = [
         "                lastCaughtUpTime = currentReplicaState.lastCaughtUpTimeMs();\n",
         "                lastCaughtUpTime = followerFetchTimeMs;\n",
         "HandleReplicaFetchRequest",
-        "caughtUp",
+        "CaughtUpInVain",
         runs=12,
     ),
     Plant(
@@ -90,6 +91,33 @@ PLANTS = [
         "HandleMetadataUpdate",
         "after.epochCache",
     ),
+    Plant(
+        "the controller does not compare partition epochs",
+        f"{CONTROLLER}/ReplicationControlManager.java",
+        "if (partitionData.partitionEpoch() < partition.partitionEpoch) {",
+        "if (false) {",
+        "HandleAlterPartitionRequest",
+        "error",
+        runs=50,
+    ),
+    Plant(
+        "who came back unclean stays eligible",
+        f"{CONTROLLER}/PartitionChangeBuilder.java",
+        "uncleanShutdownReplicas == null || !uncleanShutdownReplicas.contains(replica)",
+        "true",
+        "HandleRegisterBrokerRequest",
+        "after.partition.elr",
+        runs=50,
+    ),
+    Plant(
+        "who has not caught up is unfenced",
+        f"{CONTROLLER}/BrokerHeartbeatManager.java",
+        "if (request.currentMetadataOffset() >= registerBrokerRecordOffset) {",
+        "if (request.currentMetadataOffset() >= 0) {",
+        "HandleHeartbeatRequest",
+        "after.registrations",
+        runs=12,
+    ),
 ]
 HOSTS = [
     Plant(
@@ -109,6 +137,15 @@ HOSTS = [
         "after.pending.isr",
         runs=50,
     ),
+    Plant(
+        "the host takes who is fenced for stopping",
+        f"{CONTROLLER}/Controller.java",
+        '"fenced", known.fenced(),\n                "stopping", known.inControlledShutdown()',
+        '"fenced", known.fenced(),\n                "stopping", known.fenced()',
+        "HandleSessionTimeout",
+        "after.registrations",
+        runs=12,
+    ),
 ]
 FIXED = Plant(
     "z67-fixed",
@@ -122,7 +159,8 @@ FIXED = Plant(
 
 @pytest.fixture(scope="session")
 def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sources(tmp_path_factory.mktemp("kafka"), "kafka-server", "kafka-storage")
+    artifacts = ("kafka-server", "kafka-storage", "kafka-metadata")
+    return sources(tmp_path_factory.mktemp("kafka"), *artifacts)
 
 
 @pytest.fixture(scope="session")

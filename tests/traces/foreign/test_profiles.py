@@ -172,6 +172,21 @@ def test_a_fetch_that_is_answered_in_vain_is_found(tmp_path: Path) -> None:
     assert [each.check for each in left_open(trace)] == ["ParkedInVain"]
 
 
+def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
+    """What the entry caught-up-before leaves open."""
+    head, *steps = lines_of(OF_BROKERS[1])
+    raised = next(step for step in steps if step["input"]["type"] == "ReplicaFetchRequest")
+    source = str(raised["input"]["source"])
+    assert raised["after"]["remotes"][source]["caughtUp"]
+    assert raised["input"]["fetchOffset"] < len(raised["before"]["log"])
+    trace = read_foreign(written(tmp_path, [head, raised]))
+    assert BROKERS.left_open(trace) == []
+    asked = json.loads(json.dumps(raised))
+    asked["after"]["remotes"][source]["caughtUp"] = False
+    trace = read_foreign(written(tmp_path, [head, asked, raised]))
+    assert [each.check for each in BROKERS.left_open(trace)] == ["CaughtUpInVain"]
+
+
 def test_a_profile_that_is_not_there_is_named() -> None:
     with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.3"):
         read_profile("kafka-9")
