@@ -82,6 +82,9 @@ def fault(line: Any, name: str) -> None:
     if "isr" in after:
         of_broker(after, name)
         return
+    if "contacts" in after:
+        of_controller(after, name)
+        return
     if name == "vote":
         after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
     elif name == "epoch":
@@ -106,6 +109,19 @@ def of_broker(after: Any, name: str) -> None:
         after["highWatermark"] += 1
     else:
         after["partitionEpoch"] += 1
+
+
+def of_controller(after: Any, name: str) -> None:
+    if name == "isr":
+        after["partition"]["isr"] = [1] if after["partition"]["isr"] == [2] else [2]
+    elif name == "pending":
+        after["contacts"]["1"]["shutdownOffset"] += 7
+    elif name == "end offset":
+        after["offset"] += 1
+    elif name == "high watermark":
+        after["registrations"]["1"]["recordOffset"] += 1
+    else:
+        after["partition"]["leaderEpoch"] += 1
 
 
 @pytest.mark.tlc
