@@ -80,7 +80,7 @@ def _by_chance(protocol: Any) -> click.Command:
 
     @click.command(
         name,
-        help=f"""Drive a {name} of {classes.classes}s by chance.
+        help=f"""Drive a {name} of Kafka's by chance: {classes.classes}.
 
         \b
         {example} --seed 7 --out runs/witness

@@ -145,7 +145,7 @@ def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:
     return step
 
 
-WITNESS: Final = Witness("Partition", fewest=1, most=5, usual=3)
+WITNESS: Final = Witness("Partition and ReplicationControlManager", fewest=2, most=5, usual=3)
 
 PARTITION: Final = Protocol(
     name="partition",

@@ -1,4 +1,4 @@
-"""Leaders of Kafka's: faults planted in their classes, and in the host, are found at their step.
+"""A partition of Kafka's classes: faults planted in them, and in the host, are found at their step.
 
 Beside them Z67 and Z69 on the unchanged release, and the fix of Z67, which must be accepted.
 """
@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.xdist_group("partition-plants"),
 ]
 
+CONTROLLER = "org/apache/kafka/controller"
 SERVER = "org/apache/kafka/server"
 LOG = "org/apache/kafka/storage/internals"
 HOST = Path(jars.__file__).parent / "java" / "partition"
@@ -69,7 +70,7 @@ PLANTS = [
         "                lastCaughtUpTime = currentReplicaState.lastCaughtUpTimeMs();\n",
         "                lastCaughtUpTime = followerFetchTimeMs;\n",
         "HandleReplicaFetchRequest",
-        "caughtUp",
+        "CaughtUpInVain",
         runs=12,
     ),
     Plant(
@@ -90,6 +91,32 @@ PLANTS = [
         "HandleMetadataUpdate",
         "after.epochCache",
     ),
+    Plant(
+        "the controller does not compare partition epochs",
+        f"{CONTROLLER}/ReplicationControlManager.java",
+        "if (partitionData.partitionEpoch() < partition.partitionEpoch) {",
+        "if (false) {",
+        "HandleAlterPartitionRequest",
+        "error",
+        runs=50,
+    ),
+    Plant(
+        "who came back unclean stays eligible",
+        f"{CONTROLLER}/PartitionChangeBuilder.java",
+        "uncleanShutdownReplicas == null || !uncleanShutdownReplicas.contains(replica)",
+        "true",
+        "HandleRegisterBrokerRequest",
+        "after.partition.elr",
+        runs=50,
+    ),
+    Plant(
+        "an election that is not needed is held",
+        f"{CONTROLLER}/ReplicationControlManager.java",
+        "(electionType == ElectionType.PREFERRED && partition.hasPreferredLeader())",
+        "(electionType == null && partition.hasPreferredLeader())",
+        "HandleElectLeaders",
+        "ignored",
+    ),
 ]
 HOSTS = [
     Plant(
@@ -109,6 +136,15 @@ HOSTS = [
         "after.pending.isr",
         runs=50,
     ),
+    Plant(
+        "the host takes who is fenced for stopping",
+        f"{CONTROLLER}/Controller.java",
+        '"fenced", known.fenced(),\n                "stopping", known.inControlledShutdown()',
+        '"fenced", known.fenced(),\n                "stopping", known.fenced()',
+        "HandleSessionTimeout",
+        "after.registrations",
+        runs=12,
+    ),
 ]
 FIXED = Plant(
     "z67-fixed",
@@ -122,7 +158,8 @@ FIXED = Plant(
 
 @pytest.fixture(scope="session")
 def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sources(tmp_path_factory.mktemp("kafka"), "kafka-server", "kafka-storage")
+    artifacts = ("kafka-server", "kafka-storage", "kafka-metadata")
+    return sources(tmp_path_factory.mktemp("kafka"), *artifacts)
 
 
 @pytest.fixture(scope="session")
@@ -153,8 +190,10 @@ def followed(bug: str, kafka: Kafka, trace: Path) -> tuple[following.Followed, F
 
 
 def refused(trace: ForeignTrace) -> list[str]:
-    lines = judge_steps(trace, trace.steps).lines()
-    return [step.action for step in trace.steps if step.line in lines]
+    """What brokers did that the specs forbid; what the controller does is grain."""
+    steps = [step for step in trace.steps if step.node in trace.constants.brokers]
+    lines = judge_steps(trace, steps).lines()
+    return [step.action for step in steps if step.line in lines]
 
 
 def test_z67_is_in_the_release_and_its_fix_is_accepted(kafka_sources: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_leaders_of_a_partition_by_chance(tmp_path: Path) -> None:
     words = ("partition", "--runs", "4", "--moves", "80", "--seed", "1", "--out", str(out))
     found = run(HOLDS, *words)
     assert 0 < found["steps_of_others"] < found["found"]["steps"]
-    assert [each["entry"] for each in found["known"]] == ["caught-up-before"]
+    assert "caught-up-before" in {each["entry"] for each in found["known"]}
 
     strict = run(VIOLATED, *words, "--as", "specs")
     again = strict["schedules"][0]
@@ -65,8 +65,9 @@ def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: st
     schedule = str(ROOT / f"kraftcheck/zoo/schedules/{bug}.moves")
     found = run(VIOLATED, "replay", schedule)
     assert (found["violates"], found["as_said"], found["left_out"]) == (violates, True, [])
-    assert [each["entry"] for each in found["known"]] == [entry]
-    assert run(VIOLATED, "replay", schedule, "--as", "specs")["found"]["rejections"]
+    assert entry in {each["entry"] for each in found["known"] if each["class"] == "bug"}
+    strict = run(VIOLATED, "replay", schedule, "--as", "specs")["found"]["rejections"]
+    assert "HandleMetadataUpdate" in {each["action"] for each in strict}
 
 
 def test_z68_by_one_command() -> None:

@@ -10,14 +10,18 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kraftcheck.witness.driving import Component, drive, judged
+from kraftcheck.witness.driving import Component, drive, host_of, judged, of_run
+from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
 from live.witness.jars import DEFAULT
+from reference.steered.scripts import read
 from traces.foreign.profiles import read_profile
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
+EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "witness"
+RUNS: Final = 60
 WHOLE: Final = 50
 """Steps of the first run."""
 EACH: Final = 3
@@ -25,14 +29,18 @@ EACH: Final = 3
 
 
 class Sample(NamedTuple):
-    """Runs in which every entry is met. name: how the files begin."""
+    """Runs in which every entry is met. name: how the files begin. schedule: of the last run."""
 
     name: str
     component: Component
     seed: int
+    schedule: Path | None = None
 
 
-SAMPLES: Final = (Sample("kafka", VOTERS, 7), Sample("kafka-partition", BROKERS, 1))
+SAMPLES: Final = (
+    Sample("kafka", VOTERS, 7),
+    Sample("kafka-partition", BROKERS, 1, EXAMPLES / "stop-is-soft.moves"),
+)
 
 
 def main() -> None:
@@ -44,7 +52,10 @@ def _make(sample: Sample) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         kafka = Kafka(DEFAULT, None, "", files=True)
-        drive(path, kafka, sample.component, 3, runs=60, seed=sample.seed, moves=300)
+        drive(path, kafka, sample.component, 3, runs=RUNS, seed=sample.seed, moves=300)
+        if sample.schedule:
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(_followed(sample.component, kafka, sample.schedule))
         head, *lines = path.read_text(encoding="utf-8").splitlines()
         found = judged(sample.component, path, read_profile("kafka-4.3"))
     FOLDER.mkdir(exist_ok=True)
@@ -53,6 +64,15 @@ def _make(sample: Sample) -> None:
     chosen = dict.fromkeys(line for met in found.met for line in met.lines[:EACH])
     picked = [_of_run(lines[line - 2], run) for run, line in enumerate(chosen)]
     _write(f"{sample.name}-departures", [head, *picked])
+
+
+def _followed(component: Component, kafka: Kafka, path: Path) -> list[str]:
+    script, _ = read(path.read_text(encoding="utf-8"))
+    setting = component.setting(script.options)
+    with host_of(kafka, component.protocol, component.constants(setting)) as host:
+        found = follow(script, component.begin(setting, host, watched=True))
+    assert found.left_out == [], found.left_out
+    return [of_run(text, RUNS) for text, _ in found.schedule.lines]
 
 
 def _of_run(line: str, run: int) -> str:

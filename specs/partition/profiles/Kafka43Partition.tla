@@ -68,4 +68,136 @@ K43_HandleReplicaFetchRequest(n, row, m) ==
        [] IsStaleReplica(row, m) -> fail("NOT_LEADER_OR_FOLLOWER")
        [] OTHER -> UNION {Outcome(WithoutReached(after), {reply} \cup ReachedResponses(n, after)) :
                           after \in noted}
+
+-----------------------------------------------------------------------------
+(* The controller: all of it is soft state, which no other node sees.       *)
+(* forgets-metadata-offset: to replay a change of a registration is to      *)
+(* register the broker anew, and what it last said to have applied is gone. *)
+Replayed(contact) ==
+  IF "forgets-metadata-offset" \in Entries
+  THEN [contact EXCEPT !.metadataOffset = Undefined] ELSE contact
+
+(* fenced-forgets-stop: who is fenced is no longer about to stop.           *)
+NoStop(contact) ==
+  IF "fenced-forgets-stop" \in Entries
+  THEN [contact EXCEPT !.shutdownOffset = Undefined] ELSE contact
+
+(* stop-is-soft: whether a broker is about to stop is not asked of its      *)
+(* registration, and is forgotten when another controller takes over.       *)
+IsSoft == "stop-is-soft" \in Entries
+Stops(row, b) ==
+  IF IsSoft THEN row.contacts[b].shutdownOffset # Undefined ELSE row.registrations[b].stopping
+Working(row) ==
+  IF IsSoft THEN {b \in Brokers : ~row.registrations[b].fenced /\ ~Stops(row, b)}
+  ELSE Active(row)
+
+(* session-with-heartbeat: a session begins with the first heartbeat, and   *)
+(* for another controller only if the broker is unfenced.                   *)
+LivesAtOnce == "session-with-heartbeat" \notin Entries
+
+(* fenced-again: who is fenced is fenced by a record once more when its     *)
+(* session ends, or it stops.                                               *)
+FencesAgain == "fenced-again" \in Entries
+
+K43_Fence(row, b, contact, replies) ==
+  UNION {LET fenced == [row.registrations[b] EXCEPT !.fenced = TRUE]
+         IN Committed([row EXCEPT !.partition = partition, !.registrations[b] = fenced,
+                                  !.contacts[b] = NoStop(Replayed(contact))],
+              PartitionRecords(row.partition, partition) \o <<BrokerRecord(b, fenced)>>,
+              replies) :
+         partition \in AfterFencing(row, b)}
+
+K43_Unfence(row, b, contact, replies) ==
+  UNION {LET unfenced == [row.registrations[b] EXCEPT !.fenced = FALSE]
+         IN Committed([row EXCEPT !.partition = partition, !.registrations[b] = unfenced,
+                                  !.contacts[b] = Replayed(contact)],
+              <<BrokerRecord(b, unfenced)>> \o PartitionRecords(row.partition, partition),
+              replies) :
+         partition \in AfterUnfencing(row, b)}
+
+K43_EnterControlledShutdown(row, b, contact, replies) ==
+  UNION {LET known == row.registrations[b].stopping
+             stopping == [row.registrations[b] EXCEPT !.stopping = TRUE]
+             records == (IF known THEN <<>> ELSE <<BrokerRecord(b, stopping)>>)
+                          \o PartitionRecords(row.partition, partition)
+             noted == [(IF known THEN contact ELSE Replayed(contact))
+                         EXCEPT !.shutdownOffset = row.offset + Len(records)]
+         IN Committed([row EXCEPT !.partition = partition, !.registrations[b] = stopping,
+                                  !.contacts[b] = noted], records, replies) :
+         partition \in AfterFencing(row, b)}
+
+K43_NextControlState(row, m) ==
+  LET b == m.source
+      registration == row.registrations[b]
+      leads == row.partition.leader = b
+  IN CASE registration.fenced /\ m.wantShutDown -> "SHUTDOWN_NOW"
+       [] registration.fenced /\ ~m.wantFence /\ IsCaughtUpWithRegistration(registration, m) ->
+            "UNFENCED"
+       [] registration.fenced -> "FENCED"
+       [] Stops(row, b) ->
+            IF ~leads /\ MayShutDown(row.contacts, Working(row), b)
+            THEN "SHUTDOWN_NOW" ELSE "CONTROLLED_SHUTDOWN"
+       [] m.wantFence -> IF m.wantShutDown THEN "SHUTDOWN_NOW" ELSE "FENCED"
+       [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
+       [] OTHER -> "UNFENCED"
+
+K43_HandleHeartbeatRequest(c, row, m) ==
+  LET b == m.source
+      registration == row.registrations[b]
+      next == NextControlState(row, m)
+      contact == [row.contacts[b] EXCEPT !.live = TRUE, !.metadataOffset = m.metadataOffset]
+      reply == {HeartbeatResponse(m, "NONE", IsCaughtUpWithRegistration(registration, m),
+                                  next \in {"FENCED", "SHUTDOWN_NOW"},
+                                  next = "SHUTDOWN_NOW")}
+      again == FencesAgain /\ next = "SHUTDOWN_NOW"
+  IN CASE IsStaleBrokerEpoch(registration, m.brokerEpoch) ->
+            Outcome(row, {HeartbeatResponse(m, "STALE_BROKER_EPOCH", FALSE, FALSE, FALSE)})
+       [] next \in {"FENCED", "SHUTDOWN_NOW"} /\ (~registration.fenced \/ again) ->
+            Fence(row, b, contact, reply)
+       [] next = "UNFENCED" /\ registration.fenced -> Unfence(row, b, contact, reply)
+       [] next = "CONTROLLED_SHUTDOWN" /\ ~Stops(row, b) ->
+            EnterControlledShutdown(row, b, contact, reply)
+       [] OTHER -> Outcome([row EXCEPT !.contacts[b] = contact], reply)
+
+K43_HandleSessionTimeout(c, row, input) ==
+  LET b == input.broker
+      silent == [row.contacts[b] EXCEPT !.live = FALSE]
+  IN CASE ~row.contacts[b].live \/ row.registrations[b].epoch = Undefined -> Disabled
+       [] row.registrations[b].fenced /\ ~FencesAgain ->
+            Outcome([row EXCEPT !.contacts[b] = silent], {})
+       [] OTHER -> Fence(row, b, silent, {})
+
+K43_RegisterAnew(row, m) ==
+  LET b == m.source
+      old == row.registrations[b]
+      after == IF IsUncleanRestart(old, m) THEN AfterUncleanRestart(row, b)
+               ELSE {row.partition}
+  IN UNION {LET change == PartitionRecords(row.partition, partition)
+                new == [epoch |-> row.offset, incarnation |-> m.incarnation,
+                        recordOffset |-> row.offset + Len(change),
+                        fenced |-> TRUE, stopping |-> FALSE]
+            IN Committed(
+                 [row EXCEPT !.partition = partition, !.registrations[b] = new,
+                             !.contacts[b] = [live |-> LivesAtOnce,
+                                              metadataOffset |-> Undefined,
+                                              shutdownOffset |-> Undefined]],
+                 change \o <<BrokerRecord(b, new)>>,
+                 {RegisterBrokerResponse(m, "NONE", new.epoch)}) :
+            partition \in after}
+
+K43_AmendRegistration(row, m) ==
+  LET b == m.source
+      amended == [row.registrations[b] EXCEPT !.recordOffset = row.offset]
+      old == Replayed(row.contacts[b])
+      contact == [old EXCEPT !.live = @ \/ LivesAtOnce,
+                             !.shutdownOffset = IF IsSoft THEN Undefined ELSE @]
+  IN Committed([row EXCEPT !.registrations[b] = amended, !.contacts[b] = contact],
+       <<BrokerRecord(b, amended)>>, {RegisterBrokerResponse(m, "NONE", amended.epoch)})
+
+K43_HandleControllerFailover(c, row, input) ==
+  Outcome([row EXCEPT !.contacts = [b \in Brokers |->
+             [live |-> LivesAtOnce \/ ~row.registrations[b].fenced,
+              metadataOffset |-> Undefined,
+              shutdownOffset |-> IF row.registrations[b].stopping /\ ~IsSoft
+                                 THEN row.offset ELSE Undefined]]], {})
 =============================================================================

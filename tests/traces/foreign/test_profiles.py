@@ -82,6 +82,9 @@ def fault(line: Any, name: str) -> None:
     if "isr" in after:
         of_broker(after, name)
         return
+    if "contacts" in after:
+        of_controller(after, name)
+        return
     if name == "vote":
         after["voted"] = after["quorumState"]["voted"] = 2 if after["voted"] == 1 else 1
     elif name == "epoch":
@@ -106,6 +109,19 @@ def of_broker(after: Any, name: str) -> None:
         after["highWatermark"] += 1
     else:
         after["partitionEpoch"] += 1
+
+
+def of_controller(after: Any, name: str) -> None:
+    if name == "isr":
+        after["partition"]["isr"] = [1] if after["partition"]["isr"] == [2] else [2]
+    elif name == "pending":
+        after["contacts"]["1"]["shutdownOffset"] += 7
+    elif name == "end offset":
+        after["offset"] += 1
+    elif name == "high watermark":
+        after["registrations"]["1"]["recordOffset"] += 1
+    else:
+        after["partition"]["leaderEpoch"] += 1
 
 
 @pytest.mark.tlc
@@ -170,6 +186,21 @@ def test_a_fetch_that_is_answered_in_vain_is_found(tmp_path: Path) -> None:
     asked["after"] = answered["after"] | {"highWatermark": -1}
     trace = read_foreign(written(tmp_path, [head, asked, parked]))
     assert [each.check for each in left_open(trace)] == ["ParkedInVain"]
+
+
+def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
+    """What the entry caught-up-before leaves open."""
+    head, *steps = lines_of(OF_BROKERS[1])
+    raised = next(step for step in steps if step["input"]["type"] == "ReplicaFetchRequest")
+    source = str(raised["input"]["source"])
+    assert raised["after"]["remotes"][source]["caughtUp"]
+    assert raised["input"]["fetchOffset"] < len(raised["before"]["log"])
+    trace = read_foreign(written(tmp_path, [head, raised]))
+    assert BROKERS.left_open(trace) == []
+    asked = json.loads(json.dumps(raised))
+    asked["after"]["remotes"][source]["caughtUp"] = False
+    trace = read_foreign(written(tmp_path, [head, asked, raised]))
+    assert [each.check for each in BROKERS.left_open(trace)] == ["CaughtUpInVain"]
 
 
 def test_a_profile_that_is_not_there_is_named() -> None:
