@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.traces.foreign.walks import CONSTANTS
 from tla_utils import Record
 from traces.foreign.hidden import logged_values
+from traces.foreign.provenance import agree
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 
 
@@ -41,3 +42,10 @@ def test_what_is_tried_as_it_was_logged_comes_from_inputs_and_messages_alone() -
     found = logged_values(trace(step(None, {"logStart": 3}, {"records": records, "logStart": 2})))
     assert found["logStart"] == frozenset({2}) and found["records"] == frozenset({records})
     assert "sequence" not in found
+
+
+def test_messages_agree_in_what_both_say() -> None:
+    whole: Fields = {"type": "VoteRequest", "epoch": 2, "source": 1}
+    assert agree({"epoch": 2}, whole) and agree(whole, {"epoch": 2})
+    assert agree({"epoch": 2}, {"source": 1})
+    assert not agree({"epoch": 3, "source": 1}, whole) and not agree(whole, {"epoch": 3})

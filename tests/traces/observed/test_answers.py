@@ -10,6 +10,7 @@ import pytest
 
 from traces.observed import answers, marks, views
 from traces.observed.answers import Answer
+from traces.observed.cluster import _asked_of_views
 from traces.observed.logs import Replica
 from traces.observed.marks import Acked
 from traces.observed.records import ObservedError, Record
@@ -200,3 +201,14 @@ def test_lines_are_read_in_the_order_of_questions(tmp_path: Path) -> None:
         answers.read(file)
     with pytest.raises(ObservedError, match="No such file"):
         answers.read(tmp_path / "none")
+
+
+def test_what_nobody_could_answer_was_not_asked() -> None:
+    def said(what: str, error: str | None) -> Answer:
+        return Answer(broker=1, what=what, begin=0, end=1, error=error)
+
+    told = [said(w, e) for w in (answers.QUORUM, answers.PARTITION) for e in (None, None, "gone")]
+    assert _asked_of_views(told, LOG) == {
+        "state that the metadata log has": 2,
+        "state of the quorum": 2,
+    }
