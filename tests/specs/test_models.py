@@ -27,6 +27,8 @@ _ROOTS = {
     "PartitionProperties": ("MCPartition", "MCPartitionReduced"),
     "TransactionProperties": ("MCTransactions",),
     "GroupProperties": ("MCGroups",),
+    "GroupReplayProperties": ("MCGroupReplay",),
+    "GroupOffsetsProperties": ("MCGroupOffsets",),
 }
 
 
@@ -49,7 +51,9 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
     assert len(properties("TransactionProperties")) == 16
-    assert len(properties("GroupProperties")) == 13
+    assert len(properties("GroupProperties")) == 14
+    assert len(properties("GroupReplayProperties")) == 3
+    assert len(properties("GroupOffsetsProperties")) == 5
     assert complaints(SPECS) == []
 
 
