@@ -78,15 +78,15 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
     path.write_text("\n".join(["0", str(len(lines)), *lines, ""]), encoding="utf-8")
 
 
-TRANSACTION = {"transactional": True, "producer": 7, "producer_epoch": 0}
+IN_TRANSACTION = Told(0, transactional=True, producer=7, producer_epoch=0)
 FIRST = [
     Told(0, records=3, time=1000, producer=5, producer_epoch=0, sequence=0),
-    Told(3, time=1500, sequence=0, **TRANSACTION),  # type: ignore[arg-type]
+    IN_TRANSACTION._replace(base=3, time=1500, sequence=0),
     Told(4, records=2, time=1400),
     Told(6, time=1600, marker=0, producer=7, producer_epoch=0),
 ]
 SECOND = [
-    Told(7, time=2000, epoch=2, sequence=1, **TRANSACTION),  # type: ignore[arg-type]
+    IN_TRANSACTION._replace(base=7, time=2000, epoch=2, sequence=1),
     Told(8, time=2100, epoch=2),
     Told(9, time=2200, epoch=2, marker=1, producer=7, producer_epoch=0),
     Told(10, records=2, time=2300, epoch=3, producer=5, producer_epoch=0, sequence=3),
