@@ -277,7 +277,7 @@ class _Judge:
                 said = f"epoch {epoch} begins at {starts[epoch]}, by the log at {first}"
                 self.note("report", "EpochCacheSound", path, said)
 
-    def checkpoints(self, start: int, end: int) -> None:
+    def checkpoints(self, end: int) -> None:
         marks = {
             "the high watermark": self.common.high_watermark,
             "the recovery point": self.common.recovery_point,
@@ -319,7 +319,7 @@ def judge(folder: Path, common: Common) -> Found:
     end = max(found.expected or 0, bases[-1] if bases else 0)
     found.snapshots(end)
     found.epoch_file()
-    found.checkpoints(start, end)
+    found.checkpoints(end)
     found.left_over()
     for each in sorted(found.producers.open.values()):
         if (age := found.latest - each.latest) > HANGING_MS:
