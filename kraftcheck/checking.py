@@ -269,6 +269,8 @@ def _line(judged: Judged) -> str:
     """A verdict in one line: what, of which model, which file, how much, and why."""
     verdict = coloured(f"{judged.verdict:<9}", judged.verdict)
     what = f"{judged.operations:,} operations, {judged.seconds:.2f} s"
+    if judged.transactions:
+        what = f"{judged.transactions:,} transactions, {what}"
     if judged.runs is not None:
         what = f"{judged.runs:,} runs, {what}"
     if judged.promised and judged.model == "partition-log":

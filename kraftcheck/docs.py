@@ -7,7 +7,7 @@ them all; a test fails when one is stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from kraftcheck.artifacts import checkout
@@ -29,6 +29,7 @@ from reference.protocols import PROTOCOLS
 from specs import SPECS
 from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
+from traces.checkers.atomicity import ACROSS
 from traces.cover import drawings
 from traces.foreign.describe import tables
 from traces.foreign.profiles import read_profile
@@ -174,11 +175,20 @@ def _in_short(promise: Promise) -> str:
 
 def anomalies() -> str:
     """The anomalies of partition logs, the gravest first, and which causes allow them."""
+    return _anomalies({name: JEPSEN.get(name) or OURS[name] for name in NAMES})
+
+
+def transaction_anomalies() -> str:
+    """Those of transactions."""
+    return _anomalies(ACROSS)
+
+
+def _anomalies(meanings: Mapping[str, str]) -> str:
     lines = ["| anomaly | means | allowed where |", "|---|---|---|"]
-    for name in NAMES:
-        ours = "" if name in JEPSEN else " *"
+    for name, meaning in meanings.items():
+        ours = "" if name in JEPSEN or name == "G1c" else " *"
         allowed = ", ".join(row.id for row in TABLE if name in row.allows) or "never"
-        lines.append(f"| `{name}`{ours} | {JEPSEN.get(name) or OURS[name]} | {allowed} |")
+        lines.append(f"| `{name}`{ours} | {meaning} | {allowed} |")
     return "\n".join(lines) + "\n"
 
 
@@ -203,6 +213,7 @@ def profile() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
+    "transaction_anomalies": transaction_anomalies,
     "foreign": foreign,
     "models": models,
     "mutants": mutants,

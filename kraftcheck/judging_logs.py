@@ -89,6 +89,7 @@ def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> Judged:
         objects=tuple(Object(**msgspec.structs.asdict(each)) for each in found.parts),
         anomalies=found.anomalies,
         staleness=found.staleness,
+        transactions=found.transactions,
         configuration=terms.assumed,
     )
 

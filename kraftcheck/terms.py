@@ -148,6 +148,8 @@ def _with(configuration: Configuration, given: Mapping[str, Any]) -> Configurati
         changed |= {"idempotence": False, "retries": True}
     if given.get("transactional"):
         changed["transactions"] = True
+    if given.get("late_requests"):
+        changed |= {"transactions": True, "late_requests": True}
     found = msgspec.structs.replace(configuration, **changed)
     return msgspec.structs.replace(
         found, replication_factor=max(found.replication_factor, found.min_insync_replicas)

@@ -23,6 +23,17 @@ A consumer also says where it reads from, which is no operation on a log (`key` 
 An operation of a client that holds several of these (a Jepsen transaction, or a poll of several
 partitions) becomes several `Operation`s with the same `group`, process, times and outcome.
 
+A transaction that is told step by step is a number (`Operation.txn`) which its operations share:
+appends, fetches made inside it, and these, whose `key` is None:
+
+    init          argument: the transactional id; from its completion on, this process is the id's
+                  producer, and whoever was before is fenced
+    begin         nothing
+    send-offsets  argument: (group, ((topic-partition, offset), ...)), what the group has consumed
+    end           argument: "commit" or "abort"
+    committed     (of no transaction) argument: the group  result: ((topic-partition, offset), ...),
+                  as a stable OffsetFetch answers (KIP-447)
+
 Values are those of traces/values.py, which are equal only if they are of one kind: 1 is not `true`.
 """
 
@@ -44,6 +55,10 @@ OUTCOMES: Final = (OK, FAIL, INDETERMINATE)
 
 LOG_OPERATIONS: Final = ("append", "fetch", "latest", "earliest")
 CLIENT_OPERATIONS: Final = ("assign", "subscribe", "crash")
+COMMIT, ABORT = "commit", "abort"
+TRANSACTION_OPERATIONS: Final = ("init", "begin", "send-offsets", "end", "committed")
+READ_UNCOMMITTED: Final = "read_uncommitted"
+ISOLATIONS: Final = (READ_UNCOMMITTED, "read_committed")
 
 
 class HistoryError(Exception):
@@ -87,6 +102,12 @@ class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where in the file it was invoked, from 1; 0 when the format has no lines."""
     error: str | None = None
     """What the client was told instead of a result."""
+    txn: int | None = None
+    """The transaction that it is a part of, by the history's own number."""
+    to: int | None = None
+    """Of a fetch: where the consumer stood after it, where that was told."""
+    isolation: str | None = None
+    """Of a fetch: one of ISOLATIONS, where it was told."""
 
     def __post_init__(self) -> None:
         argument, result = typed(self.argument), typed(self.result)

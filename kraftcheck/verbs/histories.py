@@ -27,6 +27,11 @@ PROMISED = (
     ),
     click.option("--transactional", is_flag=True, help="Some producer is."),
     click.option(
+        "--late-requests",
+        is_flag=True,
+        help="Transactional producers speak TV1 and go on after an unanswered request.",
+    ),
+    click.option(
         "--isolation",
         type=click.Choice(["read_uncommitted", "read_committed"]),
         help="Of consumers.",

@@ -66,7 +66,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     where the log ends and reads, so that it can miss what it was told of. goes_back: some process
     reads again from before where it had read to, so that it can miss what it has read. compaction:
     whether a record may be gone once a later one has its key; keyed: each value is a pair
-    (key, value).
+    (key, value). late_requests: some transactional producer speaks TV1 (before KIP-890's second
+    part) and goes on after an unanswered request without initialising again.
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -85,6 +86,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     asks_latest: bool = False
     goes_back: bool = False
     compaction: Compaction = "none"
+    late_requests: bool = False
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,8 +178,10 @@ def _only_acked_by_leader(configuration: Configuration, envelope: Envelope) -> b
 _STALE: Final = ("stale-read",)
 _BACK: Final = ("stale-read", "session-regress")
 _AGAIN: Final = ("duplicate", "nonmonotonic-send", "int-nonmonotonic-send")
+_HALVES: Final = ("torn-transaction", "lost-commit")
 _FORKED: Final = (
     *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
+    *(*_HALVES, "unstable-fate"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
     *("stale-read", "session-regress", "start-regress", "future-read", "hole"),
     "unplaced-append",
@@ -229,7 +233,7 @@ TABLE: Final[tuple[Row, ...]] = (
         ordered=False,
         allows=(
             *("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
-            *("nonmonotonic-send", "int-nonmonotonic-send"),
+            *("nonmonotonic-send", "int-nonmonotonic-send", *_HALVES),
         ),
     ),
     Row(
@@ -359,6 +363,17 @@ TABLE: Final[tuple[Row, ...]] = (
         "P20; KIP-98",
         level=Level.DIVERGENT,
         allows=("G1a", "precommitted-read"),
+    ),
+    Row(
+        "late-request",
+        "a producer of TV1 goes on after a request that was not answered",
+        lambda c, _: _partition(c) and c.transactions and c.late_requests,
+        "its end, marker or append may arrive during a later transaction of the same epoch, and "
+        "count for that one; to initialise again, or TV2, prevents it",
+        "T5; KIP-890",
+        level=Level.DIVERGENT,
+        durable=False,
+        allows=("G1a", "lost-write", "unseen", "future-read", *_HALVES, "G1c", "torn-offsets"),
     ),
     Row(
         "interleaved",

@@ -64,7 +64,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdict: holds, violated or unknown (which is no pass). level: the weakest that held for any
     part, by name; None where it is not known. promised: the level that it is held against; because:
     why not more. parts: each by itself. anomalies: of partition logs, whether allowed or not.
-    staleness: of each partition with reads that missed something.
+    staleness: of each partition with reads that missed something. transactions: how many it has.
     """
 
     verdict: str
@@ -75,6 +75,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
     staleness: tuple[Staleness, ...] = ()
+    transactions: int = 0
 
     @property
     def holds(self) -> bool:

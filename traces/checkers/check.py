@@ -3,11 +3,14 @@
     report = check_history(history)
     assert report.holds, report
 
-Partition logs are held against the table of promises (assessment.py); other models to
-linearizability, by search (search.py). To judge many logs at once, in columns: `assess`.
+Partition logs are held against the table of promises, each by itself (assessment.py), and their
+transactions as a whole (atomicity.py); other models to linearizability, by search (search.py). To
+judge many logs at once, in columns: `assess`.
 """
 
 from __future__ import annotations
+
+import msgspec
 
 from reference.clients.promises import (
     NOTHING,
@@ -20,8 +23,10 @@ from reference.clients.promises import (
 )
 from traces.checkers import log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
+from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
 from traces.checkers.models import Model
+from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.history import History
 
@@ -78,21 +83,53 @@ def check_log(
     compaction: Compaction = "none",
 ) -> Report:
     """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
-    as `from_history`.
+    as `from_history`. HistoryError: as `transactions_of`.
     """
-    batch = from_history(history, compaction=compaction)
+    transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
+    batch = from_history(settled(history), compaction=compaction)
     promises = [promise] * batch.segments
-    return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
+    report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
+    if transactions is None:
+        return report
+    replaced = compaction != "none"
+    found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
+    return _with(report, found)
+
+
+def _with(report: Report, found: Atomicity) -> Report:
+    """A report on the partitions of a log, with the verdict on what spans them."""
+    told = (*found.anomalies, *report.anomalies)
+    replace = msgspec.structs.replace
+    report = replace(
+        report,
+        verdict=worst([report.verdict, found.verdict]),
+        transactions=found.transactions,
+        anomalies=tuple(sorted(told, key=lambda each: each.allowed)),
+    )
+    if found.verdict == HOLDS:
+        return report
+    guilty = (each.certificates for each in found.anomalies if not each.allowed)
+    certificate = next((each[0] for each in guilty if each), None)
+    part = Part(
+        key=None,
+        verdict=found.verdict,
+        operations=found.transactions,
+        certificate=certificate,
+        reason=found.reason,
+    )
+    return replace(report, parts=(*report.parts, part))
 
 
 def configuration_in(history: History) -> Configuration:
     """The defaults, as far as the history itself does not say otherwise.
 
     Whether consumers subscribe, whether some process reads what it appends, whether some process
-    reads and asks where the log ends, and whether one goes back.
+    reads and asks where the log ends, and whether one goes back. Where transactions are told step
+    by step, that there are any, and that fetches read what is committed unless they say otherwise.
     """
     appending, asking, subscribed, goes_back = set(), set(), False, False
     reading: dict[tuple[int, str | None], int] = {}
+    steps = told_in_steps(history)
     for each in history.operations:
         if each.f == "append":
             appending.add((each.process, each.key))
@@ -110,6 +147,8 @@ def configuration_in(history: History) -> Configuration:
         one_client=not appending.isdisjoint(asking.union(reading)),
         asks_latest=not asking.isdisjoint(reading),
         goes_back=goes_back,
+        transactions=steps,
+        isolation="read_committed" if steps else Configuration().isolation,
     )
 
 

@@ -22,7 +22,7 @@ from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
 
 FIELDS: Final = ("process", "type", "f", "value", "time", "index", "error", "key")
 """The keys of an operation's map that mean something here; all others are left alone."""
-EXTRA: Final = ("from", "ends", "seek-to-beginning?")
+EXTRA: Final = ("from", "ends", "to", "txn", "isolation", "seek-to-beginning?")
 """Keys that only some operations of logs have."""
 VERB_MAX: Final = 100
 """Characters of a verb."""

@@ -1,9 +1,9 @@
 """A history as Jepsen's operations: what the writers of EDN and JSON lines have in common.
 
 An operation of a client becomes one invocation and, unless it never came, one completion. Logs go
-as `send`, `poll` and `txn` micro-operations, with two keys that Jepsen does not know and leaves
-alone, each with a map for every poll: `from`, where it was told to start, and `ends`, the visible
-ends that came with it.
+as `send`, `poll` and `txn` micro-operations, with keys that Jepsen does not know and leaves alone.
+Three have a map for every poll: `from`, where it was told to start, `to`, where it stood then, and
+`ends`, the visible ends that came with it; `txn` and `isolation` are those of the operation.
 
 At equal times invocations come first, so that nothing is claimed to be ordered that was not; but a
 process is never shown to ask before its last answer, even where both have one time.
@@ -18,7 +18,15 @@ from typing import Any, Final
 from traces.formats.edn import Keyword
 from traces.formats.events import FAULT, LEADER_EPOCH
 from traces.formats.keys import key_named
-from traces.history import CLIENT_OPERATIONS, FAIL, INDETERMINATE, OK, History, Operation
+from traces.history import (
+    CLIENT_OPERATIONS,
+    FAIL,
+    INDETERMINATE,
+    OK,
+    TRANSACTION_OPERATIONS,
+    History,
+    Operation,
+)
 
 
 class Verb(Keyword):
@@ -56,6 +64,8 @@ def _clients(history: History) -> Iterator[_Told]:
         first = operations[0]
         mine = by_process.setdefault(first.process, [])
         f, asked, told, extra = _values(history, operations, transactional)
+        more = {"txn": first.txn, "isolation": first.isolation}
+        extra |= {name: said for name, said in more.items() if said is not None}
         head = {"process": first.process, "type": _INVOKE, "f": Verb(f":{f}")}
         mine.append((first.invoked, {**head, "value": asked, **extra}))
         if first.completed is not None:
@@ -112,6 +122,8 @@ def _values(
     if first.f in CLIENT_OPERATIONS:
         keys = tuple(map(key_named, first.argument or ()))
         return first.f, keys, keys, {"seek-to-beginning?": True} if first.result else {}
+    if first.f in TRANSACTION_OPERATIONS:
+        return first.f, *_transaction_values(first), {}
     if history.model == "partition-log":
         return _log_values(operations)
     if transactional:
@@ -134,6 +146,22 @@ def _values(
     return first.f, asked, told, key
 
 
+def _transaction_values(operation: Operation) -> tuple[Any, Any]:
+    """What a step of a transaction asks, and what it was told."""
+    if operation.f == "send-offsets":
+        group, offsets = operation.argument
+        asked: Any = (group, _named(offsets))
+        return asked, asked
+    if operation.f == "committed":
+        told = (operation.argument, _named(operation.result or ()))
+        return (operation.argument, None), told
+    return operation.argument, operation.argument
+
+
+def _named(offsets: tuple[tuple[str | None, int], ...]) -> tuple[tuple[Any, int], ...]:
+    return tuple((key_named(key), offset) for key, offset in offsets)
+
+
 def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, Any]]:
     first = operations[0]
     if first.f in ("latest", "earliest"):
@@ -143,6 +171,7 @@ def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, A
     told: list[Any] = []
     froms: list[dict[Any, int | None]] = []
     ends: list[dict[Any, int | None]] = []
+    tos: list[dict[Any, int | None]] = []
     for members in _micro_operations(operations):
         if members[0].f == "append":
             key, value, offset = members[0].key, members[0].argument, members[0].result
@@ -154,6 +183,7 @@ def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, A
         told.append((_POLL, read) if read or first.outcome == OK else (_POLL,))
         froms.append({key_named(each.key): each.argument for each in members})
         ends.append({key_named(each.key): each.end for each in members if each.end is not None})
+        tos.append({key_named(each.key): each.to for each in members if each.to is not None})
     verbs = {each.f for each in operations}
     name = "txn" if len(verbs) > 1 else ("send" if "append" in verbs else "poll")
     fetches = [each for each in operations if each.f == "fetch"]
@@ -162,6 +192,8 @@ def _log_values(operations: list[Operation]) -> tuple[str, Any, Any, dict[str, A
         extra["from"] = tuple(froms)
     if any(ends):
         extra["ends"] = tuple(ends)
+    if any(tos):
+        extra["to"] = tuple(tos)
     return name, tuple(asked), tuple(told), extra
 
 

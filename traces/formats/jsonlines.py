@@ -38,7 +38,7 @@ def _events(path: str, text: str) -> Iterator[Event]:
     for line, part in objects:
         form = decoded(path, line, part)
         if type(form) is dict:
-            for name in ("value", "from", "ends", "key"):
+            for name in ("value", "from", "ends", "to", "key"):
                 if type(form.get(name)) in _OTHERWISE:
                     form[name] = _fixed(path, line, form[name])
         yield fields.event(line, form)

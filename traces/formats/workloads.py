@@ -11,6 +11,9 @@ The workloads are told by their verbs, over the whole history:
     txn of [:w k v] [:r k v]             register, one for each key
     send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]
 
+Transactions of logs are one operation, `txn`, as Jepsen has them, or told step by step: `init`,
+`begin`, `send`, `poll`, `send-offsets` and `end`, each with its number under the key `txn`.
+
 A verb outside of these makes a history of no model that we know; it is read all the same, for a
 model of the user's own.
 """
@@ -28,9 +31,13 @@ from traces.formats.events import Call, Recording, word
 from traces.formats.keys import MapKey, decided, key_of, plain
 from traces.formats.text import INT64, shown
 from traces.history import (
+    ABORT,
     CLIENT_OPERATIONS,
+    COMMIT,
     INDETERMINATE,
+    ISOLATIONS,
     OK,
+    TRANSACTION_OPERATIONS,
     History,
     HistoryError,
     Operation,
@@ -51,6 +58,7 @@ class Part(NamedTuple):
     argument: Any
     result: Any
     end: int | None = None
+    to: int | None = None
 
 
 Reader = Callable[[str, Call], Iterator[Part]]
@@ -67,6 +75,7 @@ def history_of(path: str, format: str, recording: Recording) -> History:
     operations: list[Operation] = []
     for group, call in enumerate(recording.calls):
         outcome, error, line = call.outcome, call.error, call.invocation.line
+        txn, isolation = _transaction(path, call), _isolation(path, call)
         for part in reader(path, call):
             operations.append(
                 Operation(
@@ -83,6 +92,9 @@ def history_of(path: str, format: str, recording: Recording) -> History:
                     group=group,
                     line=line,
                     error=error,
+                    txn=txn,
+                    to=part.to,
+                    isolation=isolation,
                 )
             )
     if not operations:
@@ -109,6 +121,7 @@ def _decide_keys(path: str, operations: list[Operation]) -> None:
         return
     known = {each.key for each in operations if type(each.key) is not MapKey}
     known |= {key for each in operations if each.f in CLIENT_OPERATIONS for key in each.argument}
+    known |= {key for each in operations for key, _ in _offsets_in(each)}
     found: dict[str, str | None] = {}
     for each in undecided:
         key = each.key
@@ -320,6 +333,8 @@ def _log_parts(path: str, call: Call) -> Iterator[Part]:
         yield Part(f, None, tuple(key_of(key) for key in keys), _rewound(call))
     elif f in ("latest", "earliest"):
         yield _end_part(path, call)
+    elif f in TRANSACTION_OPERATIONS:
+        yield _transaction_part(path, call)
     elif f not in IGNORED:
         raise _refuse(path, call, f"{shown(f)} is no operation of a partition's log")
 
@@ -327,6 +342,72 @@ def _log_parts(path: str, call: Call) -> Iterator[Part]:
 def _rewound(call: Call) -> bool | None:
     """Of an assignment: whether its consumer went back to the beginning."""
     return True if call.invocation.extra.get("seek-to-beginning?") else None
+
+
+def _transaction(path: str, call: Call) -> int | None:
+    """The transaction that an operation is told to be a part of."""
+    number = _said(call, "txn")
+    if number is not None and not _is_offset(number):
+        raise _refuse(path, call, f"txn is {shown(number)}, not a number")
+    assert number is None or type(number) is int
+    return number
+
+
+def _said(call: Call, name: str) -> Any:
+    """What the invocation says under a key, else the completion."""
+    for event in (call.invocation, call.completion):
+        if event is not None and event.extra.get(name) is not None:
+            return event.extra[name]
+    return None
+
+
+def _isolation(path: str, call: Call) -> str | None:
+    said = _said(call, "isolation")
+    if said is None:
+        return None
+    isolation = word(said) if isinstance(said, str) else None
+    if isolation not in ISOLATIONS:
+        raise _refuse(path, call, f"isolation is {shown(said)}, none of {', '.join(ISOLATIONS)}")
+    return isolation
+
+
+def _transaction_part(path: str, call: Call) -> Part:
+    f = call.invocation.f
+    asked, told = _asked_and_told(path, call)
+    if f == "init" and asked is None:
+        raise _refuse(path, call, "init without a transactional id")
+    if f == "end":
+        asked = word(asked) if isinstance(asked, str) else asked
+        if asked not in (COMMIT, ABORT):
+            raise _refuse(path, call, f"end of {shown(asked)}, not commit or abort")
+    if f == "send-offsets":
+        return Part(f, None, _group_offsets(path, call, asked), None)
+    if f == "committed":
+        if type(asked) is not tuple or len(asked) != 2:
+            raise _refuse(path, call, f"committed of {shown(asked)}, not of [group nil]")
+        answered = call.outcome == OK
+        result = _group_offsets(path, call, told, told=True)[1] if answered else None
+        return Part(f, None, asked[0], result)
+    return Part(f, None, None if f == "begin" else asked, None)
+
+
+def _group_offsets(path: str, call: Call, value: Any, *, told: bool = False) -> tuple[Any, ...]:
+    """`[group [[k offset] ...]]`."""
+    pairs = value[1] if type(value) is tuple and len(value) == 2 else None
+    if type(pairs) is not tuple or not all(
+        type(each) is tuple and len(each) == 2 and _is_offset(each[1]) for each in pairs
+    ):
+        what = f"{call.invocation.f} of {shown(value)}, not of [group [[key offset] ...]]"
+        raise _refuse(path, call, what, told=told)
+    return value[0], tuple((key_of(key), offset) for key, offset in pairs)
+
+
+def _offsets_in(operation: Operation) -> tuple[tuple[str | None, int], ...]:
+    """The offsets of partitions that an operation commits, or is told."""
+    if operation.f == "send-offsets":
+        pairs: tuple[tuple[str | None, int], ...] = operation.argument[1]
+        return pairs
+    return operation.result or () if operation.f == "committed" else ()
 
 
 def _end_part(path: str, call: Call) -> Part:
@@ -354,6 +435,7 @@ def _micro_parts(path: str, call: Call) -> Iterator[Part]:
         told = asked
     froms = _positions(path, call, "from", asked)
     ends = _positions(path, call, "ends", asked)
+    tos = _positions(path, call, "to", asked)
     for before, after in zip(asked, told, strict=True):
         verb = word(before[0]) if type(before) is tuple and before and _is_word(before[0]) else ""
         same = type(after) is tuple and after and _is_word(after[0]) and word(after[0]) == verb
@@ -363,7 +445,7 @@ def _micro_parts(path: str, call: Call) -> Iterator[Part]:
         if verb == "send":
             yield _append(path, call, before, after)
         else:
-            yield from _fetches(path, call, after, next(froms), next(ends))
+            yield from _fetches(path, call, after, next(froms), next(ends), next(tos))
 
 
 def _is_word(value: Any) -> bool:
@@ -401,7 +483,12 @@ def _checked(path: str, call: Call, value: Any) -> Any:
 
 
 def _fetches(
-    path: str, call: Call, poll: tuple[Any, ...], froms: Positions, ends: Positions
+    path: str,
+    call: Call,
+    poll: tuple[Any, ...],
+    froms: Positions,
+    ends: Positions,
+    tos: Positions,
 ) -> Iterator[Part]:
     """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key."""
     answered = poll[1] if len(poll) == 2 else None
@@ -410,8 +497,9 @@ def _fetches(
     if answered is None and call.outcome == OK:
         raise _refuse(path, call, "poll without an answer completes as ok", told=True)
     results = {key_of(k): _records(path, call, each) for k, each in (answered or {}).items()}
-    for key in dict.fromkeys((*froms, *results)):
-        yield Part("fetch", key, froms.get(key), results.get(key), ends.get(key))
+    for key in dict.fromkeys((*froms, *results, *tos)):
+        ended = ends.get(key), tos.get(key)
+        yield Part("fetch", key, froms.get(key), results.get(key), *ended)
 
 
 def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]:
@@ -426,7 +514,8 @@ def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]
 
 
 def _positions(path: str, call: Call, name: str, asked: tuple[Any, ...]) -> Iterator[Positions]:
-    """Our own addition: for each poll, from where it asked, or the ends that it was told."""
+    """Our own addition: for each poll, from where it asked, where the consumer stood then, or the
+    ends that it was told."""
     event = call.completion or call.invocation
     value = event.extra.get(name)
     maps = (*value, *({} for _ in asked)) if type(value) is tuple else None

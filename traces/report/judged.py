@@ -32,7 +32,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     level: the strongest that holds for every object, None when not even the weakest does or it is
     not known; promised: the level that it is held against, and why that one. certificate: the
     smallest evidence against it. configuration: what was assumed. runs: how many of them a trace
-    has. command: how to have this judgement again.
+    has. transactions: how many were judged as a whole. command: how to have this judgement again.
     """
 
     file: str
@@ -55,6 +55,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
     staleness: tuple[Staleness, ...] = ()
+    transactions: int = 0
     configuration: dict[str, str] = {}
     command: str = ""
 

@@ -54,7 +54,10 @@ def asked_and_told(draw: st.DrawFn, model: str) -> list[dict[str, Any]]:
 
 @st.composite
 def log_group(draw: st.DrawFn) -> list[dict[str, Any]]:
-    kind = draw(st.sampled_from(["client", "client", "data", "data", "data", "latest", "earliest"]))
+    kinds = ["client", "client", "data", "data", "data", "latest", "earliest", "step"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "step":
+        return [draw(transaction_step())]
     if kind == "client":
         verb = draw(st.sampled_from(["assign", "subscribe"]))
         keys = tuple(draw(st.lists(words, max_size=2)))
@@ -79,6 +82,30 @@ def log_group(draw: st.DrawFn) -> list[dict[str, Any]]:
         else:
             group.append({"f": "append", "key": key, "argument": draw(st.integers(0, 10**6))})
     return group
+
+
+@st.composite
+def transaction_step(draw: st.DrawFn) -> dict[str, Any]:
+    """A step of a transaction, whether that was begun or not: formats do not look for it."""
+    f = draw(st.sampled_from(["init", "begin", "end", "send-offsets", "committed", "fetch"]))
+    step: dict[str, Any] = {"f": f, "key": None, "argument": None, "txn": draw(st.integers(0, 3))}
+    offsets = st.lists(st.tuples(words, st.integers(0, 9)), max_size=2).map(tuple)
+    if f == "init":
+        step |= {"argument": draw(st.text(max_size=3)), "txn": None}
+    elif f == "end":
+        step["argument"] = draw(st.sampled_from(["commit", "abort"]))
+    elif f == "send-offsets":
+        step["argument"] = (draw(st.text(max_size=3)), draw(offsets))
+    elif f == "committed":
+        step |= {"argument": draw(st.text(max_size=3)), "txn": None}
+        step["offsets"] = draw(offsets)
+    elif f == "fetch":
+        step |= {"key": draw(words), "argument": draw(st.none() | st.integers(0, 5))}
+        step |= {"to": draw(st.none() | st.integers(0, 9))}
+        step["isolation"] = draw(
+            st.none() | st.sampled_from(["read_committed", "read_uncommitted"])
+        )
+    return step
 
 
 TELLING: Mapping[str, Mapping[str, Any]] = {
@@ -122,6 +149,9 @@ def histories(draw: st.DrawFn, model: str) -> History:
         for part in draw(asked_and_told(model)):
             said = answer(draw, model, part, outcome, acked) if completed else None
             told = {"result": said, **part}
+            offsets = told.pop("offsets", None)
+            if part["f"] == "committed" and outcome == OK:
+                told["result"] = offsets
             if part["f"] == "fetch" and told["result"] is not None:
                 told["end"] = draw(st.none() | st.integers(0, 99))
             if part["f"] == "read" and model == "counter" and outcome == OK:

@@ -1,0 +1,311 @@
+"""Transactions: each anomaly planted and not, what is bad input, and agreement with enumeration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reference.clients.promises import Configuration
+from tests.traces.checkers import transaction_worlds
+from traces.checkers.assessment import Report
+from traces.checkers.atomicity import ACROSS
+from traces.checkers.check import check_history
+from traces.formats import detect
+from traces.history import HistoryError
+
+
+class Told:
+    """Events as lines of EDN, one operation after the other."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def op(
+        self, process: int, f: str, asked: str = "nil", told: str | None = None, **more: str
+    ) -> Told:
+        outcome = more.pop("outcome", "ok")
+        extra = "".join(f" :{name} {value}" for name, value in more.items())
+        head = f":process {process} :f :{f}{extra}"
+        self.lines.append(f"{{{head} :type :invoke :value {asked}}}")
+        self.lines.append(f"{{{head} :type :{outcome} :value {asked if told is None else told}}}")
+        return self
+
+    def send(self, process: int, txn: int, key: int, offset: int, value: int) -> Told:
+        asked, told = f"[[:send {key} {value}]]", f"[[:send {key} [{offset} {value}]]]"
+        return self.op(process, "send", asked, told, txn=str(txn))
+
+    def poll(self, process: int, records: str, begin: str, end: str, **more: str) -> Told:
+        where = {"from": f"[{begin}]", "to": f"[{end}]"}
+        return self.op(process, "poll", "[[:poll]]", f"[[:poll {records}]]", **where, **more)
+
+    def txn(
+        self, process: int, txn: int, *sends: tuple[int, int, int], end: str = "commit"
+    ) -> Told:
+        """A transaction of (key, offset, value), ended as said: `end` or `end outcome`."""
+        wanted, _, outcome = end.partition(" ")
+        self.op(process, "begin", txn=str(txn))
+        for key, offset, value in sends:
+            self.send(process, txn, key, offset, value)
+        more = {"outcome": outcome} if outcome else {}
+        return self.op(process, "end", f":{wanted}", txn=str(txn), **more)
+
+    def report(self, path: Path, **options: object) -> Report:
+        path.write_text("\n".join(self.lines))
+        return check_history(detect.read(path), **options)  # type: ignore[arg-type]  # few of many
+
+
+def names(report: Report) -> set[str]:
+    return {each.name for each in report.anomalies if not each.allowed}
+
+
+BOTH = ((0, 0, 1), (1, 0, 2))
+READ = "{0 [[0 1]] 1 [[0 2]]}"
+"""A transaction of one record in each of two partitions, and a poll of all of it."""
+
+GOOD = {
+    "committed": Told().txn(0, 1, *BOTH).poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
+    "aborted": Told()
+    .txn(0, 1, *BOTH, end="abort")
+    .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "unknown, committed": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
+    "unknown, aborted": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "one partition lags": Told()
+    .txn(0, 1, *BOTH)
+    .poll(9, "{0 [[0 1]] 1 []}", "{0 0 1 0}", "{0 2 1 0}"),
+    "aborted records, uncommitted": Told()
+    .txn(0, 1, *BOTH, end="abort")
+    .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}", isolation=":read_uncommitted"),
+    "sent again after an abort": Told()
+    .txn(0, 1, *BOTH, end="abort")
+    .txn(0, 2, (0, 2, 1))
+    .poll(9, "{0 [[2 1]]}", "{0 0}", "{0 4}"),
+    "fenced, nothing committed": Told()
+    .op(0, "init", '"id"')
+    .op(0, "begin", txn="1")
+    .send(0, 1, 0, 0, 1)
+    .op(1, "init", '"id"')
+    .op(0, "end", ":commit", txn="1", outcome="fail"),
+    "reads on": Told()
+    .txn(0, 1, (0, 0, 1))
+    .op(1, "begin", txn="2")
+    .poll(1, "{0 [[0 1]]}", "{0 0}", "{0 2}", txn="2")
+    .op(1, "send-offsets", '["g" [[0 2]]]', txn="2")
+    .op(1, "end", ":commit", txn="2")
+    .op(1, "committed", '["g" nil]', '["g" [[0 2]]]'),
+}
+"""What happens to correct clusters."""
+
+CONSUMED = (
+    Told()
+    .txn(0, 1, (0, 0, 1), (0, 1, 2), (0, 2, 3))
+    .op(1, "begin", txn="2")
+    .poll(1, "{0 [[0 1] [1 2]]}", "{0 0}", "{0 2}", txn="2")
+    .op(1, "send-offsets", '["g" [[0 2]]]', txn="2")
+    .send(1, 2, 1, 0, 9)
+    .op(1, "end", ":commit", txn="2")
+)
+
+
+def again(first: int, last: int) -> Told:
+    """CONSUMED, and a second transaction of the group that consumes from `first` to `last`."""
+    told = Told()
+    told.lines = list(CONSUMED.lines)
+    records = " ".join(f"[{offset} {offset + 1}]" for offset in range(first, last))
+    poll = f"{{0 [{records}]}}", f"{{0 {first}}}", f"{{0 {last}}}"
+    told.op(2, "begin", txn="3").poll(2, *poll, txn="3")
+    told.op(2, "send-offsets", f'["g" [[0 {last}]]]', txn="3").op(2, "end", ":commit", txn="3")
+    return told
+
+
+BAD = {
+    "unstable-fate": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .poll(8, "{0 [[0 1]]}", "{0 0}", "{0 2}")
+    .poll(9, "{0 []}", "{0 0}", "{0 2}"),
+    "torn-transaction": Told()
+    .txn(0, 1, *BOTH, end="commit info")
+    .poll(9, "{0 [[0 1]] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "lost-commit": Told().txn(0, 1, *BOTH).poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "zombie-write": Told()
+    .op(0, "init", '"id"')
+    .op(0, "begin", txn="1")
+    .op(1, "init", '"id"')
+    .send(0, 1, 0, 0, 1)
+    .poll(9, "{0 [[0 1]]}", "{0 0}", "{0 1}"),
+    "zombie-commit": Told()
+    .op(0, "init", '"id"')
+    .op(0, "begin", txn="1")
+    .op(1, "init", '"id"')
+    .op(0, "end", ":commit", txn="1")
+    .op(2, "send", "[[:send 0 7]]", "[[:send 0 [0 7]]]"),
+    "G1c": Told()
+    .op(0, "begin", txn="1")
+    .op(1, "begin", txn="2")
+    .send(0, 1, 0, 0, 1)
+    .send(1, 2, 1, 0, 2)
+    .poll(0, "{1 [[0 2]]}", "{1 0}", "{1 1}", txn="1")
+    .poll(1, "{0 [[0 1]]}", "{0 0}", "{0 1}", txn="2")
+    .op(0, "end", ":commit", txn="1")
+    .op(1, "end", ":commit", txn="2"),
+    "torn-offsets": Told()
+    .txn(0, 1, (0, 0, 1))
+    .op(1, "begin", txn="2")
+    .op(1, "send-offsets", '["g" [[0 1]]]', txn="2")
+    .op(1, "end", ":abort", txn="2")
+    .op(1, "committed", '["g" nil]', '["g" [[0 1]]]'),
+    "input-twice": again(1, 3),
+    "input-skipped": Told().txn(0, 9, (0, 3, 4)),
+}
+BAD["input-skipped"].lines = [
+    *BAD["input-skipped"].lines,
+    *again(3, 4).lines,
+    *Told().poll(9, "{0 [[0 1] [1 2] [2 3] [3 4]]}", "{0 0}", "{0 5}").lines,
+]
+
+
+def test_every_name_is_planted() -> None:
+    assert set(BAD) == set(ACROSS)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_correct_clusters_do_holds(name: str, tmp_path: Path) -> None:
+    found = GOOD[name].report(tmp_path / "history.edn")
+    assert found.holds, found
+    assert found.transactions
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_planted_anomaly_is_found(name: str, tmp_path: Path) -> None:
+    found = BAD[name].report(tmp_path / "history.edn")
+    assert found.verdict == "violated" and name in names(found), found
+    told = next(each for each in found.anomalies if each.name == name)
+    assert told.count == 1 and 1 <= len(told.certificates[0].operations) <= 2
+
+
+def test_offsets_that_a_commit_left_behind(tmp_path: Path) -> None:
+    told = again(2, 3)
+    told.poll(9, "{1 [[0 9]]}", "{1 0}", "{1 1}").op(2, "committed", '["g" nil]', '["g" [[0 1]]]')
+    found = told.report(tmp_path / "history.edn")
+    assert "torn-offsets" in names(found), found
+    assert "less than transaction 2 sent" in str(found)
+
+
+# -- What Jepsen found, by its own form of histories
+
+JEPSEN = {
+    # Redpanda 21.10.1 (2022): an aborted read, a circle, a lost write; Bufstream 0.1.0 (2024), and
+    # Kafka with it: a torn transaction, by an end that arrives during the next one (KAFKA-17754).
+    "G1a": Told()
+    .op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]"),
+    "G1c": Told()
+    .op(0, "txn", "[[:send 0 1] [:poll]]", "[[:send 0 [0 1]] [:poll {1 [[0 2]]}]]")
+    .op(1, "txn", "[[:send 1 2] [:poll]]", "[[:send 1 [0 2]] [:poll {0 [[0 1]]}]]"),
+    "torn-transaction": Told()
+    .op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
+    .op(1, "txn", "[[:send 1 3] [:send 1 4]]", "[[:send 1 [2 3]] [:send 1 [3 4]]]")
+    .op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1]] 1 [[2 3] [3 4]]}]]", **{"from": "[{1 0}]"})
+    .op(
+        3,
+        "poll",
+        "[[:poll]]",
+        "[[:poll {1 [[0 2]]}]]",
+        isolation=":read_uncommitted",
+    ),
+    "lost-commit": Told()
+    .op(0, "txn", "[[:send 0 1] [:send 1 2]]", "[[:send 0 [0 1]] [:send 1 [0 2]]]")
+    .op(0, "txn", "[[:send 0 3] [:send 0 4]]", "[[:send 0 [2 3]] [:send 0 [3 4]]]")
+    .op(1, "poll", "[[:poll]]", "[[:poll {0 [[2 3] [3 4]]}]]", **{"from": "[{0 0}]"}),
+}
+
+
+@pytest.mark.parametrize("name", JEPSEN)
+def test_what_jepsen_reported_is_found(name: str, tmp_path: Path) -> None:
+    found = JEPSEN[name].report(tmp_path / "history.edn")
+    assert name in names(found), found
+
+
+def test_a_record_that_nobody_ever_saw_tears_a_transaction(tmp_path: Path) -> None:
+    told = Told().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
+    told.op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
+    assert told.report(tmp_path / "history.edn").holds
+    found = told.report(tmp_path / "history.edn", complete=True)
+    assert "torn-transaction" in names(found), found
+
+
+# -- What weakens the judgement
+
+
+def test_late_requests_of_tv1_are_told_and_allowed(tmp_path: Path) -> None:
+    late = Configuration(transactions=True, isolation="read_committed", late_requests=True)
+    found = BAD["torn-transaction"].report(tmp_path / "history.edn", configuration=late)
+    assert found.holds and "KIP-890" in str([each.reason for each in found.anomalies])
+
+
+def test_to_be_passed_over_means_nothing_in_a_compacted_topic(tmp_path: Path) -> None:
+    compacted = Configuration(
+        transactions=True, isolation="read_committed", compaction="keys-unknown"
+    )
+    found = BAD["torn-transaction"].report(tmp_path / "history.edn", configuration=compacted)
+    assert "torn-transaction" not in {each.name for each in found.anomalies}
+
+
+def test_a_value_of_two_unknown_transactions_is_nobodys(tmp_path: Path) -> None:
+    told = Told()
+    for process in (0, 1):
+        told.op(process, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
+    told.op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
+    found = told.report(tmp_path / "history.edn")
+    assert found.verdict == "unknown" and "more than once" in str(found)
+
+
+# -- Bad input
+
+REFUSED = {
+    "of transaction 1, which was not begun": Told().op(0, "end", ":commit", txn="1"),
+    "of transaction 1, which has ended": Told()
+    .txn(0, 1, (0, 0, 1))
+    .op(0, "end", ":abort", txn="1"),
+    "begins transaction 2 while 1 is open": Told().op(0, "begin", txn="1").op(0, "begin", txn="2"),
+    "transaction 1 begins a second time": Told().txn(0, 1).op(1, "begin", txn="1"),
+    "begin without the number": Told().op(0, "begin"),
+    "end without the number": Told().op(0, "end", ":abort"),
+    "not commit or abort": Told().op(0, "end", ":maybe", txn="1"),
+    "txn is :a, not a number": Told().op(0, "begin", txn=":a"),
+    "init without a transactional id": Told().op(0, "init"),
+    "isolation is :some, none of": Told().op(
+        0, "poll", "[[:poll]]", "[[:poll {}]]", isolation=":some"
+    ),
+    "not of [group [[key offset] ...]]": Told().op(0, "send-offsets", "[1 2]", txn="1"),
+    "not of [group nil]": Told().op(0, "committed", "nil"),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_bad_input_is_refused_in_a_line(reason: str, tmp_path: Path) -> None:
+    told = REFUSED[reason].op(5, "send", "[[:send 0 99]]")
+    with pytest.raises(HistoryError) as refused:
+        told.report(tmp_path / "history.edn")
+    assert reason in str(refused.value) and refused.value.line and "\n" not in str(refused.value)
+
+
+# -- Enumeration
+
+
+def test_agrees_with_an_enumeration_of_fates() -> None:
+    found = [transaction_worlds.compare(seed) for seed in range(600)]
+    assert found.count("violated") > 50 and found.count("holds") > 200
+
+
+def test_the_enumeration_notices_a_checker_that_passes_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transaction_worlds, "broken", lambda fates: [])
+    with pytest.raises(AssertionError):
+        for seed in range(600):
+            transaction_worlds.compare(seed)

@@ -1,0 +1,96 @@
+"""Transactions against what was promised: what contradicts it, and what nobody can say.
+
+judged(transactions, promise)   an `Atomicity`
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, NamedTuple
+
+from reference.clients.promises import Level, Promise
+from traces.checkers.circles import circles
+from traces.checkers.consumed import inputs, torn_offsets
+from traces.checkers.fates import Broken, Fates, fates_of, torn, zombies
+from traces.checkers.transactions import Transactions
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+
+ACROSS: Final[dict[str, str]] = {
+    "unstable-fate": "one fetch shows a record of a transaction, and another passes over it",
+    "torn-transaction": "of one transaction a record was read, and another was passed over",
+    "lost-commit": "a transaction was committed, and a fetch passed over a record of it",
+    "zombie-write": "a record was read that its producer sent after it had been fenced",
+    "zombie-commit": "a producer that had been fenced was told that its transaction is committed",
+    "G1c": "committed transactions read from each other in a circle",
+    "torn-offsets": "consumed offsets are committed and their transaction is not, or the reverse",
+    "input-twice": "two committed transactions of a group consumed the same records",
+    "input-skipped": "committed transactions of a group left records between them",
+}
+"""What spans partitions, the gravest first; G1c is Adya's name, and Jepsen's."""
+
+EXAMPLES_MAX: Final = 5
+"""Certificates of each anomaly."""
+
+
+class Atomicity(NamedTuple):
+    """The verdict on all transactions of a history. reason: why it is unknown."""
+
+    verdict: str
+    transactions: int
+    anomalies: tuple[Anomaly, ...]
+    reason: str | None = None
+
+
+def broken(fates: Fates) -> list[Broken]:
+    """What happened, the gravest first."""
+    found = [
+        *torn(fates),
+        *zombies(fates),
+        circles(fates),
+        torn_offsets(fates),
+        *inputs(fates),
+    ]
+    return sorted((each for each in found if len(each.transactions)), key=_gravity)
+
+
+def _gravity(found: Broken) -> int:
+    return list(ACROSS).index(found.name)
+
+
+def judged(
+    t: Transactions,
+    promise: Promise,
+    *,
+    level: Level | None = None,
+    complete: bool = False,
+    replaced: bool = False,
+) -> Atomicity:
+    """Against a promise; or, with a level, only told: a level says nothing between partitions.
+
+    complete, replaced: as of `fates_of`.
+    """
+    fates = fates_of(t, complete=complete, replaced=replaced)
+    anomalies = tuple(_told(each, promise, level) for each in broken(fates))
+    verdict, reason = HOLDS, None
+    if not all(each.allowed for each in anomalies):
+        verdict = VIOLATED
+    elif fates.unattributed and level is None and not promise.nothing:
+        verdict = UNKNOWN
+        reason = "a value was sent more than once in transactions: whose record was read is open"
+    return Atomicity(verdict, len(t.ends.number), anomalies, reason)
+
+
+def _told(found: Broken, promise: Promise, level: Level | None) -> Anomaly:
+    allowed = level is not None or promise.allows(found.name)
+    why = "nothing allows it here"
+    if level is not None:
+        why = "a level says nothing of it"
+    elif allowed:
+        why = promise.allowed.get(found.name, promise.because)
+    return Anomaly(
+        name=found.name,
+        count=len(found.transactions),
+        allowed=allowed,
+        reason=f"{ACROSS[found.name]}; {why}",
+        certificates=tuple(islice(found.certificates(), EXAMPLES_MAX)),
+    )

@@ -1,0 +1,163 @@
+"""Offsets that a group consumed within transactions: are they committed with the records, or not?
+
+    torn-offsets    they are committed and the records of their transaction are not, or the other
+                    way round
+    input-twice, input-skipped    two committed transactions of a group consumed the same records,
+                    or left some between them
+
+It is taken for granted that only transactions commit offsets for these groups, and that a consumer
+goes on from where its group is [KIP-447].
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from traces.checkers.columns import NEVER, Flags, Ints, indices
+from traces.checkers.fates import Broken, Fates
+from traces.checkers.transactions import ABORTED, COMMITTED, NONE, Transactions
+from traces.checkers.verdict import Certificate, shown
+
+
+def torn_offsets(f: Fates) -> Broken:
+    """A group was told what no transaction committed, or less than one that was seen did."""
+    t, c = f.t, f.t.consumed
+    undone = f.transactions(f.passed) | (t.ends.fate == ABORTED)
+    places = _Places(f)
+    found = []
+    for row in indices(c.transaction == NONE).tolist():
+        writers = places.writers.get((int(c.place[row]), int(c.offset[row])), ())
+        if writers and all(undone[each] for each in writers):
+            found.append((min(writers), row))
+        elif (transaction := places.left_out(row)) != NONE:
+            found.append((transaction, row))
+    rows = np.array([transaction for transaction, _ in found], np.int64)
+    return Broken("torn-offsets", rows, partial(_torn_offsets, t, undone, found))
+
+
+class _Places:
+    """What transactions sent, by group and partition. writers: those that sent an offset."""
+
+    def __init__(self, f: Fates) -> None:
+        t, c = f.t, f.t.consumed
+        self._t = t
+        self.writers: dict[tuple[int, int], set[int]] = {}
+        self._sent: dict[int, list[int]] = {}
+        for row in indices(c.transaction != NONE).tolist():
+            place, transaction = int(c.place[row]), int(c.transaction[row])
+            self.writers.setdefault((place, int(c.offset[row])), set()).add(transaction)
+            self._sent.setdefault(place, []).append(row)
+        seen = _first_seen(f)
+        self._since: dict[int, list[int]] = {}
+        self._most: dict[int, list[int]] = {}
+        for place, rows in self._sent.items():
+            rows = sorted(rows, key=lambda row: int(seen[c.transaction[row]]))
+            self._since[place] = [int(seen[c.transaction[row]]) for row in rows]
+            self._most[place] = []
+            for row in rows:
+                most = self._most[place][-1] if self._most[place] else row
+                self._most[place].append(row if c.offset[row] > c.offset[most] else most)
+
+    def left_out(self, row: int) -> int:
+        """A transaction that had been seen when a group was told less than it had sent, and that
+        no other one can have taken back; NONE: there is none.
+        """
+        c, ends, place = self._t.consumed, self._t.ends, int(self._t.consumed.place[row])
+        before = bisect_left(self._since.get(place, []), int(c.invoked[row]))
+        if not before:
+            return NONE
+        most = self._most[place][before - 1]
+        if c.offset[most] <= c.offset[row]:
+            return NONE
+        begun = ends.begun[c.transaction[most]]
+        others = (each for each in self._sent[place] if c.offset[each] <= c.offset[row])
+        if any(ends.ended[c.transaction[each]] >= begun for each in others):
+            return NONE
+        return int(c.transaction[most])
+
+
+def _first_seen(f: Fates) -> Ints:
+    """Of each transaction, when a fetch that showed it first was over (NEVER: none did)."""
+    t = f.t
+    found = np.full(len(t.ends.number), NEVER)
+    rows = indices((f.sender != NONE) & (t.shown.poll != NONE))
+    transaction = t.sends.transaction[f.sender[rows]]
+    np.minimum.at(found, transaction, t.polls.completed[t.shown.poll[rows]])
+    return found
+
+
+def _torn_offsets(
+    t: Transactions, undone: Flags, found: list[tuple[int, int]], row: int
+) -> Certificate:
+    (transaction, told), c = found[row], t.consumed
+    group, key = t.places[c.place[told]]
+    number = t.ends.number[transaction]
+    said = f"group {shown(group)} was told offset {c.offset[told]} of {key}, "
+    said += (
+        f"which transaction {number} sent, and that was not committed"
+        if undone[transaction]
+        else f"which is less than transaction {number} sent, and that was committed"
+    )
+    operations = (int(t.ends.operation[transaction]), int(c.operation[told]))
+    return Certificate(operations=operations, kind="torn-offsets", sentence=said, key=key)
+
+
+def inputs(f: Fates) -> Iterator[Broken]:
+    """Of committed transactions of one group and partition, what they consumed, side by side."""
+    t, c = f.t, f.t.consumed
+    begins = _consumed_from(t)
+    seen = f.transactions(f.seen) | (t.ends.fate == COMMITTED)
+    spans: dict[int, list[tuple[int, int, int]]] = {}
+    for row in indices(c.transaction != NONE).tolist():
+        transaction = int(c.transaction[row])
+        begin = begins.get((transaction, int(c.partition[row])))
+        if seen[transaction] and begin is not None and begin < c.offset[row]:
+            spans.setdefault(int(c.place[row]), []).append((begin, int(c.offset[row]), row))
+    twice, skipped = [], []
+    for each in spans.values():
+        each.sort()
+        for (_, end, first), (begin, _, second) in pairwise(each):
+            if c.transaction[first] == c.transaction[second]:
+                continue
+            if begin < end:
+                twice.append((first, second))
+            elif begin > end and _shown_between(t, int(c.partition[first]), end, begin):
+                skipped.append((first, second))
+    for name, pairs in (("input-twice", twice), ("input-skipped", skipped)):
+        rows = np.array([c.transaction[second] for _, second in pairs], np.int64)
+        yield Broken(name, rows, partial(_input, t, name, pairs))
+
+
+def _consumed_from(t: Transactions) -> dict[tuple[int, int], int]:
+    """By transaction and partition, from where the fetches inside it went."""
+    found: dict[tuple[int, int], int] = {}
+    polls = t.polls
+    for row in indices(polls.transaction != NONE).tolist():
+        key = (int(polls.transaction[row]), int(polls.partition[row]))
+        begin = int(polls.before[row])
+        found[key] = min(found.get(key, begin), begin)
+    return found
+
+
+def _shown_between(t: Transactions, partition: int, begin: int, end: int) -> bool:
+    """Whether somebody read a committed record there: offsets alone may be control records."""
+    some = (t.shown.partition == partition) & (t.shown.poll != NONE)
+    return bool((some & (t.shown.offset >= begin) & (t.shown.offset < end)).any())
+
+
+def _input(t: Transactions, name: str, pairs: list[tuple[int, int]], row: int) -> Certificate:
+    c = t.consumed
+    first, second = pairs[row]
+    group, key = t.places[c.place[first]]
+    one, two = (t.ends.number[c.transaction[each]] for each in (first, second))
+    what = "both consumed records"
+    if name == "input-skipped":
+        what = "left out records between them"
+    said = f"transactions {one} and {two} of group {shown(group)} {what} of {key}"
+    operations = (int(c.operation[first]), int(c.operation[second]))
+    return Certificate(operations=operations, kind=name, sentence=said, key=key)

@@ -1,0 +1,413 @@
+"""The transactions of a history as columns (fates.py judges them), and a history without them.
+
+    transactions_of(history)   a `Transactions`, or None: nothing was written in transactions
+    settled(history)           the same history for who knows of no transactions (log.py)
+
+A transaction is told step by step (`Operation.txn`), or in one: several appends and fetches that
+are one operation of a client, which is committed if it was answered, and aborted if it failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, sessions_of
+from traces.history import (
+    COMMIT,
+    FAIL,
+    INDETERMINATE,
+    LOG_OPERATIONS,
+    OK,
+    READ_UNCOMMITTED,
+    TRANSACTION_OPERATIONS,
+    History,
+    HistoryError,
+    Operation,
+)
+
+NONE: Final = -1
+"""No transaction, instance or poll: of a column that names a row of another table."""
+COMMITTED: Final = 0
+ABORTED: Final = 1
+"""It failed, was aborted, or its end was never asked for: nothing can have committed it."""
+OPEN_FATE: Final = 2
+"""A commit was asked for, and nobody knows what came of it."""
+
+
+class Ends(NamedTuple):
+    """A row for each transaction.
+
+    number: as the history calls it. instance: its producer, a row of `Inits`. begun: when it began.
+    asked: when its end was asked for, at the earliest; ended: when that was answered (NEVER: not).
+    fate: what the client was told, COMMITTED, ABORTED or OPEN_FATE. operation: its last.
+    """
+
+    number: Ints
+    instance: Ints
+    begun: Ints
+    asked: Ints
+    ended: Ints
+    fate: Codes
+    operation: Ints
+
+
+class Sends(NamedTuple):
+    """A row for each record that was sent and did not fail. transaction: NONE, if it is of none.
+
+    offset: that was acknowledged, else UNKNOWN. written: it is in the log if its transaction was
+    committed: it was acknowledged, or the whole transaction is one operation.
+    """
+
+    transaction: Ints
+    partition: Ints
+    value: Ints
+    offset: Ints
+    invoked: Ints
+    written: Flags
+    operation: Ints
+
+
+class Polls(NamedTuple):
+    """A row for each fetch of committed records that shows where it went: from `before` to `after`
+    (exclusive), and what it showed lies in between. transaction: the one it was made in.
+    """
+
+    partition: Ints
+    before: Ints
+    after: Ints
+    invoked: Ints
+    completed: Ints
+    transaction: Ints
+    process: Ints
+    operation: Ints
+
+
+class Shown(NamedTuple):
+    """A row for each record that was read. poll: by whom; NONE: by a fetch of what was uncommitted,
+    which tells only where the record lies.
+    """
+
+    poll: Ints
+    partition: Ints
+    offset: Ints
+    value: Ints
+
+
+class Inits(NamedTuple):
+    """A row for each producer that was initialised. completed: NEVER, if it was not answered."""
+
+    id: Ints
+    invoked: Ints
+    completed: Ints
+    operation: Ints
+
+
+class Consumed(NamedTuple):
+    """A row for each offset that a group consumed up to: sent within a transaction, or (transaction
+    NONE) as a stable OffsetFetch told it. place: group and topic-partition, as one number.
+    """
+
+    transaction: Ints
+    place: Ints
+    partition: Ints
+    offset: Ints
+    invoked: Ints
+    completed: Ints
+    operation: Ints
+
+
+class Transactions(NamedTuple):
+    """All transactions of a history. partitions, values, places: what the numbers stand for."""
+
+    ends: Ends
+    sends: Sends
+    polls: Polls
+    shown: Shown
+    inits: Inits
+    consumed: Consumed
+    partitions: tuple[str | None, ...] = ()
+    values: tuple[Any, ...] = ()
+    places: tuple[tuple[Any, str | None], ...] = ()
+
+
+def told_in_steps(history: History) -> bool:
+    """Whether transactions are told step by step."""
+    return any(each.txn is not None or each.f == "init" for each in history.operations)
+
+
+def transactions_of(history: History, *, uncommitted: bool = False) -> Transactions | None:
+    """The transactions of a history; None if it has none.
+
+    uncommitted: whether fetches that do not say so read what is not committed.
+
+    Raises HistoryError: a transaction that ends twice or was not begun, two open at once of one
+    process, or an operation of one outside of it.
+    """
+    builder = _Builder(history, uncommitted)
+    for operation in history.operations:
+        builder.add(operation)
+    return builder.built()
+
+
+def settled(history: History) -> History:
+    """The history as seen by who reads only what is committed, and knows of no transactions.
+
+    An append of a transaction that is told step by step is there at some time after the end of that
+    was asked for, and has its outcome: what was never asked to be committed has failed. It is the
+    producer's, who is nobody that reads. Any append may be hidden for as long as a transaction
+    before it is open, so that none is known to be there when it was answered. Fetches of what is
+    not committed say nothing. Raises HistoryError: as above.
+    """
+    steps = told_in_steps(history)
+    if not (steps or any(each.isolation == READ_UNCOMMITTED for each in history.operations)):
+        return history
+    ends = {each.txn: each for each in history.operations if each.f == "end"}
+    told: list[Operation] = []
+    for each in history.operations:
+        if each.f == "append" and steps:
+            told.append(_settled(each, ends.get(each.txn)))
+        elif each.isolation == READ_UNCOMMITTED:
+            told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
+        elif each.f not in TRANSACTION_OPERATIONS:
+            told.append(each)
+    return msgspec.structs.replace(history, operations=tuple(told))
+
+
+def _settled(append: Operation, end: Operation | None) -> Operation:
+    replace = msgspec.structs.replace
+    if append.txn is None:
+        return replace(append, completed=None)
+    invoked, outcome = append.invoked, FAIL
+    if append.outcome != FAIL and end is not None and end.argument == COMMIT:
+        # What was not acknowledged need not have been written, whatever its transaction came to.
+        sure = end.outcome == FAIL or append.outcome == OK
+        invoked, outcome = end.invoked, end.outcome if sure else INDETERMINATE
+    return replace(
+        append,
+        process=-1 - append.process,
+        invoked=invoked,
+        completed=None,
+        outcome=outcome,
+        group=-1 - append.txn,
+        txn=None,
+    )
+
+
+# -- From operations
+
+
+class _Open(NamedTuple):
+    """A transaction that was begun: its row, and its process."""
+
+    row: int
+    process: int
+
+
+class _Builder:
+    def __init__(self, history: History, uncommitted: bool) -> None:
+        self._history, self._uncommitted = history, uncommitted
+        operations = history.operations
+        self._steps = told_in_steps(history)
+        # After a rebalance nobody knows where a consumer stood.
+        subscribed = any(each.f == "subscribe" for each in operations)
+        self._sessions = {} if subscribed else sessions_of(operations)
+        self._stood: dict[int, int] = {}
+        self._grouped = () if self._steps else _groups(operations)
+        self._starts = _starts(operations)
+        self._open: dict[int, _Open] = {}
+        self._by_process: dict[int, int] = {}
+        self._of_group: dict[int, int] = {}
+        self._ended: set[int] = set()
+        self._producer: dict[int, int] = {}
+        self._partitions: dict[str | None, int] = {}
+        self._values: dict[Any, int] = {}
+        self._places: dict[tuple[Any, str | None], int] = {}
+        self._ids: dict[Any, int] = {}
+        self._ends: list[list[int]] = []
+        self._sends: list[tuple[int, ...]] = []
+        self._polls: list[tuple[int, ...]] = []
+        self._shown: list[tuple[int, ...]] = []
+        self._inits: list[tuple[int, ...]] = []
+        self._consumed: list[tuple[int, ...]] = []
+
+    def add(self, each: Operation) -> None:
+        if each.f == "append":
+            self._send(each)
+        elif each.f == "fetch":
+            self._poll(each)
+        elif each.f == "init":
+            number = self._ids.setdefault(each.argument, len(self._ids))
+            self._inits.append((number, each.invoked, _answered(each), each.index))
+            self._producer[each.process] = len(self._inits) - 1
+        elif each.f == "begin":
+            self._begin(each)
+        elif each.f == "end":
+            self._end(each)
+        elif each.f == "send-offsets":
+            row = self._transaction(each)
+            if each.outcome != FAIL:
+                self._consume(row, each, each.argument[0], each.argument[1])
+        elif each.f == "committed":
+            self._consume(NONE, each, each.argument, each.result or ())
+
+    def _refuse(self, each: Operation, what: str) -> HistoryError:
+        return HistoryError(self._history.source, each.line, what)
+
+    def _begin(self, each: Operation) -> None:
+        number = each.txn
+        if number is None:
+            raise self._refuse(each, "begin without the number of its transaction")
+        if number in self._open or number in self._ended:
+            raise self._refuse(each, f"transaction {number} begins a second time")
+        other = self._by_process.get(each.process)
+        if other is not None:
+            what = f"process {each.process} begins transaction {number} while {other} is open"
+            raise self._refuse(each, what)
+        self._open[number] = _Open(len(self._ends), each.process)
+        self._by_process[each.process] = number
+        instance = self._producer.get(each.process, NONE)
+        never = (NEVER, NEVER, ABORTED)
+        self._ends.append([number, instance, each.invoked, *never, each.index])
+
+    def _end(self, each: Operation) -> None:
+        row = self._transaction(each)
+        if row == NONE:
+            raise self._refuse(each, "end without the number of its transaction")
+        assert each.txn is not None
+        fate = OPEN_FATE if each.outcome == INDETERMINATE else COMMITTED
+        if each.argument != COMMIT or each.outcome == FAIL:
+            fate = ABORTED
+        self._ends[row][3:] = [each.invoked, _answered(each), fate, each.index]
+        self._ended.add(each.txn)
+        self._by_process.pop(self._open.pop(each.txn).process, None)
+
+    def _transaction(self, each: Operation) -> int:
+        """The transaction of an operation; NONE: it is of none."""
+        if each.txn is None:
+            if each.group not in self._grouped or each.f not in ("append", "fetch"):
+                return NONE
+            row = self._of_group.get(each.group)
+            if row is None:
+                row = self._of_group[each.group] = len(self._ends)
+                fate = {OK: COMMITTED, FAIL: ABORTED, INDETERMINATE: OPEN_FATE}[each.outcome]
+                instance = self._producer.get(each.process, NONE)
+                times = (each.invoked, each.invoked, _answered(each))
+                self._ends.append([each.group, instance, *times, fate, each.index])
+            return row
+        found = self._open.get(each.txn)
+        if found is None:
+            why = "has ended" if each.txn in self._ended else "was not begun"
+            raise self._refuse(each, f"{each.f} of transaction {each.txn}, which {why}")
+        return found.row
+
+    def _send(self, each: Operation) -> None:
+        row = self._transaction(each)
+        partition, value = self._partition(each.key), self._value(each.argument)
+        written = each.outcome == OK or not self._steps
+        if each.outcome == FAIL and self._steps:
+            return
+        offset = UNKNOWN if each.result is None or each.outcome != OK else each.result
+        place = (row, partition, value, offset)
+        self._sends.append((*place, each.invoked, int(written), each.index))
+
+    def _poll(self, each: Operation) -> None:
+        row = self._transaction(each)
+        if each.result is None:
+            return
+        partition, poll = self._partition(each.key), NONE
+        said = each.isolation
+        if not self._uncommitted if said is None else said != READ_UNCOMMITTED:
+            before, after = self._went(each)
+            if after > before:
+                poll = len(self._polls)
+                times = (each.invoked, _answered(each))
+                self._polls.append(
+                    (partition, before, after, *times, row, each.process, each.index)
+                )
+        self._shown += [
+            (poll, partition, offset, self._value(value)) for offset, value in each.result
+        ]
+
+    def _went(self, each: Operation) -> tuple[int, int]:
+        """From where to where a fetch surely went: what it left out there, it passed over."""
+        offsets = [offset for offset, _ in each.result]
+        session = self._sessions.get(each.index, NONE)
+        before = each.argument if each.argument is not None else self._stood.get(session)
+        after = each.to
+        if offsets:
+            first, last = min(offsets), max(offsets)
+            before = first if before is None else min(before, first)
+            after = last + 1 if after is None else max(after, last + 1)
+        if before is None or after is None:
+            return 0, 0
+        if session != NONE:
+            self._stood[session] = after
+        # What lies before the log's start is gone, not passed over.
+        return max(before, min(self._starts.get(each.key, 0), *offsets, after)), after
+
+    def _consume(
+        self, row: int, each: Operation, group: Any, offsets: Sequence[tuple[str | None, int]]
+    ) -> None:
+        for key, offset in offsets:
+            place = self._places.setdefault((group, key), len(self._places))
+            times = (each.invoked, _answered(each))
+            self._consumed.append((row, place, self._partition(key), offset, *times, each.index))
+
+    def _partition(self, key: str | None) -> int:
+        return self._partitions.setdefault(key, len(self._partitions))
+
+    def _value(self, value: Any) -> int:
+        return self._values.setdefault(value, len(self._values))
+
+    def built(self) -> Transactions | None:
+        if not self._ends:
+            return None
+        sends = _columns(self._sends, 7)
+        sends[5] = sends[5].astype(bool)
+        ends = _columns([tuple(each) for each in self._ends], 7)
+        ends[5] = ends[5].astype(np.int8)
+        return Transactions(
+            Ends._make(ends),
+            Sends._make(sends),
+            Polls._make(_columns(self._polls, 8)),
+            Shown._make(_columns(self._shown, 4)),
+            Inits._make(_columns(self._inits, 4)),
+            Consumed._make(_columns(self._consumed, 7)),
+            tuple(self._partitions),
+            tuple(self._values),
+            tuple(self._places),
+        )
+
+
+def _groups(operations: Sequence[Operation]) -> set[int]:
+    """The client's operations of several parts, with an append among them."""
+    sizes: dict[int, int] = {}
+    appending: set[int] = set()
+    for each in operations:
+        if each.f in LOG_OPERATIONS:
+            sizes[each.group] = sizes.get(each.group, 0) + 1
+        if each.f == "append":
+            appending.add(each.group)
+    return {group for group in appending if sizes[group] > 1}
+
+
+def _starts(operations: Sequence[Operation]) -> dict[str | None, int]:
+    """The furthest start of each log that a client was told."""
+    found: dict[str | None, int] = {}
+    for each in operations:
+        if each.f == "earliest" and each.result is not None:
+            found[each.key] = max(found.get(each.key, 0), each.result)
+    return found
+
+
+def _answered(each: Operation) -> int:
+    return NEVER if each.completed is None or each.outcome == INDETERMINATE else each.completed
+
+
+def _columns(rows: list[tuple[int, ...]], width: int) -> list[Any]:
+    table = np.array(rows, np.int64).reshape(len(rows), width)
+    return [np.ascontiguousarray(table[:, at]) for at in range(width)]
