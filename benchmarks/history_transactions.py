@@ -50,7 +50,7 @@ def made(operations: int, seed: int = 1) -> History:
     found: list[Operation] = []
     for process, f, more in _events(operations, random.Random(seed)):
         at = len(found)
-        times = {"invoked": 2 * at, "completed": 2 * at + 1}
+        times: dict[str, Any] = {"invoked": 2 * at, "completed": 2 * at + 1}
         found.append(
             Operation(index=at, group=at, process=process, f=f, outcome=OK, **times, **more)
         )

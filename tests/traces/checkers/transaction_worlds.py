@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections import Counter
 from itertools import product
 from typing import Any, NamedTuple
@@ -346,7 +347,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     begin = asked.seed * 1_000_000
-    print(dict(Counter(compare(begin + at) for at in range(asked.histories))))
+    found = Counter(compare(begin + at) for at in range(asked.histories))
+    sys.stdout.write("".join(f"{name:<16} {count:>9,}\n" for name, count in sorted(found.items())))
 
 
 if __name__ == "__main__":
