@@ -58,6 +58,7 @@ class Setting:
         self.aborts = aborts
         self.library = library or Confluent()
         self.values = Counter(1)
+        self.transactions = Counter(1)
         self.processes = processes or Counter()
         self.done = threading.Event()
         self._epochs: dict[int, int] = {}
@@ -237,7 +238,10 @@ def poll(setting: Setting, process: int, reader: Reader) -> int:
         return 0
     for record in records:
         setting.note_epoch(record)
-    setting.journal.event(process, "ok", "poll", [["poll", _by_key(setting, records)]])
+    # What lies before where it stands now, and was not shown, is not committed.
+    stands = {setting.key(at): offset for at, offset in reader.positions().items()}
+    shown = [["poll", _by_key(setting, records)]]
+    setting.journal.event(process, "ok", "poll", shown, to=[stands])
     return len(records)
 
 

@@ -66,43 +66,48 @@ class ConfluentSender:
             return Told(None, error.name(), error.code() in NEVER_SENT, error.fatal())
         return Told(None if offset is None or offset < 0 else offset)
 
-    def begin(self, seconds: float) -> None:
+    def initialise(self, seconds: float) -> None:
         try:
             self._producer.init_transactions(seconds)
         except KafkaException as problem:
             raise ClientError(problem.args[0].name()) from None
 
-    def transact(
-        self, topic: str, sends: Sequence[tuple[int, bytes]], abort: bool, seconds: float
-    ) -> Ending:
-        offsets: dict[int, int | None] = {}
+    def write(
+        self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
+    ) -> Sequence[Told]:
+        told = [Told(error="no answer")] * len(sends)
         try:
             self._producer.begin_transaction()
             for at, (place, value) in enumerate(sends):
-                note = partial(_note, offsets, at)
+                note = partial(_note, told, at)
                 self._producer.produce(topic, value=value, partition=place, on_delivery=note)
+            self._producer.flush(seconds)
+        except KafkaException as problem:
+            error = Told(error=problem.args[0].name())
+            return [error if each.error else each for each in told]
+        return told
+
+    def end(self, abort: bool, seconds: float) -> Ending:
+        try:
             if abort:
-                self._producer.flush(seconds)  # what was never sent is not worth aborting
                 self._producer.abort_transaction(seconds)
-                return Ending("fail")
-            self._producer.commit_transaction(seconds)
+            else:
+                self._producer.commit_transaction(seconds)
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
-            if error.txn_requires_abort():
+            if error.txn_requires_abort() and not abort:
                 with suppress(KafkaException):
                     self._producer.abort_transaction(seconds)
                     return Ending("fail", error=error.name())
             return Ending("info", error=error.name())
-        return Ending("ok", [offsets.get(at) for at in range(len(sends))])
+        return Ending("ok")
 
     def close(self) -> None:
         """Nothing: the library's producer ends when nobody knows it any more."""
 
 
-def _note(
-    offsets: dict[int, int | None], at: int, error: KafkaError | None, message: Message
-) -> None:
-    offsets[at] = None if error else message.offset()
+def _note(told: list[Told], at: int, error: KafkaError | None, message: Message) -> None:
+    told[at] = Told(message.offset()) if error is None else Told(error=error.name())
 
 
 class ConfluentReader:

@@ -96,30 +96,39 @@ class KafkaPythonSender:
             return Told(error=_name(error), fatal=_is_fatal(error))
         return Told(offset if offset >= 0 else None)
 
-    def begin(self, seconds: float) -> None:
+    def initialise(self, seconds: float) -> None:
         self._options["max_block_ms"] = int(seconds * 1000)
         try:
             self._producer().init_transactions()
         except KafkaError as error:
             raise ClientError(_name(error)) from None
 
-    def transact(
-        self, topic: str, sends: Sequence[tuple[int, bytes]], abort: bool, seconds: float
-    ) -> Ending:
-        producer = self._producer()
+    def write(
+        self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
+    ) -> Sequence[Told]:
+        producer, told = self._producer(), []
         try:
             producer.begin_transaction()
             futures = [producer.send(topic, value, partition=place) for place, value in sends]
-            if abort:
-                producer.flush(seconds)  # what was never sent is not worth aborting
-                _within(seconds, producer.abort_transaction)
-                return Ending("fail")
-            _within(seconds, producer.commit_transaction)
-            return Ending("ok", [future.get(timeout=0.0).offset for future in futures])
+            producer.flush(seconds)
+        except KafkaError as error:
+            return [Told(error=_name(error))] * len(sends)
+        for future in futures:
+            try:
+                told.append(Told(future.get(timeout=0.0).offset))
+            except KafkaError as error:
+                told.append(Told(error=_name(error)))
+        return told
+
+    def end(self, abort: bool, seconds: float) -> Ending:
+        producer = self._producer()
+        try:
+            _within(seconds, producer.abort_transaction if abort else producer.commit_transaction)
         except TimeoutError:
             return Ending("info", error="timed out")
         except KafkaError as error:
-            return self._given_up(error, seconds)
+            return Ending("info", error=_name(error)) if abort else self._given_up(error, seconds)
+        return Ending("ok")
 
     def _given_up(self, error: KafkaError, seconds: float) -> Ending:
         """A commit that was refused on this side can still be aborted; no other can."""

@@ -35,12 +35,11 @@ class Told(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a transaction ended. kind: committed, aborted, or nobody knows; offsets: of its records,
-    in order, where it was committed; error: what was said where it was not as asked.
+    """How a transaction ended. kind: as was asked, aborted instead, or nobody knows; error: what
+    was said where it was not as asked.
     """
 
     kind: Literal["ok", "fail", "info"]
-    offsets: Sequence[int | None] = ()
     error: str | None = None
 
 
@@ -60,17 +59,21 @@ class Sender(Protocol):
         """Sends one record, and returns when its fate is known."""
         ...
 
-    def begin(self, seconds: float) -> None:
+    def initialise(self, seconds: float) -> None:
         """Before the first transaction. Raises ClientError: not within that time."""
         ...
 
-    def transact(
-        self, topic: str, sends: Sequence[tuple[int, bytes]], abort: bool, seconds: float
-    ) -> Ending:
-        """Writes (partition, value) pairs as one transaction, or aborts it on purpose.
+    def write(
+        self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
+    ) -> Sequence[Told]:
+        """Opens a transaction and sends (partition, value) pairs; what became of each.
 
-        seconds: how long the last step may take.
+        seconds: how long that may take.
         """
+        ...
+
+    def end(self, abort: bool, seconds: float) -> Ending:
+        """Commits the open transaction, or aborts it; one that cannot be committed is aborted."""
         ...
 
     def close(self) -> None: ...

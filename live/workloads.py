@@ -55,39 +55,62 @@ def transact(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
     process = setting.processes.next()
     sender: Sender | None = None
     while not setting.done.wait(setting.pace):
-        sender = sender or _begun(setting, at, options)
+        sender = sender or _initialised(setting, at, options, process)
         if sender is None:
             continue
         places = [draw.randrange(setting.partitions) for _ in range(draw.choice((2, 3)))]
-        values = [setting.values.next() for _ in places]
-        sends = [(place, str(value).encode()) for place, value in zip(places, values, strict=True)]
-        asked = [["send", setting.key(p), v] for p, v in zip(places, values, strict=True)]
-        setting.journal.event(process, "invoke", "txn", asked)
         abort = draw.random() < setting.aborts
-        ending = sender.transact(setting.topic, sends, abort, TRANSACTION_S)
-        if ending.kind == "ok":
-            pairs = zip(asked, ending.offsets, strict=True)
-            told = [[f, key, [offset, value]] for (f, key, value), offset in pairs]
-            setting.journal.event(process, "ok", "txn", told)
-            continue
-        said = {} if ending.error is None else {"error": ending.error}
-        setting.journal.event(process, ending.kind, "txn", asked, **said)
-        if ending.kind == "info":  # the next one of this id ends what this one began
+        if not _transaction(setting, process, sender, places, abort):
+            # The next one of this id ends what this one began.
             sender.close()
             process, sender = setting.processes.next(), None
     if sender is not None:
         sender.close()
 
 
-def _begun(setting: Setting, at: int, options: Mapping[str, Any]) -> Sender | None:
-    """A producer that may begin a transaction; None: not now."""
-    sender = connected(setting, {**options, "transactional.id": f"{setting.topic}-{at}"})
+def _transaction(
+    setting: Setting, process: int, sender: Sender, places: list[int], abort: bool
+) -> bool:
+    """Each step as it is told. Returns whether it is known what came of it."""
+    event, more = setting.journal.event, {"txn": setting.transactions.next()}
+    values = [setting.values.next() for _ in places]
+    sends = [(place, str(value).encode()) for place, value in zip(places, values, strict=True)]
+    asked = [["send", setting.key(p), v] for p, v in zip(places, values, strict=True)]
+    event(process, "invoke", "begin", None, **more)
+    event(process, "ok", "begin", None, **more)
+    event(process, "invoke", "send", asked, **more)
+    told = sender.write(setting.topic, sends, TRANSACTION_S)
+    error = next((each.error for each in told if each.error is not None), None)
+    if error is None:
+        offsets = [each.offset for each in told]
+        pairs = zip(asked, offsets, strict=True)
+        said = [[f, key, [offset, value]] for (f, key, value), offset in pairs]
+        event(process, "ok", "send", said, **more)
+    else:
+        event(process, "info", "send", asked, error=error, **more)
+    wanted = "abort" if abort or error is not None else "commit"
+    event(process, "invoke", "end", wanted, **more)
+    ending = sender.end(wanted == "abort", TRANSACTION_S)
+    refused = {} if ending.error is None else {"error": ending.error}
+    event(process, ending.kind, "end", wanted, **more, **refused)
+    return error is None and ending.kind != "info"
+
+
+def _initialised(
+    setting: Setting, at: int, options: Mapping[str, Any], process: int
+) -> Sender | None:
+    """A producer that may begin a transaction, with its id to itself; None: not now."""
+    id = f"{setting.topic}-{at}"
+    sender = connected(setting, {**options, "transactional.id": id})
+    setting.journal.event(process, "invoke", "init", id)
     try:
-        sender.begin(TRANSACTION_S)
-    except ClientError:
+        sender.initialise(TRANSACTION_S)
+    except ClientError as error:
+        setting.journal.event(process, "info", "init", id, error=str(error))
         sender.close()
         setting.done.wait(AGAIN_S)
         return None
+    setting.journal.event(process, "ok", "init", id)
     return sender
 
 

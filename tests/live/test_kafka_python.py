@@ -106,8 +106,9 @@ def test_the_fate_of_a_record(
 @pytest.mark.parametrize(
     ("producer", "abort", "ending"),
     [
-        (Producer(7), False, Ending("ok", [7, 7])),
-        (Producer(7), True, Ending("fail")),
+        (Producer(7), False, Ending("ok")),
+        (Producer(7), True, Ending("ok")),
+        (Producer(abort=failing(KafkaError())), True, Ending("info", error="KafkaError")),
         (Producer(commit=slow), False, "timed out"),
         (Producer(commit=failing(KafkaError())), False, Ending("fail", error="KafkaError")),
         (
@@ -116,7 +117,7 @@ def test_the_fate_of_a_record(
             Ending("info", error="KafkaError"),
         ),
     ],
-    ids=["committed", "aborted", "no answer", "refused", "refused and not aborted"],
+    ids=["committed", "aborted", "not aborted", "no answer", "refused", "refused, not aborted"],
 )
 def test_the_end_of_a_transaction(
     sender: Callable[[Producer], KafkaPythonSender],
@@ -126,8 +127,22 @@ def test_the_end_of_a_transaction(
 ) -> None:
     """A commit that was not answered may have happened; one that was refused here has not."""
     expected = Ending("info", error=ending) if isinstance(ending, str) else ending
-    found = sender(producer).transact("t", [(0, b"1"), (1, b"2")], abort, 0.1)
-    assert found == expected
+    assert sender(producer).end(abort, 0.1) == expected
+
+
+@pytest.mark.parametrize(
+    ("producer", "told"),
+    [
+        (Producer(7), Told(7)),
+        (Producer(NotEnoughReplicasError()), Told(error="NotEnoughReplicasError")),
+        (Producer(refused=KafkaTimeoutError()), Told(error="KafkaTimeoutError")),
+    ],
+    ids=["written", "not written", "refused"],
+)
+def test_the_records_of_a_transaction(
+    sender: Callable[[Producer], KafkaPythonSender], producer: Producer, told: Told
+) -> None:
+    assert sender(producer).write("t", [(0, b"1"), (1, b"2")], 0.1) == [told, told]
 
 
 def test_options_have_the_library_s_names(monkeypatch: pytest.MonkeyPatch) -> None:

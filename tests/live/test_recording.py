@@ -119,10 +119,11 @@ def test_transactions_are_all_or_nothing(
     plan = Plan(workload="txn", aborts=aborts, seconds=0.8, rate=40, topic=topic, make_topic=False)
     recording = record(bootstrap, plan, tmp_path)
     history = jsonlines.read(tmp_path / HISTORY)
-    fates = {o.outcome for o in history.operations if o.f == "append"}
-    assert fates == ({"ok", "fail"} if aborts else {"ok"})
+    ends = {o.argument for o in history.operations if o.f == "end" and o.outcome == "ok"}
+    assert ends == ({"commit", "abort"} if aborts else {"commit"})
     assert recording.configuration["transactions"] is True
     verdict = judge_file(tmp_path / HISTORY, Options())
+    assert verdict.transactions > 3
     assert {anomaly.name for anomaly in verdict.anomalies} == anomalies
     assert verdict.verdict == ("violated" if anomalies else "holds")
 

@@ -316,7 +316,7 @@ class _Builder:
 
     def _poll(self, each: Operation) -> None:
         row = self._transaction(each)
-        if each.result is None:
+        if each.result is None and each.to is None:
             return
         partition, poll = self._partition(each.key), NONE
         said = each.isolation
@@ -329,12 +329,12 @@ class _Builder:
                     (partition, before, after, *times, row, each.process, each.index)
                 )
         self._shown += [
-            (poll, partition, offset, self._value(value)) for offset, value in each.result
+            (poll, partition, offset, self._value(value)) for offset, value in each.result or ()
         ]
 
     def _went(self, each: Operation) -> tuple[int, int]:
         """From where to where a fetch surely went: what it left out there, it passed over."""
-        offsets = [offset for offset, _ in each.result]
+        offsets = [offset for offset, _ in each.result or ()]
         session = self._sessions.get(each.index, NONE)
         before = each.argument if each.argument is not None else self._stood.get(session)
         after = each.to
@@ -342,10 +342,10 @@ class _Builder:
             first, last = min(offsets), max(offsets)
             before = first if before is None else min(before, first)
             after = last + 1 if after is None else max(after, last + 1)
+        if after is not None and session != NONE:
+            self._stood[session] = after
         if before is None or after is None:
             return 0, 0
-        if session != NONE:
-            self._stood[session] = after
         # What lies before the log's start is gone, not passed over.
         return max(before, min(self._starts.get(each.key, 0), *offsets, after)), after
 
