@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from reference.protocols import protocol_of
-from traces.foreign.batch import judge_batch, judge_steps
+from traces.foreign.batch import judge_batch, judge_steps, needed_entries
 from traces.foreign.profiles import Profile
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import VIOLATED, Finding, ForeignVerdict
@@ -77,13 +77,14 @@ def _met(
         return []
     unknown = judge_steps(trace, suspects, profile=profile).lines()
     known = [step for step in suspects if step.line not in unknown]
-    met = []
     about = profile.of(protocol_of(trace.constants).name)
-    for entry in about.entries if known else ():
-        told(f"judging without {entry.name}")
-        needed = judge_steps(trace, known, profile=profile.without(entry.name)).lines()
-        if needed:
-            runs = sorted({step.run for step in known if step.line in needed})
-            said = (entry.name, entry.of, entry.says, entry.source)
-            met.append(Met(*said, sorted(needed), runs))
+    if not known:
+        return []
+    told("judging without each entry")
+    needed = needed_entries(trace, known, about)
+    met = []
+    for entry in about.entries:
+        if lines := needed[entry.name]:
+            runs = sorted({step.run for step in known if step.line in lines})
+            met.append(Met(entry.name, entry.of, entry.says, entry.source, sorted(lines), runs))
     return met

@@ -22,7 +22,7 @@ from reference.protocols import kind_named
 from specs import SPECS
 from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
 from tla_utils.steptable import Batch
-from traces.foreign.profiles import Profile, under
+from traces.foreign.profiles import Profile, less_one, part_for, under
 from traces.foreign.provenance import (
     Senders,
     chained,
@@ -37,7 +37,7 @@ from traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
 from traces.jobs.abstraction import INIT_INPUT
 from traces.jobs.canaries import planted_among, spoiled
 from traces.jobs.judge import report_among
-from traces.jobs.step_frames import INIT, step_frame
+from traces.jobs.step_frames import INIT, shared_frame, step_frame
 
 CHECK = CheckOptions(heap_mb=2048)
 MOST_EXPLAINED = 50
@@ -131,6 +131,39 @@ def judge_steps(
             found.cpu_seconds + report.cpu_seconds,
         )
     return found
+
+
+def needed_entries(
+    trace: ForeignTrace,
+    steps: Sequence[ForeignStep],
+    profile: Profile,
+    options: CheckOptions = CHECK,
+    specs: Path = SPECS,
+) -> dict[str, set[int]]:
+    """Of each entry of a profile, the lines of these steps that are refused without it. Raises as
+    judge_batch.
+    """
+    needed: dict[str, set[int]] = {entry.name: set() for entry in profile.entries}
+    by_kind: dict[str, list[ForeignStep]] = defaultdict(list)
+    for step in steps:
+        by_kind[trace.kind(step).name].append(step)
+    for name, judged in sorted(by_kind.items()):
+        kind = kind_named(name)
+        part = part_for(profile, step_frame(kind, trace.constants, specs))
+        if part is None or not part.entries:
+            continue
+        # One more than entries: with a single one, `shared_frame` has no `given`.
+        frame = shared_frame(kind, [trace.constants] * (len(part.entries) + 1), specs)
+        asked = [
+            (entry.name, step, {**as_columns(step), "given": number})
+            for number, entry in enumerate(part.entries, 1)
+            for step in judged
+        ]
+        report = _report(less_one(part, frame, specs), [each[2] for each in asked], options)
+        for number in report.numbers("rejected"):
+            entry, step, _ = asked[number]
+            needed[entry].add(step.line)
+    return needed
 
 
 def _first_lines(trace: ForeignTrace) -> set[int]:

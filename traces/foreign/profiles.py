@@ -56,14 +56,18 @@ class Part(msgspec.Struct, frozen=True):
     replaces: dict[str, str]
     entries: tuple[Entry, ...]
 
-    def cfg(self) -> str:
-        """What a cfg needs to have the entries applied."""
-        listed = ", ".join(f'"{entry.name}"' for entry in self.entries)
+    def cfg(self, entries: str) -> str:
+        """What a cfg needs to have the entries of a set applied; "": the frame gives it a value."""
         put = (
             f"  {old} <- [{module}] K43_{old.removeprefix('Step_')}\n"
             for old, module in self.replaces.items()
         )
-        return f"CONSTANTS\n  Entries = {{{listed}}}\n" + "".join(put)
+        return "CONSTANTS\n" + (entries and f"  Entries = {entries}\n") + "".join(put)
+
+    def listed(self, less: str = "") -> str:
+        """The names of the entries as a set, without one of them."""
+        names = (f'"{entry.name}"' for entry in self.entries if entry.name != less)
+        return f"{{{', '.join(names)}}}"
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -81,16 +85,6 @@ class Profile(msgspec.Struct, frozen=True):
         """As far as it is about one protocol."""
         parts = tuple(part for part in self.parts if part.protocol == protocol)
         return msgspec.structs.replace(self, parts=parts)
-
-    def without(self, name: str) -> Profile:
-        """The profile less one entry."""
-        parts = tuple(
-            msgspec.structs.replace(part, entries=tuple(e for e in part.entries if e.name != name))
-            for part in self.parts
-        )
-        left = msgspec.structs.replace(self, parts=parts)
-        assert len(left.entries) < len(self.entries), f"{self.name} has no entry {name}"
-        return left
 
 
 def _files(specs: Path) -> dict[str, list[Path]]:
@@ -132,13 +126,33 @@ def profile_of(version: str, specs: Path = SPECS) -> Profile | None:
 
 def under(profile: Profile | None, frame: StepFrame, specs: Path = SPECS) -> StepFrame:
     """The frame, judging by the profile where the frame's module is one that it extends."""
-    found = [part for part in profile.parts if frame.module in part.judges] if profile else []
-    if not found:
+    part = part_for(profile, frame)
+    if part is None:
         return frame
-    [part] = found
+    return _put(part, frame, specs, part.listed())
+
+
+def part_for(profile: Profile | None, frame: StepFrame) -> Part | None:
+    """What a profile says of the steps that a frame judges, if it says anything."""
+    found = [part for part in profile.parts if frame.module in part.judges] if profile else []
+    return found[0] if found else None
+
+
+def less_one(part: Part, frame: StepFrame, specs: Path = SPECS) -> StepFrame:
+    """The frame of steps with a column `given`, judging those with number n by all entries but the
+    nth: one run of TLC says of each entry which steps need it.
+    """
+    given = [
+        {**constants, "Entries": part.listed(entry.name)}
+        for constants, entry in zip(frame.given, part.entries, strict=False)
+    ]
+    return _put(part, replace(frame, given=given), specs, "")
+
+
+def _put(part: Part, frame: StepFrame, specs: Path, entries: str) -> StepFrame:
     return replace(
         frame,
         module=part.module,
         libraries=[*frame.libraries, specs / part.protocol / FOLDER],
-        constants=frame.constants + part.cfg(),
+        constants=frame.constants + part.cfg(entries),
     )

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kraftcheck.witness.driving import Component, judged
@@ -57,9 +58,8 @@ def test_without_entries_the_profile_says_what_the_specs_say(
     component: Component, run: Path, departures: Path
 ) -> None:
     """On steps that they accept, and on steps that they refuse."""
-    bare = PROFILE
-    for entry in PROFILE.entries:
-        bare = bare.without(entry.name)
+    replace = msgspec.structs.replace
+    bare = replace(PROFILE, parts=tuple(replace(part, entries=()) for part in PROFILE.parts))
     for path in (run, departures):
         trace = read_foreign(path)
         by_specs = judge_steps(trace, trace.steps).lines()
