@@ -25,6 +25,7 @@ from reference.kit.protocol import NodeKind, Protocol
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.transactions.protocol import TRANSACTIONS
+from reference.voters.protocol import VOTERS
 from system.commands import protocol_folders
 
 GROUP: Final = "kraftcheck.protocols"
@@ -91,7 +92,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tla_utils.errors import ToolError
-from tla_utils.overrides import ModuleSource
+from tla_utils.overrides import Definition, ModuleSource
 
 
 class Mentions(NamedTuple):
@@ -28,19 +28,21 @@ class Mentions(NamedTuple):
 
 
 def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
-    """What the operator mentions, in modules that build on each other by EXTENDS only.
+    """What the operator mentions, in modules that build on each other. Who mentions an instance of
+    a module mentions all that it defines.
 
-    Raises ToolError: no module defines it; or one of them has an INSTANCE, whose operators are
-    reached in ways that are not followed here.
+    Raises ToolError: no module defines it; or one of them has an INSTANCE without a name, whose
+    operators are reached in ways that are not followed here.
     """
-    instanced = sorted(name for name, module in modules.items() if module.instances)
+    instanced = sorted(name for name, module in modules.items() if module.unnamed)
     if instanced:
-        raise ToolError(f"the module {instanced[0]} has an INSTANCE, which is not followed")
-    definitions = {
-        name: definition
-        for module in modules.values()
-        for name, definition in module.definitions.items()
-    }
+        raise ToolError(
+            f"the module {instanced[0]} has an INSTANCE without a name, which is not followed"
+        )
+    definitions: dict[str, list[Definition]] = {}
+    for module in modules.values():
+        for name, definition in module.definitions.items():
+            definitions.setdefault(name, []).append(definition)
     if operator not in definitions:
         raise ToolError(f"no module defines {operator}")
     found: set[str] = set()
@@ -52,14 +54,18 @@ def mentions(operator: str, modules: Mapping[str, ModuleSource]) -> Mentions:
     waiting = [operator]
     while waiting:
         name = waiting.pop()
-        if name in found or name not in definitions:
+        if name in found:
             continue
-        found.add(name)
-        fields |= definitions[name].fields
-        whole |= definitions[name].whole_fields
-        paths |= definitions[name].paths
-        constants |= definitions[name].words & declared
-        waiting += definitions[name].words
+        if name in modules:
+            found.add(name)
+            waiting += [*modules[name].definitions, *modules[name].extends]
+        for definition in definitions.get(name, ()):
+            found.add(name)
+            fields |= definition.fields
+            whole |= definition.whole_fields
+            paths |= definition.paths
+            constants |= definition.words & declared
+            waiting += definition.words
     return Mentions(
         frozenset(found),
         frozenset(fields),

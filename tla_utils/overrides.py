@@ -27,7 +27,7 @@ _OUTSIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|\(\*|\\\*[^\n]*')
 _IN_COMMENT = re.compile(r"\(\*|\*\)")
 _HEADER = re.compile(r"^\s*-{4,}\s*MODULE\s+(\w+)", re.MULTILINE)
 _EXTENDS = re.compile(r"^\s*EXTENDS\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
-_INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
+_INSTANCE = re.compile(r"(==\s*)?\bINSTANCE\s+(\w+)")
 _CONSTANTS = re.compile(
     r"^\s*CONSTANTS?\s+((?:\w+(?:\s*\([\s_,]*\))?)(?:\s*,\s*\w+(?:\s*\([\s_,]*\))?)*)", re.MULTILINE
 )
@@ -60,11 +60,15 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class ModuleSource:
-    """What a module says about itself: names it builds on, declares and defines."""
+    """What a module says about itself: names it builds on, declares and defines.
+
+    unnamed: the instances whose operators have no name before them.
+    """
 
     name: str
     extends: tuple[str, ...]
     instances: tuple[str, ...]
+    unnamed: tuple[str, ...]
     constants: frozenset[str]
     definitions: Mapping[str, Definition]
 
@@ -78,7 +82,8 @@ def read_module(text: str) -> ModuleSource:
     return ModuleSource(
         name=header.group(1) if header else "",
         extends=tuple(re.findall(r"\w+", extends.group(1))) if extends else (),
-        instances=tuple(_INSTANCE.findall(bare)),
+        instances=tuple([of for _, of in _INSTANCE.findall(bare)]),
+        unnamed=tuple([of for named, of in _INSTANCE.findall(bare) if not named]),
         constants=frozenset(name for names in declared for name in re.findall(r"\w+", names)),
         definitions=_definitions(bare),
     )

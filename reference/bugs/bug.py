@@ -92,7 +92,7 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     def base(self) -> type | None:
         """The correct class in whose place the replacement stands."""
         found = self.replacement
-        return next((each for each in BASES if found and issubclass(found, each)), None)
+        return next((each for each in (found.__mro__ if found else ()) if each in BASES), None)
 
     @builtins.property
     def replaces(self) -> dict[str, Callable[..., Any]]:

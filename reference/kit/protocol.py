@@ -197,7 +197,9 @@ class Protocol:
     shared: a log that nodes share. relisted: by action, whether a step of it may have the first
     constants in a run that has the second.
     unmentioned: by field of the constants, the value under which steps are judged to which it does
-    not matter. modules: the folder of its specification; empty: the kit's own.
+    not matter. modules: the folder of its specification; empty: the kit's own. extends: the name of
+    a protocol of the kit whose handlers it takes steps by: modules of that are its own as well, and
+    its messages of the same names may have other fields.
     witness: classes of Kafka that take the same steps.
     """
 
@@ -222,5 +224,6 @@ class Protocol:
     relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
     modules: str = ""
+    extends: str = ""
     witness: Witness | None = None
     world: World | None = None

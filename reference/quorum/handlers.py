@@ -9,9 +9,11 @@ in; then the handlers, grouped as Kafka groups them.
 Nothing here raises because of what a peer sent: an error is a code in a response. An AssertionError
 is a mistake of ours.
 
-Not modelled here: snapshots (Q17-Q19), dynamic voters (Q20, Q21), observers, cluster ids and
-directory ids, version negotiation, clocks. Timers are inputs that may come at any time; timers.py
-says which are armed.
+The voters of `constants` are the set in force. Where it changes (reference/voters), each step is
+taken under the set that is in force at its node, which may be none of them.
+
+Not modelled here: snapshots (Q17-Q19), cluster ids and directory ids, version negotiation, clocks.
+Timers are inputs that may come at any time; timers.py says which are armed.
 """
 
 from __future__ import annotations
@@ -102,10 +104,10 @@ class QuorumHandlers:
         self.constants = constants
         self.rules = QuorumRules(constants) if rules is None else rules
         assert self.rules.constants == constants, "rules for another quorum"
-        self._position = {voter: at for at, voter in enumerate(constants.voters)}
-        self._others = {voter: constants.others(voter) for voter in constants.voters}
-        self._no_offsets = (UNDEFINED,) * len(constants.voters)
-        self._all_ready: tuple[Connection, ...] = (READY,) * len(constants.voters)
+        self._position = {node: at for at, node in enumerate(constants.nodes)}
+        self._others = {node: constants.others(node) for node in constants.nodes}
+        self._no_offsets = (UNDEFINED,) * len(constants.nodes)
+        self._all_ready: tuple[Connection, ...] = (READY,) * len(constants.nodes)
         self._handlers: dict[type, Callable[[int, Row, Any], Outcome | None]] = handlers_of(
             self, INPUTS
         )
@@ -193,10 +195,10 @@ class QuorumHandlers:
 
     # --- Requests that a role owes to its peers, and their responses.
 
-    def fetch_request(self, n: int, row: Row) -> FetchRequest:
+    def fetch_request(self, n: int, row: Row, peer: int) -> FetchRequest:
         return FetchRequest(
             source=n,
-            destination=row.leader,
+            destination=peer,
             epoch=row.epoch,
             fetch_offset=log.end_offset(row.log),
             last_fetched_epoch=self.rules.last_fetched_epoch(row),
@@ -221,11 +223,14 @@ class QuorumHandlers:
         )
 
     def request_in_flight(self, n: int, row: Row, peer: int) -> Request | None:
-        """Q22. The one request that may be in flight from n to this peer."""
+        """Q22. The one request that may be in flight from n to this peer.
+
+        Who knows no leader asks for records to find one, if it is no voter.
+        """
         if row.role in ("Prospective", "Candidate"):
             return self.vote_request(n, row, peer)
-        if row.role == "Follower":
-            return self.fetch_request(n, row)
+        if row.role in ("Follower", "Unattached"):
+            return self.fetch_request(n, row, peer)
         if row.role == "Leader":
             return self.begin_quorum_epoch_request(n, row, peer)
         if row.role == "Resigned":
@@ -461,7 +466,8 @@ class QuorumHandlers:
         """Q14, Q15. What the leader notes of a fetch before it answers."""
         if not self.rules.fetch_updates_end_offset(diverges):
             return row
-        fetched = _plus(row.fetched_voters, m.source)
+        voter = m.source in self.constants.voters
+        fetched = _plus(row.fetched_voters, m.source) if voter else row.fetched_voters
         noted = replace(
             row,
             end_offsets=_put(row.end_offsets, self._position[m.source], m.fetch_offset),

@@ -140,7 +140,8 @@ class QuorumRules:
 
     def check_quorum_satisfied(self, fetched: tuple[int, ...], n: int) -> bool:
         """Q15. Fetches of how many other voters show that the quorum is alive."""
-        return self.constants.is_majority(fetched if n in fetched else (*fetched, n))
+        voters = self.constants.voters
+        return self.constants.is_majority([v for v in voters if v in fetched or v == n])
 
     # --- Requests and responses: Q8, Q10, Q22 ---
 
@@ -152,7 +153,7 @@ class QuorumRules:
 
     def answers_in_flight(self, row: Row, m: Response, in_flight: Request | None) -> bool:
         """Q22. A response counts only if it answers the request in flight."""
-        connection = row.connections[self.constants.voters.index(m.source)]
+        connection = row.connections[self.constants.nodes.index(m.source)]
         return connection == AWAITING and m.request == in_flight
 
     def is_stale_response(self, row: Row, m: Response) -> bool:
@@ -204,7 +205,8 @@ class QuorumRules:
         """Q14. The offset that a majority has reached."""
         reached = [
             self.own_end_offset(row) if v == n else offset
-            for v, offset in zip(self.constants.voters, row.end_offsets, strict=True)
+            for v, offset in zip(self.constants.nodes, row.end_offsets, strict=True)
+            if v in self.constants.voters
         ]
         reached.sort(reverse=True)
         return reached[len(reached) // 2]

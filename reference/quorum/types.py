@@ -89,6 +89,11 @@ class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol")
         assert min(self.voters) >= 0, "-1 is nobody"
         assert self.fetch_max_records > 0, "a fetch that carries nothing makes no progress"
 
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Of whom a row's functions have an entry each, sorted; `reference/voters` has more."""
+        return self.voters
+
     def is_majority(self, nodes: Collection[int]) -> bool:
         """Whether these voters, each named once, are more than half of all."""
         return 2 * len(nodes) > len(self.voters)

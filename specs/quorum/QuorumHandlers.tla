@@ -15,9 +15,13 @@
 (* handler ends in; then the handlers, grouped as Kafka groups them.        *)
 (* Decisions are in QuorumRules; Python twin: reference/quorum/handlers.py.   *)
 (*                                                                          *)
-(* Not modelled here: snapshots (Q17-Q19), dynamic voters (Q20, Q21),       *)
-(* observers, cluster ids and directory ids, version negotiation, clocks.   *)
-(* Timers are inputs that may come at any time.                             *)
+(* Voters is the set in force.  Where it changes (specs/voters), each step  *)
+(* is taken under the set that is in force at its node, which may be none   *)
+(* of them; so functions of nodes in a row may be of more nodes.            *)
+(*                                                                          *)
+(* Not modelled here: snapshots (Q17-Q19), cluster ids and directory ids,   *)
+(* version negotiation, clocks.  Timers are inputs that may come at any     *)
+(* time.                                                                    *)
 (***************************************************************************)
 EXTENDS QuorumRules
 
@@ -63,9 +67,9 @@ InitialRow(n) ==
 EnterRole(row, role, epoch, leader, voted) ==
   [row EXCEPT !.role = role, !.epoch = epoch, !.leader = leader, !.voted = voted,
               !.granted = {}, !.rejected = {}, !.hasFetched = FALSE,
-              !.epochStart = Undefined, !.endOffsets = [v \in Voters |-> Undefined],
+              !.epochStart = Undefined, !.endOffsets = [v \in DOMAIN @ |-> Undefined],
               !.fetchedVoters = {}, !.unacked = {}, !.successors = <<>>,
-              !.connections = [v \in Voters |-> "Ready"]]
+              !.connections = [v \in DOMAIN @ |-> "Ready"]]
 
 VotedIn(row, epoch) == IF epoch = row.epoch THEN VotedWithinEpoch(row) ELSE Nobody
 
@@ -110,8 +114,8 @@ Halt(row) == EnterRole(row, "Halted", row.epoch, row.leader, row.voted)
 -----------------------------------------------------------------------------
 (* Requests that a role owes to its peers, and their responses.             *)
 
-FetchRequest(n, row) ==
-  [type |-> "FetchRequest", source |-> n, destination |-> row.leader, epoch |-> row.epoch,
+FetchRequest(n, row, peer) ==
+  [type |-> "FetchRequest", source |-> n, destination |-> peer, epoch |-> row.epoch,
    fetchOffset |-> EndOffset(row.log), lastFetchedEpoch |-> LastFetchedEpoch(row)]
 
 VoteRequest(n, row, peer) ==
@@ -127,10 +131,11 @@ EndQuorumEpochRequest(n, row, peer) ==
   [type |-> "EndQuorumEpochRequest", source |-> n, destination |-> peer,
    epoch |-> row.epoch, successors |-> row.successors]
 
-(* The one request that may be in flight from n to this peer (Q22).         *)
+(* The one request that may be in flight from n to this peer (Q22).  Who     *)
+(* knows no leader asks for records to find one, if it is no voter.         *)
 RequestInFlight(n, row, peer) ==
   CASE row.role \in {"Prospective", "Candidate"} -> VoteRequest(n, row, peer)
-    [] row.role = "Follower" -> FetchRequest(n, row)
+    [] row.role \in {"Follower", "Unattached"} -> FetchRequest(n, row, peer)
     [] row.role = "Leader" -> BeginQuorumEpochRequest(n, row, peer)
     [] row.role = "Resigned" -> EndQuorumEpochRequest(n, row, peer)
     [] OTHER -> [type |-> "None"]
@@ -178,7 +183,7 @@ ParkedFetchErrors(before, after) ==
 FinishAsking(n, before, row, replies, ignored, peers) ==
   LET ready == {p \in peers : row.connections[p] = "Ready"}
       after == [row EXCEPT
-        !.connections = [v \in Voters |-> IF v \in ready THEN "Awaiting" ELSE @[v]],
+        !.connections = [v \in DOMAIN @ |-> IF v \in ready THEN "Awaiting" ELSE @[v]],
         !.parked = IF LeadsSameEpoch(before, row) THEN @ ELSE {},
         !.quorumState = PersistedQuorumState(row),
         !.announced = IF MayAnnounceLeader(row) THEN row.epoch ELSE Undefined]
@@ -286,7 +291,7 @@ AdvanceHighWatermark(n, row) ==
 
 (* Q14, Q15.  What the leader notes of a fetch before it answers.           *)
 NoteFetch(n, row, m, diverges) ==
-  LET fetched == row.fetchedVoters \cup {m.source}
+  LET fetched == row.fetchedVoters \cup (Voters \cap {m.source})
       noted == [row EXCEPT
         !.endOffsets[m.source] = m.fetchOffset,
         !.fetchedVoters = IF CheckQuorumSatisfied(fetched, n) THEN {} ELSE fetched]

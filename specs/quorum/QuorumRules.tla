@@ -91,7 +91,7 @@ MayAnnounceLeader(row) == row.role = "Leader" /\ row.highWatermark > row.epochSt
 CheckQuorumApplies == Cardinality(Voters) > 1
 
 (* Q15.  Fetches of how many other voters show that the quorum is alive.    *)
-CheckQuorumSatisfied(fetched, n) == IsMajority(fetched \cup {n})
+CheckQuorumSatisfied(fetched, n) == IsMajority((fetched \cup {n}) \cap Voters)
 
 -----------------------------------------------------------------------------
 (* Requests and responses: Q8, Q10, Q22.                                    *)

@@ -27,7 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.cluster", "reference.protocols"),
+    *("reference.transactions", "reference.groups", "reference.voters", "reference.cluster"),
+    "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
@@ -63,14 +64,15 @@ RULES = {
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
+    "reference.voters.*": _pure("reference.quorum"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
     "reference.protocols.*": Rule(
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
-            *("reference.transactions", "reference.groups", "reference.cluster"),
-            "system",
+            *("reference.transactions", "reference.groups", "reference.voters"),
+            *("reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
@@ -78,6 +80,7 @@ RULES = {
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
+    "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),

@@ -7,8 +7,9 @@ import pytest
 from tests.reference.groups.plants import PLANTED as GROUPS
 from tests.reference.plain import Plant, Planted
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
+from tests.reference.voters.plants import PLANTED as VOTERS
 
-EACH = (TRANSACTIONS, GROUPS)
+EACH = (TRANSACTIONS, GROUPS, VOTERS)
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 
 

@@ -14,8 +14,9 @@ from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM
 from tests.reference.transactions.names import COMPARED as TRANSACTIONS
 from tests.reference.vocabulary import Names, differences
+from tests.reference.voters.names import COMPARED as VOTERS
 
-EACH = (QUORUM, PARTITION, TRANSACTIONS, GROUPS)
+EACH = (QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS)
 of_each = pytest.mark.parametrize(
     "names",
     [pytest.param(n, id=f"{of.protocol}-{n.__name__}") for of in EACH for n in of.names],

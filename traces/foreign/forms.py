@@ -73,7 +73,7 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         form = (form | UnsetType, UNSET) if partial else (form,)
         fields.append((spec_name(field.name), *form))
     return msgspec.defstruct(
-        f"{'Partial' if partial else ''}{struct.__name__}",
+        f"{'Partial' if partial else ''}{_name(struct)}",
         fields,
         tag=config.tag,
         tag_field=config.tag_field,
@@ -84,6 +84,15 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
         module=struct.__module__,
         namespace={"__doc__": _meaning(struct)},
     )
+
+
+def _name(struct: type[msgspec.Struct]) -> str:
+    """What the twin of a type is called: one that takes the place of another of its name is told
+    apart by its folder."""
+    name = struct.__name__
+    if name not in [of.__name__ for of in struct.__bases__]:
+        return name
+    return f"{struct.__module__.split('.')[-2].capitalize()}{name}"
 
 
 def _union(structs: Iterable[type[msgspec.Struct]], partial: bool = False) -> Any:

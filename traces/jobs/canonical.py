@@ -435,6 +435,10 @@ class Canonicaliser:
         self._renamings: dict[tuple[Names, Renumbering], Renaming] = {}
         self._peers = peers_of(constants)
         self._signatures = Signatures(self._peers)
+        self._first_rows_differ = any(
+            field.of in NODES and getattr(constants, field.name) != self._peers
+            for field in fields_of(constants.__class__)
+        )
 
     def canonical(self, step: Step) -> CanonicalStep:
         """The representative of the step's class.
@@ -464,7 +468,9 @@ class Canonicaliser:
         return CanonicalStep(step.action, node, before, taken, after, sent, step.ignored)
 
     def _is_renamed(self, step: Step) -> bool:
-        return step.node in self._peers
+        """First rows are not, where constants name some of the nodes."""
+        named = step.input is None and self._first_rows_differ
+        return step.node in self._peers and not named
 
     def _bijections(self, step: Step) -> Iterator[Names]:
         """Names for the nodes, in their order: the acting one is the first, the rest as signed."""

@@ -77,7 +77,8 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that steps of such nodes are judged by."""
     protocol = protocol_of_kind(kind)
     own = Path(protocol.modules or specs / protocol.name)
-    return [own, *(path for path in (own / "steps", specs / "common") if path.is_dir())]
+    extended = [specs / protocol.extends] if protocol.extends else []
+    return [own, *extended, *(p for p in (own / "steps", specs / "common") if p.is_dir())]
 
 
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:

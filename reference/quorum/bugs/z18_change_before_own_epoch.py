@@ -15,5 +15,5 @@ BUG = declared(
     source="KIP-853; raft-dev, single-server membership changes",
     protocol="quorum",
     nodes=4,
-    scope="needs voter changes (Q20); the voter set is a constant",
+    scope="is told and replayed in its smallest form, as Z114 of voters",
 )

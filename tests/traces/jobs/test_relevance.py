@@ -223,9 +223,22 @@ def test_mentions_follow_what_definitions_build_on() -> None:
     assert mentions("Makes", modules).whole == {"g"}
 
 
-def test_an_instance_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "Other.tla").write_text("---- MODULE Other ----\nO(x) == x\n====\n")
-    text = "---- MODULE With ----\nM == INSTANCE Other\nA(x) == M!O(x)\n====\n"
+def test_all_of_an_instance_is_mentioned(tmp_path: Path) -> None:
+    """Also by an operator of the same name in the module that has the instance."""
+    (tmp_path / "Other.tla").write_text(
+        "---- MODULE Other ----\nEXTENDS Base\nA(x) == x.a\nO(x) == x.o\n====\n"
+    )
+    (tmp_path / "Base.tla").write_text("---- MODULE Base ----\nB(x) == x.b\n====\n")
+    text = "---- MODULE With ----\nM(V) == INSTANCE Other\nA(x) == M(x.v)!A(x)\nC(x) == x.c\n====\n"
     (tmp_path / "With.tla").write_text(text)
-    with pytest.raises(ToolError, match="the module With has an INSTANCE"):
+    found = mentions("A", read_modules(["With"], [tmp_path]))
+    assert found.fields == {"a", "b", "o", "v"} and found.operators >= {"A", "B", "M", "O"}
+
+
+def test_an_instance_without_a_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "Other.tla").write_text("---- MODULE Other ----\nO(x) == x\n====\n")
+    (tmp_path / "With.tla").write_text(
+        "---- MODULE With ----\nINSTANCE Other\nA(x) == O(x)\n====\n"
+    )
+    with pytest.raises(ToolError, match="the module With has an INSTANCE without a name"):
         mentions("A", read_modules(["With"], [tmp_path]))

@@ -1,0 +1,1 @@
+"""Known bugs of changes of the voters: one file, one replaced rule each."""

@@ -1,0 +1,249 @@
+"""What a controller does where the voters change: the twin of specs/voters/VoterChanges.tla.
+
+Law of this file: as that of reference/quorum/handlers.py, whose handlers take every step under the
+set that is in force at the node; a node that is none of them is an observer. After the step the
+node reads from its log which set is in force now.
+
+Not modelled here: snapshots, directory ids and what follows from them (INVALID_VOTER_KEY,
+UpdateVoter), the change from kraft.version 0, the ApiVersions exchange of an Add, auto-join, clocks
+(a node that was caught up once in an epoch remains so, V15). Every node begins with the bootstrap
+set, so the first leader need not write it (V22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from reference.kit.dispatch import handlers_of
+from reference.kit.log import UNDEFINED, EpochEnd, Log
+from reference.kit.protocol import Outcome
+from reference.quorum import messages as quorum
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.rules import QuorumRules
+from reference.quorum.types import READY, Row, is_running
+from reference.quorum.types import Outcome as QuorumOutcome
+from reference.voters.messages import (
+    INPUTS,
+    AddVoter,
+    FetchFromBootstrap,
+    FetchResponse,
+    Input,
+    RemoveVoter,
+    VoterChangeTimeout,
+)
+from reference.voters.rules import Read, VoterRules
+from reference.voters.types import (
+    VOTERS_RECORD,
+    Constants,
+    InForce,
+    QuorumRow,
+    Refusal,
+    VoterRow,
+    VotersEntry,
+    VotersLog,
+    in_force,
+)
+
+
+class InForceHandlers(QuorumHandlers):
+    """The quorum's handlers under one set, with the messages of this protocol."""
+
+    def __init__(self, constants: InForce) -> None:
+        super().__init__(constants, QuorumRules(constants))
+        self._handlers[FetchResponse] = self.handle_fetch_response
+
+    def fetch_response(
+        self,
+        row: Row,
+        m: quorum.FetchRequest,
+        records: Log,
+        diverging: EpochEnd,
+        high_watermark: int,
+        error: quorum.Error = "NONE",
+    ) -> quorum.FetchResponse:
+        made = super().fetch_response(row, m, records, diverging, high_watermark, error)
+        fields = {name: getattr(made, name) for name in made.__struct_fields__}
+        return FetchResponse(**fields)
+
+
+def told(log: Log) -> VotersLog:
+    """Every record says which set it has. Those that a leader writes of the quorum have none."""
+    return tuple([e if isinstance(e, VotersEntry) else VotersEntry(e.epoch, e.value) for e in log])
+
+
+def with_history(row: VoterRow, read: Read) -> VoterRow:
+    return replace(row, history=read.history, history_end=read.history_end)
+
+
+class VoterHandlers:
+    """The handlers, for one set of constants and one set of rules."""
+
+    def __init__(self, constants: Constants, rules: VoterRules | None = None) -> None:
+        self.constants = constants
+        self.rules = VoterRules(constants) if rules is None else rules
+        self._under: dict[tuple[int, ...], InForceHandlers] = {}
+        self._handlers: dict[type, Callable[[int, VoterRow, Any], Outcome | None]] = handlers_of(
+            self, INPUTS
+        )
+
+    def step(self, node: int, row: VoterRow, input: Input) -> Outcome | None:
+        """One step of one node, or None where the input is disabled."""
+        return self._handlers[type(input)](node, row, input)
+
+    def in_force(self, row: VoterRow) -> InForceHandlers:
+        """The quorum's handlers under the set that is in force at this row's node."""
+        voters = self.rules.voters_of(row)
+        if voters not in self._under:
+            self._under[voters] = InForceHandlers(in_force(self.constants, voters))
+        return self._under[voters]
+
+    # --- The end of every step: what the log says now, and what the leader makes of it.
+
+    def noted(self, before: VoterRow, quorum: Row) -> VoterRow:
+        """The row that has `quorum` where `before` had another one."""
+        assert isinstance(quorum, QuorumRow), "made from one"
+        quorum = replace(quorum, log=told(quorum.log))
+        end = len(quorum.log)
+        rules = self.rules
+        read = with_history(
+            before,
+            rules.history_after_truncation(before, end)
+            if end < len(before.quorum.log)
+            else rules.history_after_append(before, quorum),
+        )
+        if not self.in_force(read).leads_same_epoch(before.quorum, quorum):
+            return replace(read, quorum=quorum, caught_up=(), change=UNDEFINED)
+        at_end = [
+            v
+            for v, offset in zip(self.constants.nodes, quorum.end_offsets, strict=True)
+            if offset >= end or v in before.caught_up
+        ]
+        voters = rules.voters_of(read)
+        caught_up = tuple([v for v in at_end if v not in voters])
+        return replace(read, quorum=quorum, caught_up=caught_up)
+
+    def after(self, n: int, before: VoterRow, outcome: QuorumOutcome) -> Outcome:
+        """The high watermark, a change that it completes and a leader that leaves with it are one
+        step (V20).
+        """
+        now = self.noted(before, outcome.row)
+        waits = now.change >= now.quorum.high_watermark
+        done = now if waits else replace(now, change=UNDEFINED)
+        if not self.rules.leaves_after_removal(n, now):
+            return Outcome(done, outcome.sent, outcome.ignored)
+        left = self.in_force(now).resign(n, now.quorum)
+        sent = quorum.canonical((*outcome.sent, *left.sent))
+        return Outcome(self.noted(done, left.row), sent, outcome.ignored)
+
+    def _taken(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
+        """A step of the quorum under the set in force."""
+        outcome = self.in_force(row).step(n, row.quorum, input)
+        return None if outcome is None else self.after(n, row, outcome)
+
+    def refuse(self, row: VoterRow, reason: str) -> Outcome:
+        return Outcome(row, (), reason)
+
+    # --- What a set that changes leaves as it is.
+
+    handle_vote_request = _taken
+    handle_vote_response = _taken
+    handle_begin_quorum_epoch_request = _taken
+    handle_begin_quorum_epoch_response = _taken
+    handle_end_quorum_epoch_request = _taken
+    handle_end_quorum_epoch_response = _taken
+    handle_fetch_request = _taken
+    handle_fetch_max_wait = _taken
+    handle_append = _taken
+    handle_flush = _taken
+    handle_begin_quorum_epoch_timeout = _taken
+    handle_resign = _taken
+    handle_request_timeout = _taken
+
+    # --- What is otherwise for who is no voter.
+
+    def handle_election_timeout(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
+        """V13. The timers of elections run for voters, and end terms for all."""
+        if not self.rules.may_stand(n, row) and row.quorum.role != "Resigned":
+            return None
+        return self._taken(n, row, input)
+
+    def handle_fetch_timeout(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
+        return self._taken(n, row, input) if self.rules.may_stand(n, row) else None
+
+    def handle_check_quorum_timeout(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
+        """Q15, V20."""
+        if row.quorum.role != "Leader" or not self.rules.check_quorum_binds(n, row):
+            return None
+        return self.after(n, row, self.in_force(row).resign(n, row.quorum))
+
+    def handle_fetch_response(self, n: int, row: VoterRow, m: FetchResponse) -> Outcome | None:
+        """V21, V25."""
+        outcome = self.in_force(row).step(n, row.quorum, m)
+        if outcome is None:
+            return None
+        if n not in self.rules.voters_of(row) and not self.rules.flushes_as_observer(row):
+            flushed = min(row.quorum.flushed, len(outcome.row.log))
+            outcome = replace(outcome, row=replace(outcome.row, flushed=flushed))
+        return self.after(n, row, outcome)
+
+    def handle_fetch_from_bootstrap(
+        self, n: int, row: VoterRow, input: FetchFromBootstrap
+    ) -> Outcome | None:
+        """V25. Who is no voter and hears from no leader asks any other node."""
+        if n in self.rules.voters_of(row) or row.quorum.role not in ("Unattached", "Follower"):
+            return None
+        at = self.constants.nodes.index(input.peer)
+        if input.peer == n or row.quorum.connections[at] != READY:
+            return None
+        asked = self.in_force(row).finish_asking(n, row.quorum, row.quorum, (), (input.peer,))
+        return self.after(n, row, asked)
+
+    # --- Changes: V14 to V19. Whoever asks is told by `ignored` what Kafka answers; the decision
+    # --- and the record in the log are one step (V18).
+
+    def append_voters(self, n: int, row: VoterRow, voters: tuple[int, ...]) -> Outcome:
+        before = row.quorum
+        entry = VotersEntry(before.epoch, VOTERS_RECORD, voters)
+        longer = replace(before, log=(*before.log, entry))
+        changing = replace(row, change=len(before.log))
+        return self.after(n, changing, self.in_force(row).finish(n, before, longer))
+
+    def _change(self, n: int, row: VoterRow, node: int, refused: Refusal) -> Outcome | None:
+        if not is_running(row.quorum):
+            return None
+        if row.quorum.role != "Leader":
+            return self.refuse(row, "NotLeader")
+        if refused:
+            return self.refuse(row, refused)
+        return self.append_voters(n, row, self.rules.changed_voters(row, node))
+
+    def handle_add_voter(self, n: int, row: VoterRow, input: AddVoter) -> Outcome | None:
+        return self._change(n, row, input.voter, self.rules.add_refused(row, input.voter))
+
+    def handle_remove_voter(self, n: int, row: VoterRow, input: RemoveVoter) -> Outcome | None:
+        return self._change(n, row, input.voter, self.rules.remove_refused(row, input.voter))
+
+    def handle_voter_change_timeout(
+        self, n: int, row: VoterRow, input: VoterChangeTimeout
+    ) -> Outcome | None:
+        """V19. The change is forgotten; its record may be committed yet."""
+        if row.change == UNDEFINED:
+            return None
+        return self.refuse(replace(row, change=UNDEFINED), "")
+
+    # --- Crash and restart: what was read of the log is forgotten, and is read again.
+
+    def handle_crash(self, n: int, row: VoterRow, input: quorum.Crash) -> Outcome | None:
+        down = self.in_force(row).step(n, row.quorum, input)
+        if down is None:
+            return None
+        assert isinstance(down.row, QuorumRow), "made from one"
+        row = VoterRow(down.row, row.history[:1], 0, (), UNDEFINED)
+        return Outcome(row, down.sent, down.ignored)
+
+    def handle_restart(self, n: int, row: VoterRow, input: quorum.Restart) -> Outcome | None:
+        read = self.rules.history_after_append(row, row.quorum)
+        return self._taken(n, with_history(row, read), input)

@@ -1,0 +1,247 @@
+"""What changes of the voters promise: the twin of specs/voters/VoterProperties.tla.
+
+Law of this file: nothing here asks a rule, so the sets are read from logs by functions of this
+file. Those of a log and its leaders are the quorum's own, of all nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+from reference.kit.log import UNDEFINED, is_prefix_of
+from reference.kit.properties import Declared
+from reference.kit.protocol import HISTORY, Property
+from reference.quorum import properties as quorum
+from reference.quorum.types import Row, is_running
+from reference.voters.types import (
+    VOTERS_RECORD,
+    Constants,
+    History,
+    VoterRow,
+    VotersAt,
+    VotersLog,
+)
+
+Rows: TypeAlias = Mapping[int, VoterRow]
+Voters: TypeAlias = tuple[int, ...]
+
+
+def rows_of_quorum(rows: Mapping[int, Any]) -> dict[int, Row]:
+    """The same nodes, as the quorum knows them."""
+    return {n: row.quorum for n, row in rows.items() if n != HISTORY}
+
+
+def committed_next(
+    constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+) -> VotersLog:
+    """The longest prefix that any leader's high watermark covered; a leader may resign with what it
+    has just committed (V20).
+    """
+    known: VotersLog = before[HISTORY] or ()
+    for n in constants.nodes:
+        row = after[n].quorum
+        if row.role in ("Leader", "Resigned") and row.high_watermark > len(known):
+            known = row.log[: row.high_watermark]
+    return known
+
+
+def sets_of(constants: Constants, log: VotersLog) -> History:
+    """The sets of a log: the bootstrap set, then those of its records."""
+    found = [VotersAt(UNDEFINED, constants.first_voters)]
+    for offset, entry in enumerate(log):
+        if entry.value == VOTERS_RECORD:
+            found.append(VotersAt(offset, entry.voters))
+    return tuple(found)
+
+
+def last_voters(constants: Constants, log: VotersLog) -> Voters:
+    return sets_of(constants, log)[-1].voters
+
+
+def is_majority_of(nodes: list[int], voters: Voters) -> bool:
+    return 2 * len({*nodes} & {*voters}) > len(voters)
+
+
+def epoch_of(log: VotersLog) -> int:
+    return log[-1].epoch if log else 0
+
+
+def at_least_as_long(a: VotersLog, b: VotersLog) -> bool:
+    return (epoch_of(a), len(a)) >= (epoch_of(b), len(b))
+
+
+def known_voters(row: VoterRow) -> Voters:
+    return row.history[-1].voters
+
+
+def supporters(rows: Rows, m: int) -> set[int]:
+    """Who could vote for m: voters of m's set whose logs are no longer."""
+    log = rows[m].quorum.log
+    return {q for q in known_voters(rows[m]) if at_least_as_long(log, rows[q].quorum.log)}
+
+
+def leaders(rows: Rows) -> Iterator[tuple[int, VoterRow]]:
+    return ((n, row) for n, row in rows.items() if row.quorum.role == "Leader")
+
+
+_property = Declared("constants", "before", "after", "committed")
+
+
+# --- The quorum's own ---
+
+
+def _of_quorum(check: Callable[..., str | None]) -> None:
+    """Declares a property of the quorum's as one of this protocol."""
+    own = next(each for each in quorum.INVARIANTS if each.check is check)
+
+    def asked(before: Rows, after: Rows, committed: VotersLog) -> str | None:
+        history = quorum.QuorumHistory({}, committed)
+        return own.check(rows_of_quorum(before), rows_of_quorum(after), history)
+
+    asked.__name__, asked.__doc__ = check.__name__, check.__doc__
+    _property(own.kind)(asked)
+
+
+_of_quorum(quorum.no_illegal_state)
+_of_quorum(quorum.election_safety)
+_of_quorum(quorum.log_matching)
+_of_quorum(quorum.log_matching_committed)
+_of_quorum(quorum.leader_completeness)
+_of_quorum(quorum.epoch_cache_sound)
+
+
+# --- Sets ---
+
+
+@_property("state")
+def adjacent_sets(constants: Constants, after: Rows) -> str | None:
+    """Every log changes one voter at a time."""
+    for n, row in after.items():
+        sets = sets_of(constants, row.quorum.log)
+        for one, two in pairwise(sets):
+            if len({*one.voters} ^ {*two.voters}) != 1:
+                return f"the log of node {n} goes from voters {one.voters} to {two.voters}"
+    return None
+
+
+@_property("state")
+def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
+    """A leader has at most one set in its log that is not committed."""
+    for n, row in leaders(after):
+        above = row.quorum.log[max(len(committed), row.quorum.high_watermark) :]
+        if sum(entry.value == VOTERS_RECORD for entry in above) > 1:
+            return f"leader {n} has two sets that are not committed"
+    return None
+
+
+@_property("state")
+def history_sound(constants: Constants, after: Rows) -> str | None:
+    """A node knows the sets of its log, and no others."""
+    for n, row in after.items():
+        if is_running(row.quorum) and row.history != sets_of(constants, row.quorum.log):
+            return f"node {n} takes {row.history[-1:]} for its voters, its log says otherwise"
+    return None
+
+
+@_property("state")
+def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
+    """What nodes know to be committed of the sets is one line."""
+    line = sets_of(constants, committed)
+    for n, row in after.items():
+        end = max(row.quorum.high_watermark, 0)
+        known = [each for each in row.history if each.offset < end]
+        if is_running(row.quorum) and known != [each for each in line if each.offset < end]:
+            return f"node {n} knows other committed sets below its high watermark {end}"
+    return None
+
+
+@_property("state")
+def no_disjoint_majorities(after: Rows) -> str | None:
+    """No two nodes could win elections by majorities that have nobody in common."""
+    able = [n for n, row in after.items() if is_running(row.quorum) and n in known_voters(row)]
+    for m in able:
+        for n in able:
+            ours, theirs = supporters(after, m), supporters(after, n)
+            needed = [len(known_voters(after[k])) // 2 + 1 for k in (m, n)]
+            won = len(ours) >= needed[0] and len(theirs) >= needed[1]
+            if won and len(ours | theirs) >= sum(needed):
+                return f"nodes {m} and {n} may both win elections, by {ours} and {theirs}"
+    return None
+
+
+@_property("state")
+def committed_survives(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
+    """What was ever committed is on the disks of a majority of the last set that is committed, or
+    of one that some log has after it.
+    """
+    holders = [
+        n
+        for n, row in after.items()
+        if row.quorum.flushed >= len(committed) and is_prefix_of(committed, row.quorum.log)
+    ]
+    logs = [row.quorum.log for row in after.values() if is_prefix_of(committed, row.quorum.log)]
+    if any(is_majority_of(holders, last_voters(constants, log)) for log in (committed, *logs)):
+        return None
+    return f"only {holders} hold on disk what was committed"
+
+
+@_property("state")
+def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
+    """Whoever may be counted has on disk what it is counted for."""
+    for leader, row in leaders(after):
+        for n, offset in zip(constants.nodes, row.quorum.end_offsets, strict=True):
+            other = after[n].quorum
+            if other.epoch <= row.quorum.epoch and offset > other.flushed:
+                return f"leader {leader} counts node {n} at {offset}, which flushed {other.flushed}"
+    return None
+
+
+@_property("state")
+def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
+    """No leader is outside the set that it knows to be committed."""
+    for n, row in leaders(after):
+        log, end = row.quorum.log, row.quorum.high_watermark
+        known = last_voters(constants, log), last_voters(constants, log[: max(end, 0)])
+        if end > 0 and not any(n in voters for voters in known):
+            return f"node {n} leads, and is none of the committed voters {known[1]}"
+    return None
+
+
+# --- Safety of single steps ---
+
+
+@_property("step")
+def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | None:
+    """A leader that begins a change has committed all sets, and a record of its epoch; who joins
+    was at the end of its log.
+    """
+    for n, row in leaders(after):
+        was, log = before[n], row.quorum.log
+        leads_on = was.quorum.role == "Leader" and len(log) > len(was.quorum.log)
+        if not leads_on or log[-1].value != VOTERS_RECORD:
+            continue
+        last, known = sets_of(constants, was.quorum.log)[-1], was.quorum.high_watermark
+        if not was.quorum.epoch_start < known > last.offset:
+            return f"leader {n} changes the voters before it has committed what it must"
+        if not {*log[-1].voters} - {*last.voters} <= {*was.caught_up}:
+            return f"leader {n} adds a voter that was not at the end of its log"
+    return None
+
+
+def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        nodes = constants.nodes
+        rows = [{n: of[n] for n in nodes} for of in (before, after)]
+        return check(constants, *rows, after[HISTORY])
+
+    return asked
+
+
+PROPERTIES: Final[tuple[Property, ...]] = tuple(
+    [Property(each.name, each.sentence, _checked(each.check)) for each in _property.all]
+)
+"""All of them, in the order of the spec."""

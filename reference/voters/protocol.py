@@ -1,0 +1,121 @@
+"""Controllers that join and leave the voters of a quorum, as one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.quorum.messages import (
+    Append,
+    BeginQuorumEpochTimeout,
+    CheckQuorumTimeout,
+    Crash,
+    ElectionTimeout,
+    FetchMaxWait,
+    FetchTimeout,
+    Flush,
+    RequestTimeout,
+    Resign,
+    Restart,
+)
+from reference.quorum.protocol import QUORUM
+from reference.quorum.types import READY, is_running
+from reference.voters.handlers import VoterHandlers
+from reference.voters.messages import (
+    INPUTS,
+    MESSAGES,
+    AddVoter,
+    FetchFromBootstrap,
+    Input,
+    RemoveVoter,
+    VoterChangeTimeout,
+)
+from reference.voters.properties import PROPERTIES, committed_next
+from reference.voters.rules import VoterRules
+from reference.voters.types import Constants, VoterRow, initial_voter_row
+
+LONGEST: Final = 12
+"""Of logs of runs, for clients' records; those of leaders and of changes come on top."""
+
+CONTROLLER_KIND: Final = NodeKind(
+    name="quorum-controller",
+    module="VoterChanges",
+    row=VoterRow,
+    inputs=INPUTS,
+    initial=initial_voter_row,
+    is_running=lambda row: is_running(row.quorum),
+    running="Running",
+    role=lambda row: str(row.quorum.role),
+)
+
+
+def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
+    """All that may come to a node by itself."""
+    quorum = row.quorum
+    if quorum.role == "Down":
+        yield Restart()
+    if not is_running(quorum):
+        return
+    yield from (Crash(keep) for keep in range(quorum.flushed, len(quorum.log) + 1))
+    yield from (ElectionTimeout(), FetchTimeout(), Flush())
+    peers = [peer for peer in constants.nodes if peer != node]
+    for peer, connection in zip(constants.nodes, quorum.connections, strict=True):
+        if connection != READY:
+            yield RequestTimeout(peer)
+    if quorum.role in ("Unattached", "Follower"):
+        yield from map(FetchFromBootstrap, peers)
+    yield from map(FetchMaxWait, quorum.parked)
+    if quorum.role == "Leader":
+        yield from (BeginQuorumEpochTimeout(), CheckQuorumTimeout(), Resign())
+        yield from map(AddVoter, constants.nodes)
+        yield from map(RemoveVoter, constants.nodes)
+        if len(quorum.log) < LONGEST:
+            yield Append(len(quorum.log) + 1)
+    yield VoterChangeTimeout()
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    return VoterHandlers(constants, of(VoterRules)(constants)).step
+
+
+VOTERS: Final = Protocol(
+    name="voters",
+    sentence="controllers join and leave a quorum's voters, one at a time",
+    constants=Constants,
+    kinds=(CONTROLLER_KIND,),
+    messages=MESSAGES,
+    alike="controllers",
+    peers=lambda constants: constants.nodes,
+    nodes=lambda constants: constants.nodes,
+    kind_of=lambda constants, node: CONTROLLER_KIND,
+    handlers=_handlers,
+    rules=(VoterRules,),
+    extends=QUORUM.name,
+    world=World(
+        constants={
+            "nodes": ((1, 2, 3, 4), (1, 2, 3, 4, 5)),
+            "first_voters": ((1, 2, 3), (1,), (1, 2), (1, 2, 3, 4)),
+            "fetch_max_records": (2, 1),
+        },
+        local=_local,
+        properties=PROPERTIES,
+        moves=(400, 800),
+        history=committed_next,
+        disturbances={
+            Crash: (0, 50, 200),
+            ElectionTimeout: (300, 800),
+            FetchTimeout: (20, 100),
+            FetchFromBootstrap: (50, 200),
+            RequestTimeout: (50, 200),
+            BeginQuorumEpochTimeout: (100,),
+            FetchMaxWait: (100, 400),
+            CheckQuorumTimeout: (0, 20, 100),
+            Resign: (0, 20, 100),
+            AddVoter: (200, 500),
+            RemoveVoter: (50, 200),
+            VoterChangeTimeout: (50, 300),
+        },
+    ),
+)
+PROTOCOL: Final = VOTERS

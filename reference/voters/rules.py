@@ -1,0 +1,132 @@
+"""Every decision about changes of the voters (KIP-853) that has a name: the twin of VoterRules.tla.
+
+Law of this file: a rule has no state and no effects, and asks other rules only through `self`. What
+a voter does under one set is decided in reference/quorum/rules.py; here is decided which set that
+is, and who may change it. Rule ids (V11 ...) are those of docs/protocol-rules.md.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from reference.kit.log import UNDEFINED
+from reference.voters.types import (
+    VOTERS_RECORD,
+    Constants,
+    History,
+    QuorumRow,
+    Refusal,
+    VoterRow,
+    VotersAt,
+    VotersLog,
+)
+
+
+class Read(msgspec.Struct, frozen=True):
+    """What was read of a log."""
+
+    history: History
+    history_end: int
+
+
+def sets_in(log: VotersLog, offset: int) -> History:
+    """The sets of the Voters records of a log, from an offset on."""
+    return tuple(
+        [
+            VotersAt(at, entry.voters)
+            for at, entry in enumerate(log[offset:], offset)
+            if entry.value == VOTERS_RECORD
+        ]
+    )
+
+
+class VoterRules:
+    """The decisions, for one set of constants."""
+
+    __slots__ = ("constants",)
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants = constants
+
+    # --- The set in force: V11, V13, V18 ---
+
+    def voters_of(self, row: VoterRow) -> tuple[int, ...]:
+        """V11. The last set of the log, committed or not."""
+        return row.history[-1].voters
+
+    def history_after_append(self, row: VoterRow, quorum: QuorumRow) -> Read:
+        """V11. What the node's log has now has been read."""
+        read = sets_in(quorum.log, row.history_end)
+        return Read(row.history + read, max(row.history_end, len(quorum.log)))
+
+    def history_after_truncation(self, row: VoterRow, offset: int) -> Read:
+        """V11. Sets at or above the offset go, and what is appended there is read again."""
+        kept = tuple([each for each in row.history if each.offset < offset])
+        return Read(kept, min(row.history_end, offset))
+
+    def may_stand(self, n: int, row: VoterRow) -> bool:
+        """V13. Who is no voter does not stand for election."""
+        return n in self.voters_of(row)
+
+    def check_quorum_binds(self, n: int, row: VoterRow) -> bool:
+        """V20. A leader waits for no fetches if it is the only voter; one that is no voter waits
+        for those of voters, be it of one.
+        """
+        return self.voters_of(row) != (n,)
+
+    def flushes_as_observer(self, row: VoterRow) -> bool:
+        """V21 (KAFKA-17332). Who may become a voter flushes what it fetches, as voters do: it may
+        be counted as soon as it is one.
+        """
+        return True
+
+    # --- Changes: V14 to V20 ---
+
+    def own_epoch_committed(self, row: VoterRow) -> bool:
+        """V14. A record of the leader's own epoch is committed (Ongaro, 2015)."""
+        return row.quorum.high_watermark != UNDEFINED
+
+    def last_set_committed(self, row: VoterRow) -> bool:
+        """V14. No set of the log is still to be committed."""
+        return row.history[-1].offset < max(row.quorum.high_watermark, 0)
+
+    def change_refused(self, row: VoterRow) -> Refusal:
+        """V14. Why no change is begun now; empty: one may be."""
+        if row.change != UNDEFINED:
+            return "REQUEST_TIMED_OUT"
+        if not self.own_epoch_committed(row):
+            return "REQUEST_TIMED_OUT"
+        if not self.last_set_committed(row):
+            return "REQUEST_TIMED_OUT"
+        return ""
+
+    def is_caught_up(self, row: VoterRow, node: int) -> bool:
+        """V15. The node was at the end of the leader's log in this epoch."""
+        return node in row.caught_up
+
+    def add_refused(self, row: VoterRow, node: int) -> Refusal:
+        """V15."""
+        if refused := self.change_refused(row):
+            return refused
+        if node in self.voters_of(row):
+            return "DUPLICATE_VOTER"
+        return "" if self.is_caught_up(row, node) else "REQUEST_TIMED_OUT"
+
+    def remove_refused(self, row: VoterRow, node: int) -> Refusal:
+        """V16."""
+        if refused := self.change_refused(row):
+            return refused
+        voters = self.voters_of(row)
+        return "VOTER_NOT_FOUND" if node not in voters or voters == (node,) else ""
+
+    def changed_voters(self, row: VoterRow, node: int) -> tuple[int, ...]:
+        """V15, V16. One voter comes or goes."""
+        voters = self.voters_of(row)
+        if node in voters:
+            return tuple([v for v in voters if v != node])
+        return tuple(sorted((*voters, node)))
+
+    def leaves_after_removal(self, n: int, row: VoterRow) -> bool:
+        """V20. A leader that is no voter leads on until that is committed."""
+        outside = row.quorum.role == "Leader" and n not in self.voters_of(row)
+        return outside and self.last_set_committed(row)

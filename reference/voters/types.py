@@ -1,0 +1,106 @@
+"""The state of a controller where the voters change: that of the quorum, and which sets it knows.
+
+Law of this file: values only. `VoterRow` is the row of specs/voters/VoterChanges.tla, the same
+fields in the same order in snake case. What `reference/kit/log.py` and `reference/quorum/types.py`
+say of values holds here.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from reference.kit.fields import AtLeastOne, Node, SetOf
+from reference.kit.log import UNDEFINED, Entry
+from reference.quorum.types import Constants as QuorumConstants
+from reference.quorum.types import Row, initial_row
+
+VOTERS_RECORD = -1
+"""Value of the control record of a set of voters."""
+
+
+class VotersEntry(Entry, frozen=True, gc=False, array_like=True):
+    """A record of the log, and the set of voters that it has; empty for all but Voters records."""
+
+    voters: SetOf[Node] = ()
+
+
+VotersLog: TypeAlias = tuple[VotersEntry, ...]
+
+
+class VotersAt(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A set of voters, and the offset of its record; -1 of the bootstrap set."""
+
+    offset: int
+    voters: SetOf[Node]
+
+
+History: TypeAlias = tuple[VotersAt, ...]
+
+
+class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol"):
+    """Every controller, and who of them votes at first: the bootstrap set (V12)."""
+
+    nodes: SetOf[Node]
+    first_voters: SetOf[Node]
+    fetch_max_records: AtLeastOne
+
+    def __post_init__(self) -> None:
+        assert self.first_voters, "a quorum has voters"
+        for named in (self.nodes, self.first_voters):
+            assert list(named) == sorted(set(named)), "nodes are sorted and distinct"
+        assert set(self.first_voters) <= set(self.nodes), "who votes is a controller"
+        assert min(self.nodes) >= 0, "-1 is nobody"
+
+
+class InForce(QuorumConstants, frozen=True):
+    """What a quorum is under one set: its voters, and all whom a row's functions have."""
+
+    among: SetOf[Node]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return self.among
+
+
+class QuorumRow(Row, frozen=True, gc=False, cache_hash=True):
+    """The row of the quorum, with sets of voters in its log."""
+
+    log: VotersLog
+
+
+class VoterRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """The whole state of a controller. The hash is kept, because steps are memoised by row."""
+
+    quorum: QuorumRow
+    """Its functions are of all nodes."""
+    history: History
+    """Volatile: the sets that were read from the log, the bootstrap set first."""
+    history_end: int
+    """Volatile: up to where the log was read."""
+    caught_up: SetOf[Node]
+    """Leader: who is no voter and was at the end of its log in this epoch, sorted."""
+    change: int
+    """Leader: the offset of the change whose timer runs, or -1."""
+
+
+Refusal: TypeAlias = Literal["", "REQUEST_TIMED_OUT", "DUPLICATE_VOTER", "VOTER_NOT_FOUND"]
+"""Kafka's error, or none."""
+
+
+def in_force(constants: Constants, voters: tuple[int, ...]) -> InForce:
+    """The quorum of this set."""
+    return InForce(voters, constants.fetch_max_records, constants.nodes)
+
+
+def initial_voter_row(constants: Constants) -> VoterRow:
+    """The first state of every controller: it knows the bootstrap set, and has nothing."""
+    first = initial_row(in_force(constants, constants.nodes))
+    return VoterRow(
+        quorum=QuorumRow(**msgspec.structs.asdict(first)),
+        history=(VotersAt(UNDEFINED, constants.first_voters),),
+        history_end=0,
+        caught_up=(),
+        change=UNDEFINED,
+    )

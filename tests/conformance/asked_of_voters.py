@@ -1,0 +1,71 @@
+"""What voters that come and go are asked on both sides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.kit.protocol import HISTORY
+from reference.voters.types import VoterRow
+from tests.conformance.judged_states import Plain, Variables
+from tests.reference.plain import Rows
+from tests.reference.voters.plants import (
+    ALL,
+    LOG,
+    PLANTED,
+    THREE,
+    following,
+    leading,
+    voters,
+)
+from tla_utils import function
+from traces.jobs.abstraction import Abstraction
+
+
+def variables(rows: Rows) -> Variables:
+    """The variables of the spec in this state."""
+    form = Abstraction(THREE)
+    committed: Any = form.row(replace(rows[1].quorum, log=rows[HISTORY]))
+    return {
+        "rows": function((n, form.row(rows[n])) for n in THREE.nodes),
+        "committed": committed["log"],
+    }
+
+
+def rows_of_nodes() -> Iterator[VoterRow]:
+    logs = (LOG[:1], LOG, (*LOG, voters(2, 3)), (LOG[0], voters(1)))
+    for log, known in itertools.product(logs, (-1, 1, 2, 3)):
+        yield from (leading(log, known), following(log, high_watermark=known))
+        yield replace(leading(log, known), change=len(log) - 1)
+        yield replace(leading(log, known), caught_up=(3,))
+        yield replace(following(log), history_end=1)
+
+
+def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(rule, arguments)."""
+    for row in rows_of_nodes():
+        for rule in ("VotersOf", "FlushesAsObserver", "OwnEpochCommitted", "LastSetCommitted"):
+            yield rule, (row,)
+        yield "ChangeRefused", (row,)
+        yield from (("HistoryAfterTruncation", (row, offset)) for offset in range(4))
+        unread = replace(row, history=row.history[:1], history_end=1)
+        yield from (("HistoryAfterAppend", (of, of.quorum)) for of in (row, unread))
+        for n in ALL:
+            for rule in ("MayStand", "CheckQuorumBinds", "LeavesAfterRemoval"):
+                yield rule, (n, row)
+            for rule in ("IsCaughtUp", "AddRefused", "RemoveRefused", "ChangedVoters"):
+                yield rule, (row, n)
+
+
+PLAIN: Final = Plain(
+    PLANTED,
+    "VoterProperties",
+    ("NoIllegalJoin",),
+    variables,
+    questions,
+    (THREE,),
+    ("Z114", {"ChangeRefused", "AddRefused", "RemoveRefused"}),
+)
