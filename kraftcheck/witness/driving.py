@@ -113,9 +113,12 @@ def drive(
     runs: int,
     seed: int,
     moves: int,
+    first: int = 0,
     told: Callable[[int], None] = lambda done: None,
 ) -> Driven:
-    """Makes the runs, and writes their steps. Raises BadInput: Kafka cannot be driven."""
+    """Makes so many runs from the first on, and writes their steps. Raises BadInput: Kafka cannot
+    be driven.
+    """
     driven = Driven([], [], [], [])
     protocol = component.protocol
     constants = component.constants(component.settings(nodes, seed))
@@ -126,7 +129,7 @@ def drive(
             trace.open("w", encoding="utf-8") as file,
         ):
             file.write(header(constants, producer(kafka, protocol)) + "\n")
-            for run in range(runs):
+            for run in range(first, first + runs):
                 own = run_seed(seed, run)
                 schedule = component.begin(component.settings(nodes, own), host, False)
                 component.walk(schedule, own, moves)
@@ -135,7 +138,7 @@ def drive(
                 driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
                 driven.followed.append(schedule.followed)
                 driven.scripts.append(_script(protocol, schedule))
-                told(run + 1)
+                told(run + 1 - first)
         return driven
 
     return tried(work)

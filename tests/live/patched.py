@@ -10,7 +10,7 @@ import hashlib
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,18 +32,17 @@ SOURCES: Final = {
     "kafka-storage": "5f59832cad1f03045555fd12f333cd21cfebab5e1255128a753f4073fba10fad",
 }
 """Of the jars with the sources, sha256."""
-APART: Final = 100
-"""Between the numbers of the first runs of two plants."""
 EXPLAINED: Final = 8
 """Of how many refused steps of a plant it is said what is wrong."""
-SHORT: Final = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
-"""For a compiler that ends after one file: 1.7 processor seconds where it took 3.3."""
+COMPILE: Final = Path(__file__).with_name("Compile.java")
+SHORT: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""For a program that ends soon."""
 
 
 class Plant(NamedTuple):
     """A fault in Kafka. file: in its sources; old: text that stands there once; new: in its place.
-    action, field: of the first step that must be refused, and what is wrong with it. runs: so many
-    meet it.
+    action, field: of the first step that must be refused, and what is wrong with it. run: one that
+    meets it.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Plant(NamedTuple):
     new: str
     action: str
     field: str
-    runs: int = 4
+    run: int = 0
 
 
 def missing() -> str:
@@ -75,38 +74,41 @@ def sources(folder: Path, *artifacts: str) -> Path:
     return folder / "sources"
 
 
-def compiled(plant: Plant, sources: Path, folder: Path, of: str = "quorum") -> Path:
-    """A folder with the classes of the file that was changed. of: the protocol that they are of."""
-    text = (sources / plant.file).read_text(encoding="utf-8")
-    assert text.count(plant.old) == 1, f"{plant.name}: {text.count(plant.old)} such places"
-    changed = folder / "changed" / Path(plant.file).name
-    changed.parent.mkdir(parents=True)
-    changed.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
-    classes = folder / "classes"
-    path = ":".join(class_path(VERSION, of=of).entries)
-    words = ["javac", *SHORT, "-nowarn", "-proc:none", "-d", str(classes), "-cp", path]
-    done = subprocess.run([*words, str(changed)], capture_output=True, text=True, check=False)
+def compiled(plants: Sequence[Plant], sources: Path, folder: Path, of: str) -> list[Path]:
+    """Of each plant a folder with the classes of its file. of: the protocol that they are of."""
+    entries = [Path(entry) for entry in class_path(VERSION, of=of).entries]
+    # The compiler as a library does not know what * is in a class path.
+    jars = [jar for entry in entries if entry.name == "*" for jar in entry.parent.glob("*.jar")]
+    words = [":".join(map(str, [*(each for each in entries if each.name != "*"), *sorted(jars)]))]
+    for number, plant in enumerate(plants):
+        text = (sources / plant.file).read_text(encoding="utf-8")
+        assert text.count(plant.old) == 1, f"{plant.name}: {text.count(plant.old)} such places"
+        changed = folder / f"changed{number}" / Path(plant.file).name
+        changed.parent.mkdir(parents=True)
+        changed.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
+        words += [str(changed), str(folder / f"classes{number}")]
+    done = subprocess.run(["java", *SHORT, str(COMPILE), *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return classes
+    return [Path(each) for each in words[2::2]]
 
 
 def seen(
-    plants: Sequence[Plant], component: Component, classes: Callable[[Plant], Path], folder: Path
+    plants: Sequence[Plant], component: Component, classes: Sequence[Path], folder: Path
 ) -> dict[str, set[str]]:
     """Of each plant, by its name, what is wrong at the steps where it must be seen.
 
     The steps of all are judged in one run of TLC, whose start costs more than they do.
     """
     lines: list[str] = []
-    for number, plant in enumerate(plants):
-        kafka, trace = Kafka(VERSION, classes(plant), "", files=True), folder / f"{number}.jsonl"
-        drive(trace, kafka, component, 3, runs=plant.runs, seed=5, moves=200)
+    for number, (plant, own) in enumerate(zip(plants, classes, strict=True)):
+        kafka, trace = Kafka(VERSION, own, "", files=True), folder / f"{number}.jsonl"
+        drive(trace, kafka, component, 3, runs=1, first=plant.run, seed=5, moves=200)
         head, *steps = trace.read_text("utf-8").splitlines()
         lines += [numbered(step, number) for step in steps]
     together = folder / "together.jsonl"
     together.write_text("\n".join([head, *lines, ""]), "utf-8")
     read = read_foreign(together)
-    plant_of = {step.line: plants[step.run // APART] for step in read.steps}
+    plant_of = {step.line: plants[step.run] for step in read.steps}
     found: dict[str, set[str]] = {plant.name: set() for plant in plants}
     for each in component.left_open(read):
         found[plant_of[each.line].name].add(f"{each.check}: {each.explanation}")
@@ -126,4 +128,4 @@ def seen(
 def numbered(line: str, number: int) -> str:
     """A line of a trace as one of this plant's."""
     step = msgspec.json.decode(line)
-    return msgspec.json.encode({**step, "run": step["run"] + number * APART}).decode()
+    return msgspec.json.encode({**step, "run": number}).decode()

@@ -43,7 +43,7 @@ PLANTS = [
         "",
         "HandleReplicaFetchRequest HandleProduceRequest",
         "after.highWatermark",
-        runs=12,
+        run=9,
     ),
     Plant(
         "a proposed shrink counts before it is confirmed",
@@ -54,7 +54,7 @@ PLANTS = [
         "        return left;",
         "HandleIsrShrinkTimeout",
         "after.isr",
-        runs=12,
+        run=1,
     ),
     Plant(
         "end offsets of followers are invented at a new epoch",
@@ -71,7 +71,7 @@ PLANTS = [
         "                lastCaughtUpTime = followerFetchTimeMs;\n",
         "HandleReplicaFetchRequest",
         "CaughtUpInVain",
-        runs=12,
+        run=1,
     ),
     Plant(
         "sequence numbers are not compared",
@@ -80,7 +80,7 @@ PLANTS = [
         "        return nextSeq > lastSeq ||",
         "HandleProduceRequest",
         "error",
-        runs=50,
+        run=8,
     ),
     Plant(
         "a leader's epoch is not cached before it writes",
@@ -98,7 +98,7 @@ PLANTS = [
         "if (false) {",
         "HandleAlterPartitionRequest",
         "error",
-        runs=50,
+        run=5,
     ),
     Plant(
         "who came back unclean stays eligible",
@@ -107,7 +107,7 @@ PLANTS = [
         "true",
         "HandleRegisterBrokerRequest",
         "after.partition.elr",
-        runs=50,
+        run=21,
     ),
     Plant(
         "an election that is not needed is held",
@@ -116,6 +116,7 @@ PLANTS = [
         "(electionType == null && partition.hasPreferredLeader())",
         "HandleElectLeaders",
         "ignored",
+        run=2,
     ),
 ]
 HOSTS = [
@@ -134,7 +135,7 @@ HOSTS = [
         'Json.fields("broker", each.brokerId(), "epoch", 0)',
         "HandleIsrShrinkTimeout HandleReplicaFetchRequest",
         "after.pending.isr",
-        runs=50,
+        run=6,
     ),
     Plant(
         "the host takes who is fenced for stopping",
@@ -143,7 +144,6 @@ HOSTS = [
         '"fenced", known.fenced(),\n                "stopping", known.fenced()',
         "HandleSessionTimeout",
         "after.registrations",
-        runs=12,
     ),
 ]
 FIXED = Plant(
@@ -164,11 +164,10 @@ def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    def classes(plant: Plant) -> Path:
-        among = HOST if plant in HOSTS else kafka_sources
-        return compiled(plant, among, tmp_path_factory.mktemp("plant"), PARTITION.name)
-
-    return seen([*PLANTS, *HOSTS], BROKERS, classes, tmp_path_factory.mktemp("plants"))
+    folder = tmp_path_factory.mktemp
+    classes = compiled(PLANTS, kafka_sources, folder("plant"), PARTITION.name)
+    classes += compiled(HOSTS, HOST, folder("host"), PARTITION.name)
+    return seen([*PLANTS, *HOSTS], BROKERS, classes, folder("plants"))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_z67_is_in_the_release_and_its_fix_is_accepted(kafka_sources: Path, tmp_
     assert broken.failure is not None
     assert (broken.failure.name, refused(trace)) == ("WeakIsr", ["HandleMetadataUpdate"])
 
-    classes = compiled(FIXED, kafka_sources, tmp_path, PARTITION.name)
+    [classes] = compiled([FIXED], kafka_sources, tmp_path, PARTITION.name)
     mended, trace = followed("Z67", KAFKA._replace(jars=classes), tmp_path / "fixed.jsonl")
     assert mended.failure is None
     assert refused(trace) == []

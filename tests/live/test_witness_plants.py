@@ -67,7 +67,7 @@ PLANTS = [
         "            if (!isLogUpToDate) {",
         "HandleVoteRequest",
         "granted",
-        runs=12,
+        run=6,
     ),
     Plant(
         "a follower does not flush",
@@ -93,6 +93,7 @@ PLANTS = [
         "transitionToUnattached(quorum.epoch() + 2, OptionalInt.empty());",
         "HandleElectionTimeout",
         "after.epoch",
+        run=1,
     ),
     Plant(
         "voters are not sorted for the high watermark",
@@ -101,6 +102,7 @@ PLANTS = [
         "            .stream();",
         "HandleFetchRequest",
         "after.highWatermark",
+        run=1,
     ),
     Plant(
         "a vote survives into the next epoch",
@@ -140,6 +142,7 @@ PLANTS = [
         "HandleVoteResponse HandleFetchResponse HandleBeginQuorumEpochResponse "
         "HandleEndQuorumEpochResponse",
         "after.",
+        run=1,
     ),
     Plant(
         "an append wakes nobody",
@@ -156,6 +159,7 @@ PLANTS = [
         "            || true\n            || isPartitionDiverged",
         "HandleFetchRequest",
         "AnsweredInVain",
+        run=2,
     ),
     Plant(
         "who is told that an epoch ends stands at once",
@@ -185,9 +189,9 @@ def kafka_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def said(kafka_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    def classes(plant: Plant) -> Path:
-        return compiled(plant, kafka_sources, tmp_path_factory.mktemp("plant"))
-
+    classes = compiled(
+        PLANTS, kafka_sources, tmp_path_factory.mktemp("plant"), VOTERS.protocol.name
+    )
     return seen(PLANTS, VOTERS, classes, tmp_path_factory.mktemp("plants"))
 
 
@@ -217,7 +221,8 @@ def test_z68_stops_a_voter_and_its_fix_is_accepted(kafka_sources: Path, tmp_path
     refused = judge_steps(trace, trace.steps).lines()
     assert [step.action for step in trace.steps if step.line in refused] == ["HandleRestart"]
 
-    fixed = kafka._replace(jars=compiled(FIXED, kafka_sources, tmp_path))
+    [classes] = compiled([FIXED], kafka_sources, tmp_path, VOTERS.protocol.name)
+    fixed = kafka._replace(jars=classes)
     mended = followed(fixed, tmp_path / "fixed.jsonl")
     assert mended.failure is None
     trace = read_foreign(tmp_path / "fixed.jsonl")
