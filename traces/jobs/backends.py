@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import uuid4
 
@@ -40,6 +41,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with (stage, done, total), from one thread at a time, `done` never falling."""
 
 POLL_S = 0.2
+HERE_S = 2.0
+"""To start two processes takes about two processor seconds."""
 
 
 class Backend(Protocol):
@@ -64,6 +67,8 @@ class Pool:
 
     processes: int = 0
     """0: one for each processor."""
+    here_s: float = HERE_S
+    """For so long items are done in this process; most work is over before others have begun."""
 
     @property
     def size(self) -> int:
@@ -84,15 +89,18 @@ class Pool:
         return pa.concat_tables([tables[item] for item in range(items)] or [schema.empty_table()])
 
     def _results(self, task: Task, items: int) -> Iterator[tuple[int, pa.Table]]:
-        processes = min(self.size, items)
-        if processes <= 1:
-            yield from ((item, task(item)) for item in range(items))
+        begin, left = monotonic(), list(range(items))
+        while left and (self.size <= 1 or monotonic() - begin < self.here_s):
+            item = left.pop(0)
+            yield item, task(item)
+        if not left:
             return
         # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
         # deadlock.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, context, end_with_parent) as pool:
-            running = {pool.submit(task, item): item for item in range(items)}
+        size = min(self.size, len(left))
+        with ProcessPoolExecutor(size, context, end_with_parent) as pool:
+            running = {pool.submit(task, item): item for item in left}
             try:
                 for future in as_completed(running):
                     yield running[future], future.result()

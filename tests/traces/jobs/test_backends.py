@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tla_utils.errors import ToolError
+from traces.jobs import backends
 from traces.jobs.backends import Backend, Pool, Spark, _own_error
 from traces.jobs.session import spark_session
 from traces.schema import TraceError
@@ -45,7 +46,7 @@ def die(item: int) -> pa.Table:
 def backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "spark":
         return Spark(request.getfixturevalue("spark"))
-    return Pool(1 if request.param == "alone" else 2)
+    return Pool(1 if request.param == "alone" else 2, here_s=0)
 
 
 def test_all_rows_of_all_items_come_back(backend: Backend) -> None:
@@ -56,6 +57,18 @@ def test_all_rows_of_all_items_come_back(backend: Backend) -> None:
     assert found.sort_by("item").equals(expected)
     assert told[-1] == 5
     assert told == sorted(told)
+
+
+def test_quick_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is not done in time is left to others."""
+
+    def refused(*words: object) -> None:
+        raise ChildProcessError
+
+    monkeypatch.setattr(backends, "ProcessPoolExecutor", refused)
+    assert Pool(2, here_s=60).run(square, 3, SCHEMA).num_rows == square(0).num_rows * 3
+    with pytest.raises(ChildProcessError):
+        Pool(2, here_s=0).run(square, 3, SCHEMA)
 
 
 def test_nothing_to_do_is_an_empty_table(backend: Backend) -> None:
@@ -97,7 +110,7 @@ def test_a_task_that_spark_gave_up_says_why() -> None:
 
 def test_a_process_that_dies_is_an_error() -> None:
     with pytest.raises(ToolError, match="worker process died"):
-        Pool(2).run(die, 2, SCHEMA)
+        Pool(2, here_s=0).run(die, 2, SCHEMA)
 
 
 def test_backends_say_who_they_are(spark: SparkSession) -> None:

@@ -58,7 +58,7 @@ def test_a_campaign_is_all_of_its_runs_in_parts(trace: Path) -> None:
 
 
 def test_processes_leave_the_same_bytes(trace: Path, tmp_path: Path) -> None:
-    simulate(tmp_path / "t", CAMPAIGN, part_runs=5, backend=Pool(2))
+    simulate(tmp_path / "t", CAMPAIGN, part_runs=5, backend=Pool(2, here_s=0))
     assert bytes_of(tmp_path / "t") == bytes_of(trace)
 
 
