@@ -141,7 +141,7 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
     """A node knows the sets of its log, and no others."""
     for n, row in after.items():
         if is_running(row.quorum) and row.history != sets_of(constants, row.quorum.log):
-            return f"node {n} takes {row.history[-1:]} for its voters, its log says otherwise"
+            return f"node {n} takes {known_voters(row)} for its voters, not those of its log"
     return None
 
 
