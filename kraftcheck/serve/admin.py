@@ -178,6 +178,7 @@ class Process:
         if not line:
             raise RuntimeError(f"kraftcheck serve ended with {self._child.wait()}")
         said = json.loads(line)
+        self.pid = self._child.pid
         self.cluster = Cluster(said["host"], said["admin_port"], said["bootstrap.servers"])
 
     def close(self) -> None:

@@ -218,9 +218,11 @@ class Core:
 
     def _look(self) -> None:
         """After each event: who has gone down, and who waits no longer."""
-        news, self.world.news = self.world.news, set()
-        if any(each.topic.name == LIVES for each in news):
-            self._see_who_is_up()
+        news = self.world.news
+        if news:
+            self.world.news = set()
+            if self.world.lives in news:
+                self._see_who_is_up()
         if self._waiting:
             self._finish(
                 [

@@ -262,7 +262,8 @@ class Front:
     # --- Commands
 
     async def _admin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ValueError):
+        # Cancelled where the loop ends before whoever commands has gone.
+        with suppress(OSError, ValueError, asyncio.CancelledError):
             while line := await reader.readline():
                 writer.write(json.dumps(self._command(line)).encode() + b"\n")
                 await writer.drain()

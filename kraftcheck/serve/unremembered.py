@@ -11,22 +11,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
-
 from reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from reference.sim.interning import Interner, KnownInput, KnownRow
 from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder
-
-
-class _Want(KnownInput):
-    """What a broker is about to do: equal by content, where nothing is one object by content."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KnownInput) and bool(self.value == other.value)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
 
 
 class _Passing(Interner):
@@ -38,10 +26,16 @@ class _Passing(Interner):
 
 
 class _Machine(PartitionMachine):
+    def __init__(self, memo: PartitionMemo, constants: Any) -> None:
+        super().__init__(memo, constants)
+        self._wants: dict[Any, KnownInput] = {}
+        """Deadlines are kept by want, so equal ones have to be one object here too."""
+
     def new_state(self, node: int, known: KnownRow) -> State:
         state = super().new_state(node, known)
-        wants = tuple([_Want(each.value, b"", each.kind) for each in state.wants])
-        return msgspec.structs.replace(state, wants=wants)
+        one = self._wants.setdefault
+        state.wants = tuple([one(want.value, want) for want in state.wants])
+        return state
 
     def step(self, state: State, input: KnownInput) -> Step | None:
         outcome = self.outcome(state.node, state.row, input.value)
@@ -50,6 +44,8 @@ class _Machine(PartitionMachine):
         intern = self.interner.input
         sent = tuple([(message.destination, intern(message)) for message in outcome.sent])
         after = self.new_state(state.node, KnownRow(outcome.row, b""))
+        if after.wants == state.wants:
+            after.wants = state.wants
         return self.new_step(state, input, after, sent, outcome)
 
 
