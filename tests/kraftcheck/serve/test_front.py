@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -21,6 +22,7 @@ from kraftcheck.serve.admin import Cluster, CommandError, Process
 from tests.kraftcheck.serve.wire import frame
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
 RECORDS = 20
 
 
@@ -266,12 +268,19 @@ def test_whose_producer_repeats_itself(kafka_cluster):
 """
 
 
+def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
+    page = (repo_root / "docs/serve.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "test_tutorial.py").write_text(example)
+    done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout
+
+
 def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:
     """Z58 forgets which batches it has: the second test's repeated batch is there twice."""
     (tmp_path / "test_own.py").write_text(TESTS)
-    call = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*call, "--kafka-bug", "Z58"], cwd=tmp_path, capture_output=True, text=True
+        [*PYTEST, "--kafka-bug", "Z58"], cwd=tmp_path, capture_output=True, text=True
     )
     assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "NoDuplicate is violated in t-0" in done.stdout
