@@ -66,8 +66,7 @@ def small_test(cluster: Cluster) -> None:
         sender.produce("t", str(at).encode())
     assert sender.flush(10) == 0
     reader = Consumer(
-        {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
-        | {"group.id": "none", "enable.auto.commit": False}
+        {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "group.id": "g"}
     )
     reader.assign([TopicPartition("t", 0, 0)])
     assert len(reader.consume(RECORDS, 10)) == RECORDS

@@ -13,6 +13,7 @@ from kraftcheck.serve.codec import Versions, description
 SERVED: Final = (
     *("Produce", "Fetch", "ListOffsets", "Metadata", "FindCoordinator", "ApiVersions"),
     *("CreateTopics", "DeleteTopics", "InitProducerId", "OffsetForLeaderEpoch"),
+    *("OffsetCommit", "OffsetFetch"),
     *("DescribeConfigs", "DescribeCluster"),
 )
 
@@ -29,11 +30,14 @@ ERRORS: Final = {
     "NOT_LEADER_OR_FOLLOWER": 6,
     "REQUEST_TIMED_OUT": 7,
     "MESSAGE_TOO_LARGE": 10,
+    "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15,
+    "NOT_COORDINATOR": 16,
     "INVALID_TOPIC_EXCEPTION": 17,
     "NOT_ENOUGH_REPLICAS": 19,
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": 20,
     "INVALID_REQUIRED_ACKS": 21,
+    "UNKNOWN_MEMBER_ID": 25,
     "UNSUPPORTED_VERSION": 35,
     "TOPIC_ALREADY_EXISTS": 36,
     "INVALID_PARTITIONS": 37,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import google_crc32c
 import msgspec
@@ -58,6 +58,8 @@ class Batch(msgspec.Struct):
     sequence: int
     crc: int
     base: int = UNSET
+    value: Any = None
+    """Of a broker's own record, what it says."""
 
     @property
     def last_sequence(self) -> int:
@@ -119,6 +121,28 @@ def parsed(data: bytes | None, limit: int) -> Batch:
     elif epoch < 0 or sequence < 0:
         raise Refused("INVALID_RECORD", "a producer id without epoch and sequence")
     return Batch(data, n, attributes, first, latest, producer, epoch, sequence, crc)
+
+
+def single(value: bytes) -> Batch:
+    """A batch of one record of a broker's own, whose value this is."""
+    body = b"\0\0\0\1" + _zigzag(len(value)) + value + b"\0"
+    body = _zigzag(len(body)) + body
+    size = HEADER.size - LENGTH_BEGINS + len(body)
+    fields = (UNSET, MAGIC, 0, 0, 0, 0, 0, UNSET, UNSET, UNSET, 1)
+    data = HEADER.pack(0, size, *fields) + body
+    crc: int = google_crc32c.value(data[CRC_BEGINS:])
+    data = b"".join((data[: CRC_BEGINS - 4], crc.to_bytes(4, "big"), data[CRC_BEGINS:]))
+    return Batch(data, 1, 0, 0, 0, UNSET, UNSET, UNSET, crc)
+
+
+def _zigzag(value: int) -> bytes:
+    """Of a number that is not negative."""
+    out, left = bytearray(), value << 1
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    out.append(left)
+    return bytes(out)
 
 
 def _plain(data: bytes, codec: int) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, snake, uvarint
 from kraftcheck.serve.topics import created
-from kraftcheck.serve.world import LIVES, ServedPartition, Setup, World
+from kraftcheck.serve.world import OFFSETS, ServedPartition, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -221,7 +221,7 @@ class Core:
         news = self.world.news
         if news:
             self.world.news = set()
-            if self.world.lives in news:
+            if self.world.offsets in news:
                 self._see_who_is_up()
         if self._waiting:
             self._finish(
@@ -365,7 +365,7 @@ class Core:
                     for each in topic.partitions
                 ]
                 for name, topic in self.world.topics.items()
-                if name != LIVES
+                if name != OFFSETS
             },
         }
 

@@ -16,7 +16,7 @@ from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core, Request, Serve, Waiting
 from kraftcheck.serve.sessions import Sessions, Wanted
-from kraftcheck.serve.world import FETCH_MAX, ServedPartition, ServedTopic
+from kraftcheck.serve.world import FETCH_MAX, OFFSETS, ServedPartition, ServedTopic
 from reference.partition.log import end_offset_for
 from reference.partition.messages import (
     CLIENTS,
@@ -56,10 +56,12 @@ class Data:
         return partition, "NONE" if broker in partition.brokers else "NOT_LEADER_OR_FOLLOWER"
 
     def topic_of(self, said: Message, name: str) -> tuple[ServedTopic | None, bool]:
-        """The topic that a request names, and whether by its id."""
-        if name in said:
-            return self.world.topics.get(said[name]), False
-        return self.world.with_id(said["topic_id"]), True
+        """The topic that a request names, and whether by its id. The log of offsets is no topic
+        of clients.
+        """
+        by_id = name not in said
+        found = self.world.with_id(said["topic_id"]) if by_id else self.world.topics.get(said[name])
+        return (None if found is None or found.name == OFFSETS else found), by_id
 
     def leader_hint(self, partition: ServedPartition, broker: int) -> Message:
         known = partition.known(broker)
@@ -214,6 +216,62 @@ class Data:
         return {"leader_epoch": end.epoch, "end_offset": offset}
 
 
+class Appends:
+    """The batches of one request, of which each is answered once (W8)."""
+
+    def __init__(self, core: Core, broker: int) -> None:
+        self._core = core
+        self._broker = broker
+        self._open: dict[int, ServedPartition] = {}
+
+    def append(
+        self,
+        partition: ServedPartition,
+        batch: Batch,
+        acks: int,
+        told: Callable[[str, int], None],
+    ) -> str:
+        """Gives a batch to the leader; `told` hears the error and the base offset, now or later.
+        Returns why it was ignored, or "".
+        """
+        world = self._core.world
+        at_once: list[Any] = []
+        placed = False
+
+        def answered(response: Any) -> None:
+            if not placed:
+                at_once.append(response)
+                return
+            del self._open[number]
+            offset = UNDEFINED
+            if response.error == "NONE":
+                offset = world.offset_of(partition.row(self._broker), response.offset)
+            told(response.error, offset)
+
+        number = self._core.number(answered)
+        self._open[number] = partition
+        ignored = world.append(partition, self._broker, batch, acks, number)
+        # Only now it is known where the batch is.
+        placed = True
+        for response in at_once:
+            answered(response)
+        if acks == 0:
+            self._core.forget(number)
+            del self._open[number]
+        return ignored
+
+    def are_settled(self) -> bool:
+        return not self._open
+
+    def expire(self) -> None:
+        """P19. Who waits still is told so by the reference."""
+        for number, partition in list(self._open.items()):
+            for parked in partition.row(self._broker).parked:
+                if parked.request.client == number:
+                    timeout = ProduceTimeout(parked.request)
+                    self._core.world.give(partition, self._broker, timeout)
+
+
 class Produce:
     """A produce request: a slot for each partition, which is settled once (W8)."""
 
@@ -224,11 +282,11 @@ class Produce:
         self.failed: list[str] = []
         self._data = data
         self._hints: list[Message] = []
-        self._open: dict[int, ServedPartition] = {}
+        self.appends = Appends(data.core, request.broker)
 
     def append(self, partition: ServedPartition, slot: Message, records: bytes | None) -> None:
         """Checks a batch and gives it to the leader."""
-        data, request = self._data, self.request
+        request = self.request
         row = partition.row(request.broker)
         acks = request.body["acks"]
         leads = row.role == "Leader"
@@ -241,29 +299,15 @@ class Produce:
             self.settle(slot, partition, told if leads else "NOT_LEADER_OR_FOLLOWER", str(error))
             return
 
-        def answered(response: Any) -> None:
-            if at_once is not None:
-                at_once.append(response)
-                return
-            del self._open[number]
-            after = partition.row(request.broker)
-            if response.error == "NONE":
-                slot["base_offset"] = data.world.offset_of(after, response.offset)
+        def answered(error: str, offset: int) -> None:
+            if error == "NONE":
+                slot["base_offset"] = offset
                 slot["log_start_offset"] = 0
-            self.settle(slot, partition, response.error)
+            self.settle(slot, partition, error)
 
-        at_once: list[Any] | None = []
-        number = data.core.number(answered)
-        self._open[number] = partition
-        ignored = data.world.append(partition, request.broker, batch, acks, number)
-        # By now it is known where the batch is.
-        early, at_once = at_once, None
-        for response in early or ():
-            answered(response)
-        if acks == 0:
-            data.core.forget(number)
-            if ignored:
-                self.failed.append(ignored)
+        ignored = self.appends.append(partition, batch, acks, answered)
+        if ignored and acks == 0:
+            self.failed.append(ignored)
 
     def settle(
         self, slot: Message, partition: ServedPartition | None, error: str, why: str | None = None
@@ -279,15 +323,10 @@ class Produce:
             self._hints.append(hint)
 
     def is_ready(self) -> bool:
-        return not self._open
+        return self.appends.are_settled()
 
     def expire(self) -> None:
-        """P19. Who waits still is told so by the reference."""
-        broker = self.request.broker
-        for number, partition in list(self._open.items()):
-            for parked in partition.row(broker).parked:
-                if parked.request.client == number:
-                    self._data.world.give(partition, broker, ProduceTimeout(parked.request))
+        self.appends.expire()
 
     def answer(self) -> Message:
         endpoints = self._data.endpoints(self._hints)

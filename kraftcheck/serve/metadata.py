@@ -14,7 +14,7 @@ from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
 from kraftcheck.serve.core import Core, Request, Serve, Waiting
 from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
-from kraftcheck.serve.world import LIVES, MADE_MS, ServedPartition, ServedTopic
+from kraftcheck.serve.world import MADE_MS, OFFSETS, ServedPartition, ServedTopic
 from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 
@@ -81,9 +81,9 @@ class Metadata:
 
     def _alive(self, broker: int) -> list[int]:
         """The brokers that are not fenced, as this one knows it."""
-        lives = self._world.lives
-        known = lives.row(broker).image.brokers
-        alive = [b for b, of in zip(lives.brokers, known, strict=True) if not of.fenced]
+        of_all = self._world.offsets
+        known = of_all.row(broker).image.brokers
+        alive = [b for b, of in zip(of_all.brokers, known, strict=True) if not of.fenced]
         return sorted({*alive, broker})
 
     def _endpoint(self, broker: int) -> Message:
@@ -93,7 +93,7 @@ class Metadata:
         world, body = self._world, request.body
         asked = body["topics"]
         if asked is None or (not asked and request.version == 0):
-            wanted: list[_Named] = [each for each in world.topics.items() if each[0] != LIVES]
+            wanted: list[_Named] = [each for each in world.topics.items() if each[0] != OFFSETS]
         else:
             wanted = [self._named(each) for each in asked]
         if self._setup.auto_create and body.get("allow_auto_topic_creation", True):
@@ -146,7 +146,7 @@ class Metadata:
         return {
             "name": topic.name,
             "topic_id": topic.id,
-            "is_internal": topic.name == LIVES,
+            "is_internal": topic.name == OFFSETS,
             "partitions": [self._partition(each, broker, alive) for each in topic.partitions],
         }
 
@@ -210,7 +210,7 @@ class Metadata:
         for each in asked:
             name, topic = self._named({"topic_id": NO_UUID, **each})
             told: Message = {"name": name, "topic_id": each.get("topic_id", NO_UUID)}
-            if topic is None or topic.name == LIVES:
+            if topic is None or topic.name == OFFSETS:
                 error = "UNKNOWN_TOPIC_ID" if name is None else "UNKNOWN_TOPIC_OR_PARTITION"
                 told["error_code"] = ERRORS[error]
             else:
@@ -263,7 +263,7 @@ class Metadata:
             "num.partitions": str(self._setup.partitions),
         }
 
-    # --- Producers, and what is not served
+    # --- Producers and coordinators
 
     def _init_producer_id(self, request: Request) -> Message:
         if request.body["transactional_id"] is not None:
@@ -272,17 +272,19 @@ class Metadata:
         return {"producer_id": 1000 + self._producers, "producer_epoch": 0}
 
     def _find_coordinator(self, request: Request) -> Message:
-        """Neither groups nor transactions are served: the one is told as a coordinator that is not
-        there, which a consumer without a group does not mind, the other as a refusal.
-        """
-        body = request.body
-        of_groups = body.get("key_type", 0) == 0
-        why = f"{'consumer groups' if of_groups else 'transactions'} are not served"
-        self._core.unserved.append(f"{why}, asked by {request.client!r}")
-        error = (
-            "COORDINATOR_NOT_AVAILABLE" if of_groups else "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-        )
-        told = {"error_code": ERRORS[error], "error_message": why, "node_id": -1, "port": -1}
+        """Of a group, whoever leads its offsets; of transactions nobody: they are not served."""
+        body, error, why = request.body, "NONE", ""
+        leader = self._world.offsets.known(request.broker).leader
+        if body.get("key_type", 0) != 0:
+            error, why = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactions are not served"
+            self._core.unserved.append(f"{why}, asked by {request.client!r}")
+        elif leader not in self._alive(request.broker):
+            error, why = "COORDINATOR_NOT_AVAILABLE", "nobody leads the offsets"
+        told: Message = {"error_code": ERRORS[error], "error_message": why}
+        if error == "NONE":
+            told |= {"node_id": leader, **self._endpoint(leader)}
+        else:
+            told |= {"node_id": NOBODY, "port": -1}
         if request.version < 4:
             return told
         return {"coordinators": [told | {"key": key} for key in body["coordinator_keys"]]}

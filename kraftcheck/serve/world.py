@@ -51,8 +51,10 @@ from reference.sim.memo import Step
 from reference.sim.network import Partition as Cut
 from reference.sim.recorder import Recorder, RunResult
 
-LIVES: Final = "__brokers"
-"""A topic with one partition on every broker: its metadata says which brokers are alive."""
+OFFSETS: Final = "__consumer_offsets"
+"""A topic with one partition on every broker: what groups have committed. Its metadata says which
+brokers are alive as well.
+"""
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
 SILENCE_MS: Final = 2 * PARTITION.paces.session
@@ -223,8 +225,8 @@ class World:
         self.partitions_made = self.ids_made = self.values = 0
         self._lanes: list[World | ServedPartition] = [self]
         self._made = Topics(setup.brokers)
-        lives = NewTopic(name=LIVES, assignments=(tuple(setup.brokers),))
-        self.lives = self.make(lives, {}).partitions[0]
+        wanted = NewTopic(name=OFFSETS, assignments=(tuple(setup.brokers),))
+        self.offsets = self.make(wanted, {}).partitions[0]
 
     def memo(self) -> PartitionMemo:
         """For a partition: rows have their number in one record only."""
@@ -297,8 +299,8 @@ class World:
         """The brokers whose process runs."""
         if not self.topics:
             return frozenset()
-        lives = self.topics[LIVES].partitions
-        return frozenset(b for b in self.setup.brokers if not lives or lives[0].is_running(b))
+        first = self.topics[OFFSETS].partitions
+        return frozenset(b for b in self.setup.brokers if not first or first[0].is_running(b))
 
     def delete(self, name: str) -> None:
         """Raises TopicError. What its partitions did remains to be judged."""

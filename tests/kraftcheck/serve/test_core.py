@@ -9,6 +9,7 @@ import pytest
 
 from kraftcheck.serve import world
 from kraftcheck.serve.apis import ERRORS, SERVED
+from kraftcheck.serve.codec import Message
 from tests.kraftcheck.serve.wire import Wire, answer, bases, batch, frame
 
 NONE, NOT_LEADER = ERRORS["NONE"], ERRORS["NOT_LEADER_OR_FOLLOWER"]
@@ -184,6 +185,44 @@ def test_a_session_tells_what_has_changed(wire: Wire) -> None:
     assert fetch(id, 4)[0] == ERRORS["FETCH_SESSION_ID_NOT_FOUND"]
 
 
+# --- What a consumer commits
+
+
+def _committed(wire: Wire, broker: int, group: str = "g") -> Message:
+    asked = [{"name": "t", "partition_indexes": [0]}]
+    said = wire.ask(broker, "OffsetFetch", 7, group_id=group, topics=asked)
+    if said["error_code"]:
+        return said
+    found: Message = said["topics"][0]["partitions"][0]
+    return found
+
+
+def _commit(wire: Wire, broker: int, offset: int, **more: object) -> int:
+    partitions = [{"partition_index": 0, "committed_offset": offset, "committed_metadata": "m"}]
+    body = {"group_id": "g", "member_id": "", "topics": [{"name": "t", "partitions": partitions}]}
+    told = wire.ask(broker, "OffsetCommit", 7, **body | more)
+    code: int = told["topics"][0]["partitions"][0]["error_code"]
+    return code
+
+
+def test_a_committed_offset_outlives_its_coordinator(wire: Wire) -> None:
+    said = wire.ask(1, "FindCoordinator", 3, key="g", key_type=0)
+    old = said["node_id"]
+    assert _commit(wire, old, 5) == NONE
+    assert _commit(wire, old, 7) == NONE
+    assert _commit(wire, (old + 1) % 3, 9) == ERRORS["NOT_COORDINATOR"]
+    assert _commit(wire, old, 9, member_id="m") == ERRORS["UNKNOWN_MEMBER_ID"]
+    wire.do("kill", broker=old)
+    wire.wait(6)
+    new = wire.ask((old + 1) % 3, "FindCoordinator", 3, key="g", key_type=0)["node_id"]
+    assert new != old
+    assert _committed(wire, new)["committed_offset"] == 7
+    assert _committed(wire, new)["metadata"] == "m"
+    assert _committed(wire, new, "other")["committed_offset"] == -1
+    other = next(b for b in range(3) if b not in (old, new))
+    assert _committed(wire, other)["error_code"] == ERRORS["NOT_COORDINATOR"]
+
+
 # --- Frames
 
 
@@ -219,7 +258,7 @@ def test_api_versions_too_new_is_answered_with_what_there_is(wire: Wire) -> None
     [
         ({"name": "t"}, "TOPIC_ALREADY_EXISTS"),
         ({"name": "a/b"}, "INVALID_TOPIC_EXCEPTION"),
-        ({"name": "__brokers"}, "INVALID_TOPIC_EXCEPTION"),
+        ({"name": "__consumer_offsets"}, "INVALID_TOPIC_EXCEPTION"),
         ({"name": "u", "replication_factor": 4}, "INVALID_REPLICATION_FACTOR"),
         ({"name": "u", "num_partitions": 0}, "INVALID_PARTITIONS"),
         ({"name": "u", "configs": [{"name": "x", "value": "1"}]}, "INVALID_CONFIG"),
