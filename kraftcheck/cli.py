@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, witness
+from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, serving, witness
 
 
 class Verbs(click.Group):
@@ -76,6 +76,8 @@ for _verb in (
     clusters.record,
     clusters.disk,
     witness.witness,
+    serving.serve,
+    serving.ctl,
     bugs.bugs,
     bugs.try_own,
 ):

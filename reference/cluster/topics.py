@@ -75,6 +75,14 @@ class Topics:
         topic = self._topics[wanted.name] = Topic(wanted.name, assignments)
         return topic
 
+    def delete(self, name: str) -> None:
+        """Raises TopicError for a topic that there is not."""
+        if self._topics.pop(name, None) is None:
+            raise TopicError(
+                "UNKNOWN_TOPIC_OR_PARTITION",
+                "This server does not host this topic-partition.",
+            )
+
     def assignment(self, topic: str, partition: int) -> Assignment:
         """Who holds a partition. Raises TopicError for one that there is not."""
         known = self._topics.get(topic)

@@ -23,7 +23,7 @@ FOLDERS = (
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
-    *("reference.runner.scenarios", "reference.runner.scripted"),
+    *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (

@@ -147,7 +147,10 @@ def _may_fetch(row: BrokerRow) -> bool:
 
 def _cuts(before: RecordLog, after: RecordLog) -> bool:
     """Whether a record is gone that nobody deleted: that is at the end."""
-    return len(after) < len(before) or any(
+    end = len(before)
+    if after[:end] == before:
+        return False
+    return len(after) < end or any(
         new not in (old, GONE) for old, new in zip(before, after, strict=False)
     )
 

@@ -23,7 +23,7 @@ from reference.partition.sim.progress import Progress
 from reference.partition.sim.scenario import PartitionScenario
 from reference.partition.sim.trouble import Trouble
 from reference.partition.sim.world import PartitionWorld
-from reference.partition.types import INITIAL_OFFSET
+from reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from reference.sim.choices import Chooser, chance, pick
 from reference.sim.events import CALL
 from reference.sim.memo import Step
@@ -40,9 +40,11 @@ class PartitionSimulation(PartitionWorld):
         chooser: Chooser,
         memo: PartitionMemo,
         recorder: Recorder,
+        constants: PartitionConstants | None = None,
     ) -> None:
+        """constants: where they are other than what the options say."""
         network, clock = chooser.stream("network"), chooser.stream("clock")
-        constants = constants_of(options)
+        constants = constants or constants_of(options)
         super().__init__(scenario.paces, options, constants, memo, recorder, network, clock)
         self._scenario = scenario
         self._chooser = chooser
@@ -61,18 +63,22 @@ class PartitionSimulation(PartitionWorld):
 
     # --- The loop ---
 
-    def execute(self) -> None:
-        """Runs to the end: a violation, the progress of the healed partition, or a bound."""
+    def begin(self) -> None:
+        """The first election; brokers' own activities, and their sessions."""
         self.give(CONTROLLER, ElectLeaders("PREFERRED"))
         for node in self.brokers:
             self.pace.look(node, self._states[node])
             self._hear(node)
+
+    def execute(self) -> None:
+        """Runs to the end: a violation, the progress of the healed partition, or a bound."""
+        self.begin()
         self.clients.start()
         self._trouble.start()
         faulty = self._options.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty, self._heal, 0)
+        self.call(1000 * faulty, self.heal, 0)
         events = 0
         while not self.over:
             events += 1
@@ -151,7 +157,8 @@ class PartitionSimulation(PartitionWorld):
 
     # --- The second phase, and the end ---
 
-    def _heal(self, _: int) -> None:
+    def heal(self, _: int) -> None:
+        """No more trouble: from now on the partition has to make progress."""
         self._trouble.heal()
         self.clients.stop_producing()
         self._stale_until = dict.fromkeys(self.brokers, 0)

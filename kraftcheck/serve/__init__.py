@@ -1,0 +1,8 @@
+"""A cluster for unmodified Kafka clients, whose answers come from the reference's handlers.
+
+Reading order: `codec.py` (Kafka's messages), `apis.py` (which are served), `batches.py`, `world.py`
+(the partitions behind the front), `topics.py`; `core.py` with `metadata.py`, `data.py`,
+`sessions.py` and `offsets.py` (bytes that arrive to bytes that leave), `cluster.py`; `tape.py`
+(what arrived, and replay), `judging.py`, `front.py` (sockets), `admin.py` (faults by hand),
+`plugin.py` (a pytest fixture). docs/serve.md says what it is for, and what is not served.
+"""

@@ -1,0 +1,77 @@
+"""Which requests are served, in which versions, and Kafka's numbers for its errors.
+
+Everything that Kafka's description of a served message has is read and written; what is not in the
+table is answered as Kafka answers what it does not offer: the connection is closed (W3).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kraftcheck.serve.codec import Versions, description
+
+SERVED: Final = (
+    *("Produce", "Fetch", "ListOffsets", "Metadata", "FindCoordinator", "ApiVersions"),
+    *("CreateTopics", "DeleteTopics", "InitProducerId", "OffsetForLeaderEpoch"),
+    *("OffsetCommit", "OffsetFetch"),
+    *("DescribeConfigs", "DescribeCluster"),
+)
+
+OFFERED_FROM: Final = {"Produce": 0}
+"""KAFKA-18659: librdkafka takes it amiss if the oldest is not offered. Asked for it, we close."""
+
+ERRORS: Final = {
+    "NONE": 0,
+    "UNKNOWN_SERVER_ERROR": -1,
+    "OFFSET_OUT_OF_RANGE": 1,
+    "CORRUPT_MESSAGE": 2,
+    "UNKNOWN_TOPIC_OR_PARTITION": 3,
+    "LEADER_NOT_AVAILABLE": 5,
+    "NOT_LEADER_OR_FOLLOWER": 6,
+    "REQUEST_TIMED_OUT": 7,
+    "MESSAGE_TOO_LARGE": 10,
+    "COORDINATOR_LOAD_IN_PROGRESS": 14,
+    "COORDINATOR_NOT_AVAILABLE": 15,
+    "NOT_COORDINATOR": 16,
+    "INVALID_TOPIC_EXCEPTION": 17,
+    "NOT_ENOUGH_REPLICAS": 19,
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": 20,
+    "INVALID_REQUIRED_ACKS": 21,
+    "UNKNOWN_MEMBER_ID": 25,
+    "UNSUPPORTED_VERSION": 35,
+    "TOPIC_ALREADY_EXISTS": 36,
+    "INVALID_PARTITIONS": 37,
+    "INVALID_REPLICATION_FACTOR": 38,
+    "INVALID_REPLICA_ASSIGNMENT": 39,
+    "INVALID_CONFIG": 40,
+    "INVALID_REQUEST": 42,
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,
+    "INVALID_PRODUCER_EPOCH": 47,
+    "INVALID_TXN_STATE": 48,
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": 53,
+    "FETCH_SESSION_ID_NOT_FOUND": 70,
+    "INVALID_FETCH_SESSION_EPOCH": 71,
+    "FENCED_LEADER_EPOCH": 74,
+    "UNKNOWN_LEADER_EPOCH": 75,
+    "UNSUPPORTED_COMPRESSION_TYPE": 76,
+    "OFFSET_NOT_AVAILABLE": 78,
+    "INVALID_RECORD": 87,
+    "UNKNOWN_TOPIC_ID": 100,
+    "FETCH_SESSION_TOPIC_ID_ERROR": 106,
+}
+
+BY_KEY: Final = {description(f"{name}Request").key: name for name in SERVED}
+
+
+def versions(name: str) -> Versions:
+    """Those that are read."""
+    return description(f"{name}Request").valid
+
+
+def request_flexible(name: str, version: int) -> bool:
+    return version in description(f"{name}Request").flexible
+
+
+def response_flexible(name: str, version: int) -> bool:
+    """Whether the header of the answer has tagged fields: that of ApiVersions never has (W1)."""
+    return name != "ApiVersions" and version in description(f"{name}Response").flexible

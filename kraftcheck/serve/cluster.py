@@ -1,0 +1,16 @@
+"""A cluster: the core, with all that it serves."""
+
+from __future__ import annotations
+
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.data import Data
+from kraftcheck.serve.metadata import Metadata
+from kraftcheck.serve.offsets import Offsets
+from kraftcheck.serve.world import Setup
+
+
+def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core:
+    """watched, recorded: as in `World`."""
+    core = Core(setup, watched, recorded)
+    core.served = Metadata(core).served | Data(core).served | Offsets(core).served
+    return core

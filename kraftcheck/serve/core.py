@@ -1,0 +1,384 @@
+"""The broker without its sockets: from bytes that arrive to bytes that leave.
+
+A frame is read, handed to whoever serves its API (`metadata.py`, `data.py`), and answered at once
+or when what it waits for has happened. All that leaves is in `effects`; what it is follows from the
+`Setup` and from what arrived, and when.
+
+Law of this file: no sockets, no clock, no chance: replaying the arrivals of a tape gives the same
+effects (tape.py).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
+from kraftcheck.serve.codec import Malformed, Message, encoded, reader, snake, uvarint
+from kraftcheck.serve.topics import created
+from kraftcheck.serve.world import OFFSETS, ServedPartition, Setup, World
+
+FRAME_MAX: Final = 100 << 20
+"""socket.request.max.bytes (W1)."""
+_HEADER: Final = struct.Struct(">hhi")
+_LENGTH: Final = struct.Struct(">i")
+
+
+class Effect(NamedTuple):
+    """Something that leaves: bytes to a connection, or (None) its end, with the reason."""
+
+    connection: int
+    data: bytes | None
+    why: str = ""
+
+
+class Request:
+    """A request that was read."""
+
+    __slots__ = ("api", "body", "broker", "client", "connection", "correlation", "cut", "version")
+
+    def __init__(
+        self, connection: int, broker: int, api: str, version: int, correlation: int, client: str
+    ) -> None:
+        self.connection = connection
+        self.broker = broker
+        self.api = api
+        self.version = version
+        self.correlation = correlation
+        self.client = client
+        self.body: Message = {}
+        self.cut = False
+        """Whether the connection ends where the answer would leave."""
+
+
+class Waiting(Protocol):
+    """A request that is not answered yet (Kafka's purgatory)."""
+
+    request: Request
+    partitions: frozenset[ServedPartition]
+    """Whose news may end the waiting."""
+
+    def is_ready(self) -> bool: ...
+    def expire(self) -> None:
+        """Its time is over: it is to be ready."""
+        ...
+
+    def answer(self) -> Message | None: ...
+
+
+Serve: TypeAlias = Callable[[Request], Message | Waiting | None]
+"""The answer; what has to happen first; or None where there is none."""
+
+
+class Closed(Exception):
+    """A request whose answer is that the connection ends."""
+
+
+class Arm(NamedTuple):
+    """A fault of connections: the next `times` requests like this are cut, before or after they are
+    handled. api, client: any, where empty; broker: any, where -1.
+    """
+
+    when: str
+    api: str = ""
+    client: str = ""
+    broker: int = -1
+    times: int = 1
+
+    def fits(self, request: Request) -> bool:
+        return (
+            self.api in ("", request.api)
+            and self.client in ("", request.client)
+            and self.broker in (-1, request.broker)
+        )
+
+
+class Core:
+    """All brokers of a cluster."""
+
+    def __init__(self, setup: Setup, watched: bool = False, recorded: bool = False) -> None:
+        self.setup = setup
+        self.effects: list[Effect] = []
+        self.unserved: list[str] = []
+        """What was asked that is not served, for the log."""
+        self.requests = 0
+        self._connections: dict[int, int] = {}
+        """Open ones, with their broker."""
+        self._waiting: list[Waiting] = []
+        self._asked: dict[int, Callable[[Any], None]] = {}
+        self._numbers = 1000
+        """Of requests to the reference; those below are its own clients'."""
+        self._arms: list[Arm] = []
+        self.world = World(setup, self, watched, recorded)
+        self._up = self.world.up()
+        self.served: Mapping[str, Serve] = {}
+        """Who serves each API (cluster.py)."""
+
+    # --- What arrives
+
+    def advance(self, now: int) -> None:
+        """The cluster's own time goes on; microseconds."""
+        self.world.advance_to(now, self._look)
+
+    def opened(self, connection: int, broker: int) -> None:
+        if broker in self._up:
+            self._connections[connection] = broker
+        else:
+            self._close(connection, f"broker {broker} is down")
+
+    def closed(self, connection: int) -> None:
+        self._connections.pop(connection, None)
+        self._waiting = [w for w in self._waiting if w.request.connection != connection]
+
+    def frame(self, connection: int, data: bytes) -> None:
+        """A whole frame, without its length."""
+        broker = self._connections.get(connection)
+        if broker is None:
+            return
+        self.requests += 1
+        try:
+            request = self._read(connection, broker, data)
+        except Malformed as error:
+            self._close(connection, str(error))
+            return
+        if request is None:
+            return
+        arm = next((arm for arm in self._arms if arm.fits(request)), None)
+        if arm is not None:
+            self._arms.remove(arm)
+            if arm.times > 1:
+                self._arms.append(arm._replace(times=arm.times - 1))
+            if arm.when == "before":
+                self._close(connection, f"{request.api} cut before it was handled")
+                return
+            request.cut = True
+        self._handle(request)
+        self._look()
+
+    def _handle(self, request: Request) -> None:
+        try:
+            answer = self.served[request.api](request)
+        except Closed as why:
+            self._close(request.connection, str(why))
+            return
+        if isinstance(answer, dict):
+            self._answer(request, answer)
+        elif answer is not None:
+            self._waiting.append(answer)
+        elif request.cut:
+            self._close(request.connection, f"{request.api} cut after it was handled")
+
+    def _read(self, connection: int, broker: int, data: bytes) -> Request | None:
+        """Raises Malformed, also for what is not served (W3)."""
+        try:
+            key, version, correlation = _HEADER.unpack_from(data)
+            (size,) = struct.unpack_from(">h", data, _HEADER.size)
+            at = _HEADER.size + 2 + max(size, 0)
+            client = str(data[_HEADER.size + 2 : at], "utf-8", "replace")
+            name = BY_KEY.get(key)
+            if name is None or version not in versions(name):
+                if name == "ApiVersions" and version > 0:
+                    request = Request(connection, broker, name, 0, correlation, client)
+                    offered = self.served[name](request)
+                    assert isinstance(offered, dict), "answered at once"
+                    self._answer(request, offered | {"error_code": code("UNSUPPORTED_VERSION")})
+                    return None
+                self.unserved.append(f"API {key} version {version}, asked by {client!r}")
+                raise Malformed(f"API {key} version {version} is not served")
+            request = Request(connection, broker, name, version, correlation, client)
+            if request_flexible(name, version):
+                at = _behind_tags(data, at)
+        except (struct.error, IndexError) as error:
+            raise Malformed(f"no request: {error}") from None
+        request.body, _ = reader(f"{name}Request", version)(data, at)
+        return request
+
+    # --- Answers
+
+    def wait(self, waiting: Waiting, timeout_ms: int) -> Waiting:
+        """Has it expire after so many real milliseconds, as its client counts them."""
+        delay = 1000 * max(0, timeout_ms) * self.setup.speed
+        self.world.call(delay, self._expire, waiting)
+        return waiting
+
+    def waits(self, connection: int) -> bool:
+        """Whether a request of this connection is not answered yet."""
+        return any(w.request.connection == connection for w in self._waiting)
+
+    @property
+    def in_haste(self) -> bool:
+        """Whether a producer waits for replicas, or somebody for a topic's leaders."""
+        return any(w.request.api != "Fetch" for w in self._waiting)
+
+    def _expire(self, waiting: Waiting) -> None:
+        if waiting in self._waiting:
+            waiting.expire()
+            self._finish([w for w in self._waiting if w is waiting and w.is_ready()])
+
+    def _look(self) -> None:
+        """After each event: who has gone down, and who waits no longer."""
+        news = self.world.news
+        if news:
+            self.world.news = set()
+            if self.world.offsets in news:
+                self._see_who_is_up()
+        if self._waiting:
+            self._finish(
+                [
+                    w
+                    for w in self._waiting
+                    if (not w.partitions or not w.partitions.isdisjoint(news)) and w.is_ready()
+                ]
+            )
+
+    def _finish(self, ready: Iterable[Waiting]) -> None:
+        for waiting in ready:
+            self._waiting.remove(waiting)
+            answer = waiting.answer()
+            if answer is not None:
+                self._answer(waiting.request, answer)
+
+    def _see_who_is_up(self) -> None:
+        up = self.world.up()
+        for connection, broker in list(self._connections.items()):
+            if broker not in up:
+                self._close(connection, f"broker {broker} went down")
+        self._up = up
+
+    def _answer(self, request: Request, body: Message) -> None:
+        if request.connection not in self._connections:
+            return
+        if request.cut:
+            self._close(request.connection, f"{request.api} cut after it was handled")
+            return
+        out = bytearray(8)
+        if response_flexible(request.api, request.version):
+            out.append(0)
+        out += encoded(f"{request.api}Response", request.version, body)
+        struct.pack_into(">ii", out, 0, len(out) - 4, request.correlation)
+        self.effects.append(Effect(request.connection, bytes(out)))
+
+    def _close(self, connection: int, why: str) -> None:
+        self.closed(connection)
+        self.effects.append(Effect(connection, None, why))
+
+    # --- The reference's answers
+
+    def number(self, told: Callable[[Any], None]) -> int:
+        """A request to the reference gets a number of its own; `told` hears the answer."""
+        self._numbers += 1
+        self._asked[self._numbers] = told
+        return self._numbers
+
+    def forget(self, number: int) -> None:
+        self._asked.pop(number, None)
+
+    def answered(self, partition: ServedPartition, response: Any) -> None:
+        told = self._asked.pop(response.request.client, None)
+        if told is not None:
+            told(response)
+
+    # --- Commands, of an administrator who is outside
+
+    def command(self, said: Mapping[str, Any]) -> str:
+        """Carries out a fault. Returns what is wrong with the command, or ""."""
+        do = getattr(self, f"_do_{snake(str(said.get('do')))}", None)
+        if do is None:
+            return f"no command {said.get('do')!r}"
+        try:
+            wrong: str = do(said) or ""
+        except KeyError as missing:
+            return f"{said['do']}: {missing} is missing"
+        except (TypeError, ValueError) as error:
+            return f"{said['do']}: {error}"
+        self._look()
+        return wrong
+
+    def _broker(self, said: Mapping[str, Any]) -> int:
+        broker = int(said["broker"])
+        if broker not in self.setup.brokers:
+            raise ValueError(f"no broker {broker}")
+        return broker
+
+    def _partition(self, said: Mapping[str, Any]) -> ServedPartition:
+        found = self.world.partition(str(said["topic"]), int(said["partition"]))
+        if found is None:
+            raise ValueError(f"no partition {said['topic']}-{said['partition']}")
+        return found
+
+    def _do_kill(self, said: Mapping[str, Any]) -> None:
+        self.world.kill(self._broker(said), bool(said.get("lose")))
+
+    def _do_restart(self, said: Mapping[str, Any]) -> None:
+        self.world.restart(self._broker(said))
+
+    def _do_stop(self, said: Mapping[str, Any]) -> None:
+        self.world.stop(self._broker(said))
+
+    def _do_move(self, said: Mapping[str, Any]) -> None:
+        self.world.move(self._partition(said))
+
+    def _do_elect(self, said: Mapping[str, Any]) -> None:
+        self.world.elect(self._partition(said))
+
+    def _do_cut(self, said: Mapping[str, Any]) -> None:
+        self.world.cut(self._broker(said), False)
+
+    def _do_join(self, said: Mapping[str, Any]) -> None:
+        self.world.cut(self._broker(said), True)
+
+    def _do_reset(self, said: Mapping[str, Any]) -> str:
+        when, api = str(said["when"]), str(said.get("api", ""))
+        if when not in ("before", "after"):
+            return f"reset {when!r}: before or after the request is handled"
+        if api and api not in BY_KEY.values():
+            return f"no API {api!r} is served; there are {', '.join(sorted(BY_KEY.values()))}"
+        broker = self._broker(said) if "broker" in said else -1
+        times = int(said.get("times", 1))
+        self._arms.append(Arm(when, api, str(said.get("client", "")), broker, times))
+        return ""
+
+    def _do_create(self, said: Mapping[str, Any]) -> str:
+        return created(self.world, said)
+
+    def _do_heal(self, said: Mapping[str, Any]) -> None:
+        """The end: clients are gone, and the cluster is to show that it makes progress."""
+        for connection in list(self._connections):
+            self._close(connection, "the cluster ends")
+        self.world.heal()
+
+    def described(self) -> Message:
+        """How the cluster is, for whoever commands it; no step and no arrival."""
+        return {
+            "up": sorted(self._up),
+            "time": self.world.now,
+            "topics": {
+                name: [
+                    {
+                        "leader": each.controller.partition.leader,
+                        "epoch": each.controller.partition.leader_epoch,
+                        "isr": list(each.controller.partition.isr),
+                        "replicas": list(each.constants.replicas),
+                        "settled": each.is_settled(),
+                    }
+                    for each in topic.partitions
+                ]
+                for name, topic in self.world.topics.items()
+                if name != OFFSETS
+            },
+        }
+
+
+def _behind_tags(data: bytes, at: int) -> int:
+    """Behind the tagged fields of a header. Raises IndexError, Malformed."""
+    count, at = uvarint(data, at)
+    for _ in range(count):
+        _, at = uvarint(data, at)
+        size, at = uvarint(data, at)
+        at += size
+    return at
+
+
+def code(error: str) -> int:
+    return ERRORS[error]

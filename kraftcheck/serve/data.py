@@ -1,0 +1,450 @@
+"""Records in and out: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
+
+What is decided about a partition is decided by its reference (reference/partition): each request is
+one step of it, numbered so that no two are one (N5). Here is what lies before and behind that:
+bytes and offsets, several partitions in one request, limits, waiting (W5, W7-W13; Kafka's
+KafkaApis, DelayedProduce, DelayedFetch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Closed, Core, Request, Serve, Waiting
+from kraftcheck.serve.sessions import Sessions, Wanted
+from kraftcheck.serve.world import FETCH_MAX, OFFSETS, ServedPartition, ServedTopic
+from reference.partition.log import end_offset_for
+from reference.partition.messages import (
+    CLIENTS,
+    ConsumerFetchRequest,
+    ListOffsetsRequest,
+    ProduceTimeout,
+    Timestamp,
+)
+from reference.partition.types import UNDEFINED, BrokerRow
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+ALL: Final = -1
+LEADER_HINTS: Final = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH")
+
+
+class Data:
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.world = core.world
+        self.sessions = {broker: Sessions() for broker in core.setup.brokers}
+        self.served: dict[str, Serve] = {
+            "Produce": self._produce,
+            "Fetch": self._fetch,
+            "ListOffsets": self._list_offsets,
+            "OffsetForLeaderEpoch": self._offset_for_leader_epoch,
+        }
+
+    def find(
+        self, topic: ServedTopic | None, index: int, broker: int, by_id: bool
+    ) -> tuple[ServedPartition | None, str]:
+        """The partition, where this broker holds it; else why not."""
+        if topic is None:
+            return None, "UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION"
+        partition = self.world.partition(topic.name, index)
+        if partition is None:
+            return None, "UNKNOWN_TOPIC_OR_PARTITION"
+        return partition, "NONE" if broker in partition.brokers else "NOT_LEADER_OR_FOLLOWER"
+
+    def topic_of(self, said: Message, name: str) -> tuple[ServedTopic | None, bool]:
+        """The topic that a request names, and whether by its id. The log of offsets is no topic
+        of clients.
+        """
+        by_id = name not in said
+        found = self.world.with_id(said["topic_id"]) if by_id else self.world.topics.get(said[name])
+        return (None if found is None or found.name == OFFSETS else found), by_id
+
+    def leader_hint(self, partition: ServedPartition, broker: int) -> Message:
+        known = partition.known(broker)
+        return {"leader_id": known.leader, "leader_epoch": known.leader_epoch}
+
+    def endpoints(self, hints: list[Message]) -> list[Message]:
+        """Of the leaders that an answer names (KIP-951)."""
+        setup = self.core.setup
+        leaders = sorted({hint["leader_id"] for hint in hints} - {UNDEFINED})
+        return [{"node_id": b, "host": setup.host, "port": setup.ports[b]} for b in leaders]
+
+    # --- Produce: W5, W7, W8
+
+    def _produce(self, request: Request) -> Message | Waiting | None:
+        body, acks = request.body, request.body["acks"]
+        produce = Produce(self, request)
+        for topic in body["topic_data"]:
+            of, by_id = self.topic_of(topic, "name")
+            named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+            slots: list[Message] = []
+            produce.responses.append({**named, "partition_responses": slots})
+            for asked in topic["partition_data"]:
+                slot: Message = {"index": asked["index"], "base_offset": UNDEFINED}
+                slots.append(slot)
+                partition, error = self.find(of, asked["index"], request.broker, by_id)
+                if acks not in (ALL, 0, 1):
+                    error = "INVALID_REQUIRED_ACKS"
+                if partition is None or error != "NONE":
+                    produce.settle(slot, partition, error)
+                else:
+                    produce.append(partition, slot, asked["records"])
+        if acks == 0:
+            if produce.failed:
+                raise Closed(f"a produce without acks failed: {produce.failed[0]}")
+            return None
+        if produce.is_ready():
+            return produce.answer()
+        return self.core.wait(produce, body["timeout_ms"])
+
+    # --- Fetch: W9 to W12
+
+    def _fetch(self, request: Request) -> Message | Waiting:
+        body = request.body
+        sessions = self.sessions[request.broker]
+        if (
+            body["replica_id"] >= 0
+            if "replica_id" in body
+            else body["replica_state"].get("replica_id", UNDEFINED) >= 0
+        ):
+            return {"error_code": ERRORS["INVALID_REQUEST"]}
+        session, error = sessions.begin(body, request.version >= 13)
+        if error != "NONE":
+            return {"error_code": ERRORS[error]}
+        fetch = Fetch(self, request, session.wanted if session else Sessions.wanted(body))
+        fetch.session = session
+        if fetch.read() or body["max_wait_ms"] <= 0 or not fetch.wanted:
+            return fetch.told()
+        return self.core.wait(fetch, body["max_wait_ms"])
+
+    # --- ListOffsets: W13
+
+    def _list_offsets(self, request: Request) -> Message:
+        topics = []
+        for topic in request.body["topics"]:
+            of = self.world.topics.get(topic["name"])
+            told = []
+            for asked in topic["partitions"]:
+                partition, error = self.find(of, asked["partition_index"], request.broker, False)
+                answer: Message = {"partition_index": asked["partition_index"]}
+                if partition is not None and error == "NONE":
+                    answer |= self._listed(partition, request.broker, asked)
+                else:
+                    answer["error_code"] = ERRORS[error]
+                told.append(answer)
+            topics.append({"name": topic["name"], "partitions": told})
+        return {"topics": topics}
+
+    def _listed(self, partition: ServedPartition, broker: int, asked: Message) -> Message:
+        timestamp, epoch = asked["timestamp"], asked.get("current_leader_epoch", UNDEFINED)
+        if timestamp < EARLIEST_LOCAL:
+            return {"error_code": ERRORS["UNSUPPORTED_VERSION"]}
+        earliest = timestamp in (EARLIEST, EARLIEST_LOCAL)
+        what: Timestamp = "Earliest" if earliest else "Latest"
+        told = self.ask(
+            partition,
+            broker,
+            lambda number: ListOffsetsRequest(CLIENTS, broker, number, epoch, what),
+        )
+        row = partition.row(broker)
+        if told is None or told.error != "NONE":
+            return {"error_code": ERRORS[told.error if told else "NOT_LEADER_OR_FOLLOWER"]}
+        if earliest or timestamp == LATEST:
+            offset = self.world.offset_of(row, told.offset)
+            first = row.epoch_cache[0].epoch if row.epoch_cache else UNDEFINED
+            return {"offset": offset, "leader_epoch": first if earliest else row.leader_epoch}
+        try:
+            return self._by_time(row, told.offset, timestamp)
+        except Undecodable:
+            return {"error_code": ERRORS["UNSUPPORTED_COMPRESSION_TYPE"]}
+
+    def _by_time(self, row: BrokerRow, end: int, timestamp: int) -> Message:
+        """The first record at or above a time; or, of all, that with the largest."""
+        batches = [(r.epoch, self.world.batch(r)) for r in row.log[:end]]
+        if timestamp == MAX_TIMESTAMP:
+            timestamp = max([batch.max_time for _, batch in batches], default=0)
+        for epoch, batch in batches:
+            if batch.max_time >= timestamp:
+                for offset, time in batch.records():
+                    if time >= timestamp:
+                        return {"offset": offset, "timestamp": time, "leader_epoch": epoch}
+        return {}
+
+    def ask(
+        self, partition: ServedPartition, broker: int, request: Callable[[int], Any]
+    ) -> Any | None:
+        """What the reference answers at once; None: it does not answer."""
+        told: list[Any] = []
+        number = self.core.number(told.append)
+        self.world.give(partition, broker, request(number))
+        self.core.forget(number)
+        return told[0] if told else None
+
+    # --- OffsetForLeaderEpoch: P13, KIP-320
+
+    def _offset_for_leader_epoch(self, request: Request) -> Message:
+        topics = []
+        for topic in request.body["topics"]:
+            of = self.world.topics.get(topic["topic"])
+            told = []
+            for asked in topic["partitions"]:
+                partition, error = self.find(of, asked["partition"], request.broker, False)
+                answer: Message = {"partition": asked["partition"]}
+                if partition is not None and error == "NONE":
+                    answer |= self._epoch_end(partition, request.broker, asked)
+                else:
+                    answer["error_code"] = ERRORS[error]
+                told.append(answer)
+            topics.append({"topic": topic["topic"], "partitions": told})
+        return {"topics": topics}
+
+    def _epoch_end(self, partition: ServedPartition, broker: int, asked: Message) -> Message:
+        row = partition.row(broker)
+        current = asked["current_leader_epoch"]
+        error = "NONE" if row.role == "Leader" else "NOT_LEADER_OR_FOLLOWER"
+        if current not in (UNDEFINED, row.leader_epoch):
+            error = "FENCED" if current < row.leader_epoch else "UNKNOWN"
+            error += "_LEADER_EPOCH"
+        if error != "NONE":
+            return {"error_code": ERRORS[error]}
+        end = end_offset_for(row.epoch_cache, len(row.log), asked["leader_epoch"])
+        offset = UNDEFINED if end.epoch == UNDEFINED else self.world.offset_of(row, end.end_offset)
+        return {"leader_epoch": end.epoch, "end_offset": offset}
+
+
+class Appends:
+    """The batches of one request, of which each is answered once (W8)."""
+
+    def __init__(self, core: Core, broker: int) -> None:
+        self._core = core
+        self._broker = broker
+        self._open: dict[int, ServedPartition] = {}
+
+    def append(
+        self,
+        partition: ServedPartition,
+        batch: Batch,
+        acks: int,
+        told: Callable[[str, int], None],
+    ) -> str:
+        """Gives a batch to the leader; `told` hears the error and the base offset, now or later.
+        Returns why it was ignored, or "".
+        """
+        world = self._core.world
+        at_once: list[Any] = []
+        placed = False
+
+        def answered(response: Any) -> None:
+            if not placed:
+                at_once.append(response)
+                return
+            del self._open[number]
+            offset = UNDEFINED
+            if response.error == "NONE":
+                offset = world.offset_of(partition.row(self._broker), response.offset)
+            told(response.error, offset)
+
+        number = self._core.number(answered)
+        self._open[number] = partition
+        ignored = world.append(partition, self._broker, batch, acks, number)
+        # Only now it is known where the batch is.
+        placed = True
+        for response in at_once:
+            answered(response)
+        if acks == 0:
+            self._core.forget(number)
+            del self._open[number]
+        return ignored
+
+    def are_settled(self) -> bool:
+        return not self._open
+
+    def expire(self) -> None:
+        """P19. Who waits still is told so by the reference."""
+        for number, partition in list(self._open.items()):
+            for parked in partition.row(self._broker).parked:
+                if parked.request.client == number:
+                    timeout = ProduceTimeout(parked.request)
+                    self._core.world.give(partition, self._broker, timeout)
+
+
+class Produce:
+    """A produce request: a slot for each partition, which is settled once (W8)."""
+
+    def __init__(self, data: Data, request: Request) -> None:
+        self.request = request
+        self.partitions: frozenset[ServedPartition] = frozenset()
+        self.responses: list[Message] = []
+        self.failed: list[str] = []
+        self._data = data
+        self._hints: list[Message] = []
+        self.appends = Appends(data.core, request.broker)
+
+    def append(self, partition: ServedPartition, slot: Message, records: bytes | None) -> None:
+        """Checks a batch and gives it to the leader."""
+        request = self.request
+        row = partition.row(request.broker)
+        acks = request.body["acks"]
+        leads = row.role == "Leader"
+        enough = acks != ALL or len(row.isr) >= partition.constants.effective_min_isr
+        try:
+            batch: Batch = parsed(records, partition.topic.max_message_bytes)
+        except Refused as error:
+            # Who leads, and whether enough are in sync, is asked first (W7).
+            told = "NOT_ENOUGH_REPLICAS" if leads and not enough else error.error
+            self.settle(slot, partition, told if leads else "NOT_LEADER_OR_FOLLOWER", str(error))
+            return
+
+        def answered(error: str, offset: int) -> None:
+            if error == "NONE":
+                slot["base_offset"] = offset
+                slot["log_start_offset"] = 0
+            self.settle(slot, partition, error)
+
+        ignored = self.appends.append(partition, batch, acks, answered)
+        if ignored and acks == 0:
+            self.failed.append(ignored)
+
+    def settle(
+        self, slot: Message, partition: ServedPartition | None, error: str, why: str | None = None
+    ) -> None:
+        slot["error_code"] = ERRORS[error]
+        if error == "NONE":
+            return
+        self.failed.append(error)
+        slot["error_message"] = why
+        if partition is not None and error in LEADER_HINTS and self.request.version >= 10:
+            hint = self._data.leader_hint(partition, self.request.broker)
+            slot["current_leader"] = hint
+            self._hints.append(hint)
+
+    def is_ready(self) -> bool:
+        return self.appends.are_settled()
+
+    def expire(self) -> None:
+        self.appends.expire()
+
+    def answer(self) -> Message:
+        endpoints = self._data.endpoints(self._hints)
+        return {"responses": self.responses, "node_endpoints": endpoints}
+
+
+class Fetch:
+    """A fetch of a consumer: read at once, or again when there is enough."""
+
+    def __init__(self, data: Data, request: Request, wanted: dict[Any, Wanted]) -> None:
+        self.request = request
+        self.wanted = wanted
+        self.session: Any = None
+        self.partitions: frozenset[ServedPartition] = frozenset()
+        self._data = data
+        self._read: dict[Any, Message] = {}
+        self._epochs: dict[Any, tuple[ServedPartition, int, int]] = {}
+        """By partition of interest: it, the leader epoch, and the entry from which it is read."""
+        self._over = False
+
+    def read(self) -> bool:
+        """Whether there is enough to answer with (W9)."""
+        body = self.request.body
+        left, size, failed = body.get("max_bytes", 0x7FFFFFFF), 0, False
+        self._read, self._epochs = {}, {}
+        for key, wanted in self.wanted.items():
+            told, taken = self._read_one(key, wanted, left, size == 0)
+            self._read[key] = told
+            failed |= told["error_code"] != 0
+            size += taken
+            left -= taken
+        self.partitions = frozenset(each for each, _, _ in self._epochs.values())
+        return failed or size >= body["min_bytes"]
+
+    def _read_one(self, key: Any, wanted: Wanted, left: int, is_first: bool) -> tuple[Message, int]:
+        data, broker, (topic, index) = self._data, self.request.broker, key
+        by_id = isinstance(topic, bytes)
+        of = data.world.with_id(topic) if by_id else data.world.topics.get(topic)
+        told: Message = {"partition_index": index, "high_watermark": UNDEFINED, "records": b""}
+        partition, error = data.find(of, index, broker, by_id)
+        if partition is None or error != "NONE":
+            return self._failed(told, partition, error), 0
+        entry = data.world.entry_at(partition.row(broker), wanted.offset)
+        response = data.ask(
+            partition,
+            broker,
+            lambda number: ConsumerFetchRequest(
+                CLIENTS, broker, number, wanted.leader_epoch, entry, False
+            ),
+        )
+        row = partition.row(broker)
+        if response is None or response.error != "NONE":
+            error = response.error if response else "NOT_LEADER_OR_FOLLOWER"
+            return self._failed(told, partition, error), 0
+        end = data.world.offset_of(row, response.high_watermark)
+        told |= {
+            "error_code": 0,
+            "high_watermark": end,
+            "last_stable_offset": end,
+            "log_start_offset": 0,
+            "aborted_transactions": [] if self.request.body["isolation_level"] else None,
+        }
+        self._epochs[key] = partition, row.leader_epoch, entry
+        taken: list[bytes] = []
+        size = 0
+        for record in response.records:
+            batch = data.world.batch(record).data
+            whole = size + len(batch) <= min(left, wanted.max_bytes)
+            if not whole and not (is_first and not taken):
+                break
+            taken.append(batch)
+            size += len(batch)
+        told["records"] = b"".join(taken)
+        return told, size
+
+    def _failed(self, told: Message, partition: ServedPartition | None, error: str) -> Message:
+        told["error_code"] = ERRORS[error]
+        if partition is not None and error in LEADER_HINTS and self.request.version >= 16:
+            told["current_leader"] = self._data.leader_hint(partition, self.request.broker)
+        return told
+
+    def is_ready(self) -> bool:
+        """W10. What is there counts, and whatever else the answer would have to say."""
+        if self._over:
+            return True
+        world, size = self._data.world, 0
+        for key, (partition, epoch, entry) in self._epochs.items():
+            row = partition.row(self.request.broker)
+            if row.role != "Leader" or row.leader_epoch != epoch:
+                return True
+            if world.partition(partition.topic.name, partition.index) is not partition:
+                return True
+            end = min(row.high_watermark, entry + FETCH_MAX)
+            there = sum(len(world.batch(r).data) for r in row.log[entry:end])
+            size += min(there, self.wanted[key].max_bytes)
+        return bool(size >= self.request.body["min_bytes"])
+
+    def expire(self) -> None:
+        self._over = True
+
+    def answer(self) -> Message:
+        self.read()
+        return self.told()
+
+    def told(self) -> Message:
+        """The answer with what was read last."""
+        session, read = self.session, self._read
+        if session is not None:
+            read = session.changed(read)
+        topics: dict[Any, list[Message]] = {}
+        for (topic, _), told in read.items():
+            topics.setdefault(topic, []).append(told)
+        hints = [each["current_leader"] for each in read.values() if "current_leader" in each]
+        return {
+            "session_id": session.id if session is not None else 0,
+            "responses": [
+                {("topic_id" if isinstance(topic, bytes) else "topic"): topic, "partitions": told}
+                for topic, told in topics.items()
+            ],
+            "node_endpoints": self._data.endpoints(hints),
+        }

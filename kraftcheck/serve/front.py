@@ -1,0 +1,291 @@
+"""Sockets before a taped cluster: one loop, a listener for each broker, and one for commands.
+
+A connection only cuts frames, and has one at a time in work: what comes behind it waits until it is
+answered, as in Kafka (W1, W4). The cluster's own time is a real clock, sped up; where a producer
+waits for replicas, time leaps to what happens next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from kraftcheck.serve import judging
+from kraftcheck.serve.core import FRAME_MAX
+from kraftcheck.serve.tape import Taped
+from kraftcheck.serve.world import Setup
+
+LEAP_US: Final = 20_000
+"""So far ahead a producer's wait makes time leap."""
+LATE_S: Final = 0.002
+"""Timers of brokers are looked at so often, where nobody waits."""
+BUFFER_MAX: Final = 1 << 16
+"""Bytes behind a frame in work; then the connection is read no further."""
+_SIZE: Final = struct.Struct(">i")
+
+
+class Clock:
+    """The cluster's own time, in microseconds: real time, sped up, and what it leapt."""
+
+    def __init__(self, speed: int) -> None:
+        self._speed = speed
+        self._real = time.monotonic()
+        self._now = 0
+
+    def now(self) -> int:
+        real = time.monotonic()
+        self._now += int((real - self._real) * 1e6 * self._speed)
+        self._real = real
+        return self._now
+
+    def leap_to(self, now: int) -> None:
+        self._now = max(self._now, now)
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, front: Front, broker: int) -> None:
+        self._front = front
+        self.broker = broker
+        self.number = -1
+        self.busy = False
+        self.transport: Any = None
+        self._buffer = bytearray()
+        self._paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        self._front.opened(self)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._front.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if not self.busy:
+            self._front.run(self)
+        elif len(self._buffer) > BUFFER_MAX and not self._paused:
+            self._paused = True
+            self.transport.pause_reading()
+
+    def frame(self) -> bytes | None:
+        """The next frame, if it is whole; one of an absurd length ends the connection."""
+        buffer = self._buffer
+        if len(buffer) < _SIZE.size:
+            self._read_on()
+            return None
+        size = _SIZE.unpack_from(buffer)[0]
+        if not 0 <= size <= FRAME_MAX:
+            self._front.log(f"connection {self.number}: a frame of {size} bytes; closed")
+            self.transport.abort()
+            return None
+        if len(buffer) < _SIZE.size + size:
+            self._read_on()
+            return None
+        frame = bytes(buffer[_SIZE.size : _SIZE.size + size])
+        del buffer[: _SIZE.size + size]
+        return frame
+
+    def _read_on(self) -> None:
+        if self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+
+
+class Front:
+    """A served cluster. `folder`: for tapes and what is judged."""
+
+    def __init__(self, setup: Setup, folder: Path, say: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.log = say
+        self.stopped: asyncio.Event = asyncio.Event()
+        self._setup = setup
+        self._servers: list[asyncio.Server] = []
+        self._connections: dict[int, Connection] = {}
+        self._numbers = 0
+        self._tapes = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.admin_port = 0
+
+    async def start(self, admin_port: int = 0) -> None:
+        """Listens. Raises BadInput: a port is taken."""
+        loop = asyncio.get_running_loop()
+        ports = []
+        for broker, port in enumerate(self._setup.ports):
+            made = lambda broker=broker: Connection(self, broker)  # noqa: E731
+            server = await self._listen(loop.create_server(made, self._setup.host, port), port)
+            ports.append(server.sockets[0].getsockname()[1])
+        admin = asyncio.start_server(self._admin, "127.0.0.1", admin_port, limit=1 << 20)
+        self.admin_port = (await self._listen(admin, admin_port)).sockets[0].getsockname()[1]
+        self._setup = msgspec.structs.replace(self._setup, ports=tuple(ports))
+        self.begin()
+
+    async def _listen(self, opening: Any, port: int) -> asyncio.Server:
+        try:
+            server: asyncio.Server = await opening
+        except OSError as error:
+            why = "is taken" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+            raise BadInput(f"port {port} {why}") from None
+        self._servers.append(server)
+        return server
+
+    def begin(self) -> None:
+        """A fresh cluster, with a tape of its own."""
+        self._tapes += 1
+        self.tape = self.folder / f"tape-{self._tapes}"
+        self._file = FileIO(self.tape, "w")
+        self._clock = Clock(self._setup.speed)
+        self._taped = Taped(self._setup, self._file)
+        self._told = 0
+        # Metadata, and the first election.
+        self._clock.leap_to(200_000)
+        self._tick()
+
+    def end(self) -> judging.Judged:
+        """The cluster's end, and what is said of it."""
+        self._taped.finish(self._clock.now())
+        self._tell_unserved()
+        for connection in list(self._connections.values()):
+            connection.transport.abort()
+        self._connections.clear()
+        self._file.close()
+        return judging.judged(self.tape)
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for server in self._servers:
+            server.close()
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{self._setup.host}:{port}" for port in self._setup.ports)
+
+    @property
+    def setup(self) -> Setup:
+        return self._setup
+
+    # --- Connections
+
+    def opened(self, connection: Connection) -> None:
+        self._numbers += 1
+        connection.number = self._numbers
+        self._connections[connection.number] = connection
+        self._arrive("opened", connection, b"%d" % connection.broker)
+        self._leave()
+
+    def closed(self, connection: Connection) -> None:
+        if self._connections.pop(connection.number, None) is not None:
+            self._arrive("closed", connection, b"")
+            self._leave()
+
+    def run(self, *first: Connection) -> None:
+        """Frames, one after the other, of connections that have none in work."""
+        ready = deque(first)
+        while ready:
+            connection = ready.popleft()
+            if connection.number not in self._connections or connection.busy:
+                continue
+            frame = connection.frame()
+            if frame is None:
+                continue
+            connection.busy = True
+            self._arrive("frame", connection, frame)
+            self._leap()
+            if not self._taped.core.waits(connection.number):
+                connection.busy = False
+                ready.append(connection)
+            ready += self._leave()
+
+    def _arrive(self, kind: Any, connection: Connection, data: bytes) -> None:
+        self._taped.arrive(kind, self._clock.now(), connection.number, data)
+
+    def _leave(self) -> list[Connection]:
+        """Sends what leaves. Those that have been answered may go on."""
+        free = []
+        for number, data, why in self._taped.left():
+            connection = self._connections.get(number)
+            if connection is None:
+                continue
+            if data is None:
+                self.log(f"connection {number}: {why}; closed")
+                del self._connections[number]
+                connection.transport.abort()
+            else:
+                connection.transport.write(data)
+                connection.busy = False
+                free.append(connection)
+        self._tell_unserved()
+        return free
+
+    def _tell_unserved(self) -> None:
+        for said in dict.fromkeys(self._taped.core.unserved):
+            self.log(said)
+        self._taped.core.unserved.clear()
+
+    # --- Time
+
+    def _tick(self) -> None:
+        self._taped.core.advance(self._clock.now())
+        self.run(*self._leave())
+        due = self._taped.core.world.next_due()
+        delay = LATE_S
+        if due is not None:
+            delay = max(delay, (due - self._clock.now()) / 1e6 / self._setup.speed)
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(delay, self._tick)
+
+    def _leap(self) -> None:
+        """While a producer waits, the next event is now, unless it is far."""
+        core = self._taped.core
+        until = core.world.now + LEAP_US
+        while core.in_haste:
+            due = core.world.next_due()
+            if due is None or due > until:
+                break
+            core.advance(due)
+        self._clock.leap_to(core.world.now)
+
+    # --- Commands
+
+    async def _admin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Cancelled where the loop ends before whoever commands has gone.
+        with suppress(OSError, ValueError, asyncio.CancelledError):
+            while line := await reader.readline():
+                writer.write(json.dumps(self._command(line)).encode() + b"\n")
+                await writer.drain()
+        writer.close()
+
+    def _command(self, line: bytes) -> dict[str, Any]:
+        try:
+            said = json.loads(line)
+            do = said["do"]
+        except (ValueError, KeyError, TypeError):
+            return {"error": "no command: a JSON object with `do` is one"}
+        if do == "describe":
+            return {"error": "", **self._taped.core.described()}
+        if do == "end":
+            found = self.end()
+            self.begin()
+            return {"error": "", **msgspec.to_builtins(found)}
+        if do == "quit":
+            self.stopped.set()
+            return {"error": ""}
+        if do == "heal":
+            return {"error": "heal is for the end"}
+        wrong = self._taped.command(self._clock.now(), said)
+        self.run(*self._leave())
+        return {"error": wrong}

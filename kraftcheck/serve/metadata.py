@@ -1,0 +1,303 @@
+"""What a broker says of the cluster: brokers, topics, their settings, and who is asked for what.
+
+A broker answers from the metadata that it has applied itself: a broker that was cut off from the
+controllers says what was so then. Kafka's KafkaApis, MetadataCache and ReplicationControlManager.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
+from kraftcheck.serve.codec import NO_UUID, Message, description
+from kraftcheck.serve.core import Core, Request, Serve, Waiting
+from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
+from kraftcheck.serve.world import MADE_MS, OFFSETS, ServedPartition, ServedTopic
+from reference.cluster.topics import TopicError
+from reference.partition.messages import NOBODY
+
+TOPIC, BROKER = 2, 4
+_DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
+
+
+_Named: TypeAlias = tuple[str | None, ServedTopic | None]
+"""What was asked for by name, or by id, and what there is."""
+
+
+class _Made:
+    """Waits until everybody knows the leaders of new topics, or for so long."""
+
+    def __init__(self, request: Request, topics: Iterable[ServedTopic], answer: Serve) -> None:
+        self.request = request
+        self.partitions = frozenset(each for topic in topics for each in topic.partitions)
+        self._answer = answer
+        self._over = False
+
+    def is_ready(self) -> bool:
+        return self._over or all(each.is_settled() for each in self.partitions)
+
+    def expire(self) -> None:
+        self._over = True
+
+    def answer(self) -> Message | None:
+        answer = self._answer(self.request)
+        assert isinstance(answer, dict), "what was waited for is there"
+        return answer
+
+
+class Metadata:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._world = core.world
+        self._setup = core.setup
+        self._producers = 0
+        self._cluster = urlsafe_b64encode(core.setup.uuid("cluster")).decode()[:22]
+        self.served: dict[str, Serve] = {
+            "ApiVersions": self._api_versions,
+            "Metadata": self._metadata,
+            "DescribeCluster": self._describe_cluster,
+            "CreateTopics": self._create_topics,
+            "DeleteTopics": self._delete_topics,
+            "DescribeConfigs": self._describe_configs,
+            "FindCoordinator": self._find_coordinator,
+            "InitProducerId": self._init_producer_id,
+        }
+
+    def _api_versions(self, request: Request) -> Message:
+        return {
+            "api_keys": [
+                {
+                    "api_key": description(f"{name}Request").key,
+                    "min_version": OFFERED_FROM.get(name, versions(name).first),
+                    "max_version": versions(name).last,
+                }
+                for name in SERVED
+            ]
+        }
+
+    # --- Brokers and topics
+
+    def _alive(self, broker: int) -> list[int]:
+        """The brokers that are not fenced, as this one knows it."""
+        of_all = self._world.offsets
+        known = of_all.row(broker).image.brokers
+        alive = [b for b, of in zip(of_all.brokers, known, strict=True) if not of.fenced]
+        return sorted({*alive, broker})
+
+    def _endpoint(self, broker: int) -> Message:
+        return {"host": self._setup.host, "port": self._setup.ports[broker]}
+
+    def _metadata(self, request: Request) -> Message | Waiting:
+        world, body = self._world, request.body
+        asked = body["topics"]
+        if asked is None or (not asked and request.version == 0):
+            wanted: list[_Named] = [each for each in world.topics.items() if each[0] != OFFSETS]
+        else:
+            wanted = [self._named(each) for each in asked]
+        if self._setup.auto_create and body.get("allow_auto_topic_creation", True):
+            made = [self._auto_made(name) for name, topic in wanted if topic is None and name]
+            there = [topic for topic in made if topic is not None]
+            if there:
+                return self._core.wait(_Made(request, there, self._metadata_now), MADE_MS)
+        return self._described(request, wanted)
+
+    def _metadata_now(self, request: Request) -> Message:
+        return self._described(request, [self._named(each) for each in request.body["topics"]])
+
+    def _described(self, request: Request, wanted: list[_Named]) -> Message:
+        alive = self._alive(request.broker)
+        return {
+            "brokers": [{"node_id": b, **self._endpoint(b)} for b in alive],
+            "cluster_id": self._cluster,
+            "controller_id": alive[0],
+            "topics": [
+                self._unknown(name, request, each)
+                if topic is None
+                else self._topic(topic, request.broker, alive)
+                for (name, topic), each in zip(
+                    wanted, request.body["topics"] or [{}] * len(wanted), strict=True
+                )
+            ],
+        }
+
+    def _named(self, asked: Message) -> _Named:
+        name = asked["name"]
+        if name is None:
+            topic = self._world.with_id(asked.get("topic_id", NO_UUID))
+            return (None if topic is None else topic.name), topic
+        return name, self._world.topics.get(name)
+
+    def _auto_made(self, name: str) -> ServedTopic | None:
+        try:
+            return made(self._world, {"name": name})
+        except TopicError:
+            return None
+
+    def _unknown(self, name: str | None, request: Request, asked: Message) -> Message:
+        if name is None:
+            id = asked.get("topic_id", NO_UUID)
+            return {"error_code": ERRORS["UNKNOWN_TOPIC_ID"], "name": None, "topic_id": id}
+        error = "UNKNOWN_TOPIC_OR_PARTITION" if is_name(name) else "INVALID_TOPIC_EXCEPTION"
+        return {"error_code": ERRORS[error], "name": name}
+
+    def _topic(self, topic: ServedTopic, broker: int, alive: list[int]) -> Message:
+        return {
+            "name": topic.name,
+            "topic_id": topic.id,
+            "is_internal": topic.name == OFFSETS,
+            "partitions": [self._partition(each, broker, alive) for each in topic.partitions],
+        }
+
+    def _partition(self, of: ServedPartition, broker: int, alive: list[int]) -> Message:
+        known = of.known(broker)
+        # Whoever is not among the brokers cannot be asked: some clients take that ill.
+        missing = known.leader not in alive
+        return {
+            "error_code": ERRORS["LEADER_NOT_AVAILABLE" if missing else "NONE"],
+            "partition_index": of.index,
+            "leader_id": NOBODY if missing else known.leader,
+            "leader_epoch": known.leader_epoch,
+            "replica_nodes": list(of.constants.replicas),
+            "isr_nodes": list(known.isr),
+            "offline_replicas": [b for b in of.constants.replicas if b not in alive],
+        }
+
+    def _describe_cluster(self, request: Request) -> Message:
+        alive = self._alive(request.broker)
+        return {
+            "endpoint_type": request.body.get("endpoint_type", 1),
+            "cluster_id": self._cluster,
+            "controller_id": alive[0],
+            "brokers": [{"broker_id": b, **self._endpoint(b)} for b in alive],
+        }
+
+    # --- Topics are made and deleted
+
+    def _create_topics(self, request: Request) -> Message | Waiting:
+        results, there = [], []
+        for asked in request.body["topics"]:
+            told: Message = {"name": asked["name"], "error_message": None, "configs": []}
+            try:
+                wanted, settings = asked_for(self._world, _as_said(asked))
+                if request.body["validate_only"]:
+                    if asked["name"] in self._world.topics:
+                        raise TopicError("TOPIC_ALREADY_EXISTS", asked["name"])
+                else:
+                    topic = self._world.make(wanted, settings)
+                    there.append(topic)
+                    told |= {
+                        "topic_id": topic.id,
+                        "num_partitions": len(topic.partitions),
+                        "replication_factor": len(topic.partitions[0].constants.replicas),
+                    }
+            except TopicError as error:
+                told |= {"error_code": ERRORS[error.code], "error_message": str(error)}
+            results.append(told)
+        answer: Message = {"topics": results}
+        if not there:
+            return answer
+        waiting = _Made(request, there, lambda _: answer)
+        return self._core.wait(waiting, min(MADE_MS, request.body["timeout_ms"]))
+
+    def _delete_topics(self, request: Request) -> Message:
+        body = request.body
+        asked = (
+            body["topics"] if request.version >= 6 else [{"name": n} for n in body["topic_names"]]
+        )
+        results = []
+        for each in asked:
+            name, topic = self._named({"topic_id": NO_UUID, **each})
+            told: Message = {"name": name, "topic_id": each.get("topic_id", NO_UUID)}
+            if topic is None or topic.name == OFFSETS:
+                error = "UNKNOWN_TOPIC_ID" if name is None else "UNKNOWN_TOPIC_OR_PARTITION"
+                told["error_code"] = ERRORS[error]
+            else:
+                told["topic_id"] = topic.id
+                self._world.delete(topic.name)
+            results.append(told)
+        return {"responses": results}
+
+    # --- Settings
+
+    def _describe_configs(self, request: Request) -> Message:
+        return {"results": [self._configs(each) for each in request.body["resources"]]}
+
+    def _configs(self, asked: Message) -> Message:
+        kind, name = asked["resource_type"], asked["resource_name"]
+        told = {"resource_type": kind, "resource_name": name, "error_message": None, "configs": []}
+        topic = self._world.topics.get(name)
+        if kind == TOPIC and topic is not None:
+            known = {k: (topic.configs.get(k, v), k in topic.configs) for k, v in self.settings()}
+            source = _OF_TOPIC
+        elif kind == BROKER and name in ("", *map(str, self._setup.brokers)):
+            known = {k: (v, True) for k, v in self._of_brokers().items()}
+            source = _OF_BROKER
+        else:
+            wrong = "UNKNOWN_TOPIC_OR_PARTITION" if kind == TOPIC else "INVALID_REQUEST"
+            return told | {"error_code": ERRORS[wrong], "error_message": f"no {name!r}"}
+        keys = asked["configuration_keys"]
+        return told | {
+            "configs": [
+                {
+                    "name": key,
+                    "value": value,
+                    "read_only": kind == BROKER,
+                    "config_source": source if own else _DEFAULT,
+                    "documentation": None,
+                }
+                for key, (value, own) in known.items()
+                if keys is None or key in keys
+            ]
+        }
+
+    def settings(self) -> Iterable[tuple[str, str]]:
+        least = {"min.insync.replicas": str(self._setup.min_insync_replicas)}
+        return (SETTINGS | least).items()
+
+    def _of_brokers(self) -> dict[str, str]:
+        return {
+            "auto.create.topics.enable": str(self._setup.auto_create).lower(),
+            "min.insync.replicas": str(self._setup.min_insync_replicas),
+            "num.partitions": str(self._setup.partitions),
+        }
+
+    # --- Producers and coordinators
+
+    def _init_producer_id(self, request: Request) -> Message:
+        if request.body["transactional_id"] is not None:
+            return {"error_code": ERRORS["TRANSACTIONAL_ID_AUTHORIZATION_FAILED"]}
+        self._producers += 1
+        return {"producer_id": 1000 + self._producers, "producer_epoch": 0}
+
+    def _find_coordinator(self, request: Request) -> Message:
+        """Of a group, whoever leads its offsets; of transactions nobody: they are not served."""
+        body, error, why = request.body, "NONE", ""
+        leader = self._world.offsets.known(request.broker).leader
+        if body.get("key_type", 0) != 0:
+            error, why = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactions are not served"
+            self._core.unserved.append(f"{why}, asked by {request.client!r}")
+        elif leader not in self._alive(request.broker):
+            error, why = "COORDINATOR_NOT_AVAILABLE", "nobody leads the offsets"
+        told: Message = {"error_code": ERRORS[error], "error_message": why}
+        if error == "NONE":
+            told |= {"node_id": leader, **self._endpoint(leader)}
+        else:
+            told |= {"node_id": NOBODY, "port": -1}
+        if request.version < 4:
+            return told
+        return {"coordinators": [told | {"key": key} for key in body["coordinator_keys"]]}
+
+
+def _as_said(asked: Message) -> Mapping[str, Any]:
+    return {
+        "name": asked["name"],
+        "partitions": asked["num_partitions"],
+        "replicas": asked["replication_factor"],
+        "assignments": [
+            each["broker_ids"]
+            for each in sorted(asked["assignments"], key=lambda each: int(each["partition_index"]))
+        ],
+        "configs": {each["name"]: each["value"] for each in asked["configs"]},
+    }

@@ -1,0 +1,47 @@
+"""The pytest plugin: `kafka_cluster`, a cluster of three brokers, fresh for every test.
+
+One process serves all tests of a session; between two tests its cluster ends, is judged, and begins
+anew. A test fails when the cluster broke a rule: the promise, where, and the command that plays the
+tape again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kraftcheck.serve.admin import Cluster, Process
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kraftcheck")
+    group.addoption("--kafka-brokers", type=int, default=3, help="Brokers of `kafka_cluster`.")
+    group.addoption("--kafka-seed", type=int, default=1, help="The seed of `kafka_cluster`.")
+    group.addoption("--kafka-bug", default="", help="A known bug that `kafka_cluster` has.")
+
+
+@pytest.fixture(scope="session")
+def _kafka_process(request: pytest.FixtureRequest) -> Iterator[Process]:
+    from kraftcheck.serve.admin import Process
+
+    config = request.config
+    options = ["--brokers", str(config.getoption("--kafka-brokers"))]
+    options += ["--seed", str(config.getoption("--kafka-seed")), "--judge", "0"]
+    if bug := config.getoption("--kafka-bug"):
+        options += ["--bug", str(bug)]
+    process = Process(*options)
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def kafka_cluster(_kafka_process: Process) -> Iterator[Cluster]:
+    """A running cluster: `bootstrap_servers`, and faults (kraftcheck.serve.admin.Cluster)."""
+    cluster = _kafka_process.cluster
+    yield cluster
+    verdict = cluster.end()
+    if verdict.verdict != "holds":
+        pytest.fail(f"the cluster: {verdict}", pytrace=False)

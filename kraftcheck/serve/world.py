@@ -1,0 +1,468 @@
+"""The cluster behind the front: partitions of the reference, each with its own controller.
+
+A topic's partition is a `PartitionSimulation`: its handlers, the network between brokers, their
+timers and the controller are those that campaigns run and TLC judges. Requests come from outside
+in place of simulated clients, and answers leave at once; everything else is as there. Partitions
+share the brokers' lives (a killed broker crashes in each) and one clock.
+
+*Entries and offsets.* An entry of the reference's log is a batch: its `value` names the bytes in
+`World.batches`. The leader gives a batch its base offset when it appends it, as Kafka's does, so an
+entry's offset can be read off the entry, on every replica. Handlers only compare entries, and the
+map is increasing. Likewise sequence numbers: the reference counts a producer's batches, the wire
+their records; `World.sequence_of` says which batch a record number stands for.
+
+Law of this file: no sockets, no real clock, no chance but from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from heapq import heappop
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from kraftcheck.serve.batches import WRAP, Batch
+from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
+from reference.cluster.topics import NewTopic, Topics
+from reference.partition.log import Record, last_sequence, state_of
+from reference.partition.messages import (
+    CLIENTS,
+    CONTROLLER,
+    NOBODY,
+    BrokerCrash,
+    BrokerRestart,
+    ControlledShutdown,
+    ElectLeaders,
+    Input,
+    ProduceRequest,
+)
+from reference.partition.sim.clients import PROBE
+from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK, PartitionMemo
+from reference.partition.sim.options import PartitionOptions
+from reference.partition.sim.pace import NEVER
+from reference.partition.sim.scenario import PARTITION
+from reference.partition.sim.scheduler import PartitionSimulation
+from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
+from reference.sim.choices import SeededChooser, run_seed
+from reference.sim.events import CALL, Queue
+from reference.sim.memo import Step
+from reference.sim.network import Partition as Cut
+from reference.sim.recorder import Recorder, RunResult
+
+OFFSETS: Final = "__consumer_offsets"
+"""A topic with one partition on every broker: what groups have committed. Its metadata says which
+brokers are alive as well.
+"""
+FETCH_MAX: Final = 400
+"""Batches in one fetch, of a follower or a consumer."""
+SILENCE_MS: Final = 2 * PARTITION.paces.session
+"""For so long heartbeats stop where a leader is to move: longer than a session."""
+MADE_MS: Final = 5000
+"""For so long somebody who makes a topic is kept waiting for its leaders."""
+
+SERVED: Final = msgspec.structs.replace(
+    PARTITION,
+    # A produce request says itself for how long it may wait.
+    paces=msgspec.structs.replace(PARTITION.paces, produce=NEVER // 1000 + 1),
+)
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a served cluster is; the first thing on its tape.
+
+    speed: how many seconds of its own pass in a second. ports: of the brokers, by id. bug: a known
+    bug in it, to show that it is noticed.
+    """
+
+    seed: int
+    ports: tuple[int, ...]
+    host: str = "127.0.0.1"
+    speed: int = 20
+    partitions: int = 1
+    min_insync_replicas: int = 1
+    auto_create: bool = True
+    bug: str | None = None
+
+    @property
+    def brokers(self) -> range:
+        return range(len(self.ports))
+
+    def uuid(self, name: str) -> bytes:
+        """Sixteen bytes that nothing but the seed and the name decide."""
+        return blake2b(f"{self.seed}/{name}".encode(), digest_size=16).digest()
+
+
+class Owner(Protocol):
+    """Whoever has asked the cluster."""
+
+    def answered(self, partition: ServedPartition, response: Any) -> None:
+        """The core has answered one of the wire's requests."""
+        ...
+
+
+class ServedPartition(PartitionSimulation):
+    """A partition whose clients are outside."""
+
+    def __init__(
+        self,
+        world: World,
+        topic: ServedTopic,
+        index: int,
+        constants: PartitionConstants,
+        recorder: Recorder,
+    ) -> None:
+        self.world = world
+        self.topic = topic
+        self.index = index
+        self.number = world.partitions_made
+        self.options = PartitionOptions(
+            replicas=len(constants.replicas),
+            min_insync_replicas=constants.min_insync_replicas,
+            unclean=constants.unclean_election,
+            fetch_max_records=FETCH_MAX,
+            idempotence=False,
+            watched=world.watched,
+        )
+        self.seed = run_seed(world.setup.seed, self.number)
+        self.recorder = recorder
+        chooser = SeededChooser(self.seed)
+        super().__init__(SERVED, self.options, chooser, world.memo(), recorder, constants)
+        self.now = world.now
+
+    @property
+    def rules(self) -> Any:
+        return self._machine.brokers.rules
+
+    def travel(self, node: int, sent: Any) -> None:
+        inside = []
+        for one in sent:
+            if one[0] == CLIENTS and one[1].value.request.client != PROBE:
+                self.world.owner.answered(self, one[1].value)
+            else:
+                inside.append(one)
+        if inside:
+            self.network.send(self.now, node, tuple(inside))
+
+    def stepped(self, step: Step) -> None:
+        super().stepped(step)
+        if step.notable & (WATERMARK | LEADERSHIP | STATUS):
+            self.world.news.add(self)
+
+    # --- What a broker knows of it
+
+    def known(self, broker: int) -> Partition:
+        """The partition as this broker has it from metadata; who does not hold it asks."""
+        if broker in self.brokers and self.is_running(broker):
+            return self.row(broker).image.partition
+        return self.controller.partition
+
+    def is_settled(self) -> bool:
+        """Whether everybody who is up knows the leader that the controller has decided on."""
+        decided = self.controller.partition
+        if decided.leader == NOBODY or not self.is_running(decided.leader):
+            return False
+        return all(
+            row.leader_epoch == decided.leader_epoch
+            and (b != decided.leader or row.role == "Leader")
+            for b in self.brokers
+            if (row := self.row(b)).status == "Running"
+        )
+
+    def result(self) -> RunResult:
+        """For the record."""
+        return RunResult(
+            run=self.number,
+            seed=self.seed,
+            constants=self.constants,
+            options=self.options,
+            handler_calls=self.handler_calls,
+            verdict=self.verdict,
+            violations=self.violations,
+            history=self.clients.history,
+            statistics=self.statistics(),
+        )
+
+
+class ServedTopic:
+    def __init__(self, name: str, id: bytes, configs: dict[str, str]) -> None:
+        self.name = name
+        self.id = id
+        self.configs = configs
+        self.partitions: list[ServedPartition] = []
+
+    @property
+    def max_message_bytes(self) -> int:
+        return int(self.configs.get("max.message.bytes", 1048588))
+
+
+class World:
+    """All partitions, one clock, and what is done to brokers."""
+
+    def __init__(self, setup: Setup, owner: Owner, watched: bool, recorded: bool) -> None:
+        """watched: invariants are asked after each step. recorded: steps are kept as campaigns
+        keep them, which takes memory that grows with the square of the log.
+        """
+        self.setup = setup
+        self.owner = owner
+        self.watched = watched
+        self.recorded = recorded
+        self._memos: list[PartitionMemo] = []
+        self._unremembered = UnrememberedSteps(setup.bug)
+        self.now = 0
+        """Microseconds of the cluster's own time."""
+        self.queue = Queue()
+        self.news: set[ServedPartition] = set()
+        """Partitions of which somebody who waits may want to know."""
+        self._batches: dict[tuple[int, int], Batch] = {}
+        """By leader epoch and value, since another leader may append the same batch elsewhere."""
+        self._values: dict[tuple[int, ...], int] = {}
+        """By partition and what makes a batch the same one when it is sent again."""
+        self.topics: dict[str, ServedTopic] = {}
+        self.all: list[ServedPartition] = []
+        """Those of deleted topics, too, and those that hold no topic's records."""
+        self.partitions_made = self.ids_made = self.values = 0
+        self._lanes: list[World | ServedPartition] = [self]
+        self._made = Topics(setup.brokers)
+        wanted = NewTopic(name=OFFSETS, assignments=(tuple(setup.brokers),))
+        self.offsets = self.make(wanted, {}).partitions[0]
+
+    def memo(self) -> PartitionMemo:
+        """For a partition: rows have their number in one record only."""
+        if not self.recorded:
+            return self._unremembered
+        self._memos.append(PartitionMemo(self.setup.bug))
+        return self._memos[-1]
+
+    @property
+    def distinct_steps(self) -> int:
+        """How many are recorded; a cluster that idles takes the same ones again and again."""
+        return sum(memo.steps for memo in self._memos)
+
+    # --- Time
+
+    def advance_to(self, now: int, done: Callable[[], None]) -> None:
+        """Everything that is due happens, at its own time; `done` is called after each event."""
+        while True:
+            due, lane = now + 1, None
+            for each in self._lanes:
+                heap = each.queue.heap
+                if heap and heap[0][0] < due:
+                    due, lane = heap[0][0], each
+            if lane is None:
+                break
+            self.now = max(self.now, due)
+            lane.advance()
+            done()
+        self.now = max(self.now, now)
+
+    def advance(self) -> None:
+        """An event of nobody's."""
+        _, _, _, argument, what = heappop(self.queue.heap)
+        what(argument)
+
+    def next_due(self) -> int | None:
+        return min((each.queue.heap[0][0] for each in self._lanes if each.queue.heap), default=None)
+
+    def call(self, delay: int, what: Callable[[Any], None], argument: Any) -> None:
+        self.queue.push(self.now + delay, CALL, argument, what)
+
+    # --- Topics
+
+    def make(self, wanted: NewTopic, configs: dict[str, str]) -> ServedTopic:
+        """Raises TopicError."""
+        assignments = self._made.create(wanted).assignments
+        self.ids_made += 1
+        topic = ServedTopic(wanted.name, self.setup.uuid(f"topic/{self.ids_made}"), configs)
+        self.topics[wanted.name] = topic
+        for index, replicas in enumerate(assignments):
+            constants = PartitionConstants(
+                replicas=replicas,
+                min_insync_replicas=wanted.min_insync_replicas,
+                unclean_election=configs.get("unclean.leader.election.enable") == "true",
+                fetch_max_records=FETCH_MAX,
+            )
+            recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
+            partition = ServedPartition(self, topic, index, constants, recorder)
+            self.partitions_made += 1
+            topic.partitions.append(partition)
+            self.all.append(partition)
+            self._lanes.append(partition)
+            partition.begin()
+            for broker in replicas:
+                if broker not in self.up():
+                    self._crash(partition, broker, False)
+        return topic
+
+    def up(self) -> frozenset[int]:
+        """The brokers whose process runs."""
+        if not self.topics:
+            return frozenset()
+        first = self.topics[OFFSETS].partitions
+        return frozenset(b for b in self.setup.brokers if not first or first[0].is_running(b))
+
+    def delete(self, name: str) -> None:
+        """Raises TopicError. What its partitions did remains to be judged."""
+        self._made.delete(name)
+        for partition in self.topics.pop(name).partitions:
+            self._lanes.remove(partition)
+            self.news.add(partition)
+
+    def partition(self, topic: str, index: int) -> ServedPartition | None:
+        found = self.topics.get(topic)
+        if found is None or not 0 <= index < len(found.partitions):
+            return None
+        return found.partitions[index]
+
+    def with_id(self, id: bytes) -> ServedTopic | None:
+        return next((topic for topic in self.topics.values() if topic.id == id), None)
+
+    @property
+    def live_partitions(self) -> list[ServedPartition]:
+        return [each for each in self._lanes if isinstance(each, ServedPartition)]
+
+    # --- Entries and offsets
+
+    def offset_of(self, row: BrokerRow, entry: int) -> int:
+        """Where an entry of this log begins; of its end, where the log ends."""
+        log = row.log
+        if entry < len(log):
+            return self.batch(log[entry]).base
+        return self.batch(log[-1]).end if log else 0
+
+    def entry_at(self, row: BrokerRow, offset: int) -> int:
+        """The entry that holds an offset; one past the log's end for what it does not reach."""
+        end = self.offset_of(row, len(row.log))
+        if not 0 <= offset <= end:
+            return UNDEFINED if offset < 0 else len(row.log) + 1
+        low, high = 0, len(row.log)
+        while low < high:
+            middle = (low + high) // 2
+            if self.batch(row.log[middle]).end <= offset:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def batch(self, entry: Record) -> Batch:
+        """The bytes that an entry stands for."""
+        return self._batches[entry.epoch, entry.value]
+
+    def _value(self, partition: ServedPartition, batch: Batch) -> int:
+        """A number of its own; where a producer numbers its batches, the same one when one comes
+        again, so that NoDuplicate can be asked.
+        """
+        key = (partition.number, batch.producer, batch.producer_epoch, batch.sequence, batch.crc)
+        known = self._values.get(key)
+        if known is None:
+            self.values += 1
+            known = self.values
+            if batch.producer != UNDEFINED:
+                self._values[key] = known
+        return known
+
+    def sequence_of(self, row: BrokerRow, batch: Batch) -> int:
+        """As the reference counts a producer's batches: the number that is expected next for the
+        records that are, the number of a remembered batch for the same one, and else neither.
+        """
+        state = None if batch.producer == UNDEFINED else state_of(row.producers, batch.producer)
+        if batch.producer == UNDEFINED:
+            return UNDEFINED
+        if state is None:
+            return 0
+        if state.epoch != batch.producer_epoch:
+            return 0 if batch.sequence == 0 else 1
+        for known in state.batches:
+            same = self.batch(row.log[known.offset])
+            if (same.sequence, same.count) == (batch.sequence, batch.count):
+                return known.first
+        last = self.batch(row.log[state.batches[-1].offset])
+        follows = batch.sequence == (last.last_sequence + 1) % WRAP
+        return last_sequence(state) + (1 if follows else 2)
+
+    def append(
+        self, partition: ServedPartition, broker: int, batch: Batch, acks: int, client: int
+    ) -> str:
+        """Gives a batch to a broker, which answers `client`. Returns why it was ignored, or ""."""
+        row = partition.row(broker)
+        value = self._value(partition, batch)
+        partition.clients.values = self.values
+        request = ProduceRequest(
+            *(CLIENTS, broker, client, acks, (value,)),
+            *(batch.producer, batch.producer_epoch, self.sequence_of(row, batch)),
+        )
+        step = self.give(partition, broker, request)
+        after = partition.row(broker)
+        if len(after.log) > len(row.log):
+            batch.stamp(self.offset_of(row, len(row.log)), after.leader_epoch)
+            self._batches[after.leader_epoch, value] = batch
+        return step.ignored if step is not None else "NOT_LEADER_OR_FOLLOWER"
+
+    # --- Steps from outside
+
+    def give(self, partition: ServedPartition, node: int, input: Input) -> Step | None:
+        partition.now = self.now
+        return partition.give(node, input)
+
+    # --- Faults: all are of the world, and what follows is by the rules
+
+    def kill(self, broker: int, lose: bool) -> None:
+        """The process ends; with `lose`, the machine too, and with it what was not flushed."""
+        for partition in self._holding(broker):
+            if partition.is_running(broker):
+                self._crash(partition, broker, lose)
+
+    def _crash(self, partition: ServedPartition, broker: int, lose: bool) -> None:
+        row = partition.row(broker)
+        keep = max(row.flushed, row.log_start) if lose else len(row.log)
+        if keep < len(row.log):
+            partition.losses.has_lost(broker)
+            partition.judge_promise()
+        self.give(partition, broker, BrokerCrash(keep, UNDEFINED))
+
+    def restart(self, broker: int) -> None:
+        for partition in self._holding(broker):
+            if partition.row(broker).status == "ShuttingDown":
+                self._crash(partition, broker, False)
+            if partition.row(broker).status == "Down":
+                self.give(partition, broker, BrokerRestart())
+
+    def stop(self, broker: int) -> None:
+        """The broker hands over what it leads, and ends when the controller lets it."""
+        for partition in self._holding(broker):
+            if partition.row(broker).status == "Running":
+                self.give(partition, broker, ControlledShutdown())
+
+    def move(self, partition: ServedPartition) -> None:
+        """Its leader's heartbeats stay away until the controller has chosen another."""
+        leader = partition.controller.partition.leader
+        if leader != NOBODY:
+            partition.now = self.now
+            partition.stand_still(leader, "silent", 1000 * SILENCE_MS)
+
+    def elect(self, partition: ServedPartition) -> None:
+        """The preferred leader is asked for."""
+        self.give(partition, CONTROLLER, ElectLeaders("PREFERRED"))
+
+    def cut(self, broker: int, whole: bool) -> None:
+        """Cuts a broker off from the others and the controller, or joins it again; clients reach
+        it all along.
+        """
+        for partition in self._holding(broker):
+            others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
+            cut = Cut((broker,), others, False, 0)
+            if whole:
+                partition.network.end(cut)
+            else:
+                partition.losses.cuts += 1
+                partition.network.begin(cut)
+
+    def heal(self) -> None:
+        """All trouble ends, and every partition has to make progress."""
+        for partition in self.live_partitions:
+            partition.now = self.now
+            partition.heal(0)
+
+    def _holding(self, broker: int) -> Iterable[ServedPartition]:
+        return [each for each in self.live_partitions if broker in each.brokers]

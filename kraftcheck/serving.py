@@ -1,0 +1,127 @@
+"""`serve`: a cluster for unmodified clients, and its verdict when it is stopped; or a tape."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+import msgspec
+
+from kraftcheck import exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Screen
+from kraftcheck.serve.front import Front
+from kraftcheck.serve.judging import Conformed, Judged, conformed, judged
+from kraftcheck.serve.world import Setup
+from reference.bugs.catalog import bug
+
+
+def serve(
+    setup: Setup, *, out: Path | None, admin_port: int, judge: int, log: bool, screen: Screen
+) -> int:
+    """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
+
+    judge: how many steps TLC judges at most; 0: none. Raises BadInput: a port is taken.
+    """
+    if setup.bug is not None:
+        setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
+    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.getsignal(number) for number in numbers]
+    found = asyncio.run(_serve(setup, folder, admin_port, log, screen))
+    # Loops leave the default behind, which would not end a JVM that we start.
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)
+    return _tell(found, folder, judge, screen)
+
+
+async def _serve(setup: Setup, folder: Path, admin_port: int, log: bool, screen: Screen) -> Judged:
+    def say(line: str) -> None:
+        if log:
+            click.echo(line, err=True)
+
+    front = Front(setup, folder, say)
+    try:
+        await front.start(admin_port)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, front.stopped.set)
+        _announce(front, screen)
+        await front.stopped.wait()
+        return front.end()
+    finally:
+        front.close()
+
+
+def _announce(front: Front, screen: Screen) -> None:
+    setup = front.setup
+    said = {
+        "bootstrap.servers": front.bootstrap,
+        "host": setup.host,
+        "ports": list(setup.ports),
+        "admin_port": front.admin_port,
+        "tape": str(front.tape),
+    }
+    if screen.json:
+        print(json.dumps(said), flush=True)
+        return
+    screen.line(f"bootstrap.servers={front.bootstrap}")
+    screen.line(f"faults by hand: kraftcheck ctl --port {front.admin_port} kill broker=1")
+    screen.line(f"tape: {front.tape}; Ctrl-C ends and judges")
+    sys.stdout.flush()
+
+
+def replay(tape: Path, *, out: Path | None, judge: int, screen: Screen) -> int:
+    """Play a tape again and judge it. Returns the exit code. Raises BadInput: it is no tape."""
+    folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
+    return _tell(judged(tape), folder, judge, screen)
+
+
+def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
+    steps: Conformed | None = None
+    if judge:
+        from traces.jobs.conform import ConformOptions
+
+        place = folder / "trace"
+        with screen.without_results().progress("TLC", 1) as meter:
+            steps = conformed(Path(found.tape), place, judge, ConformOptions())
+            meter.update(1)
+    codes = [exits.code_of(found.verdict), *([exits.code_of(steps.verdict)] if steps else [])]
+    verdict = exits.VERDICTS[exits.worst(codes)]
+    reasons = [*found.reasons, *(steps.reasons if steps else [])]
+    screen.facts(
+        [
+            ("verdict", verdict),
+            ("answers", f"{found.answers:,} to {found.arrivals:,} arrivals, equal when replayed"),
+            ("steps", f"{found.steps:,}, of which TLC judged {steps.judged if steps else 0:,}"),
+            *[("", reason) for reason in reasons],
+            ("again", found.command),
+        ]
+    )
+    document = msgspec.to_builtins(found)
+    if steps is not None:
+        document["conform"] = msgspec.to_builtins(steps)
+    screen.document(document | {"verdict": verdict, "reasons": reasons})
+    return exits.worst(codes)
+
+
+def command(port: int, do: str, said: dict[str, str], screen: Screen) -> int:
+    """Send a command to a served cluster, and print what it answers. Raises BadInput: refused."""
+    from kraftcheck.serve.admin import Cluster, CommandError
+
+    try:
+        cluster = Cluster("127.0.0.1", port, "")
+        found = cluster.command(do, **said)
+    except CommandError as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"port {port}: {error.strerror or error}") from None
+    screen.line(json.dumps(found, indent=2))
+    screen.document(found)
+    return exits.HOLDS

@@ -1,0 +1,105 @@
+"""Verbs on a served cluster: run it for clients, and hurt it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kraftcheck.screen import Screen
+from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
+
+
+@click.command()
+@click.option(
+    "--brokers", type=click.IntRange(1, 7), default=3, show_default=True, help="How many."
+)
+@SEED
+@click.option("--port", type=click.IntRange(0, 65000), default=0, help="Of broker 0; 0: any free.")
+@click.option(
+    "--admin-port", type=click.IntRange(0, 65535), default=0, help="For `ctl`; 0: any free."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--speed",
+    type=click.IntRange(1, 100),
+    default=20,
+    show_default=True,
+    help="How many seconds of its own the cluster lives in a second.",
+)
+@click.option("--partitions", type=click.IntRange(1, 100), default=1, help="Of topics, by default.")
+@click.option(
+    "--min-insync-replicas", type=click.IntRange(1, 7), default=1, help="Of topics, by default."
+)
+@click.option("--no-auto-create", is_flag=True, help="Topics are made by clients' request only.")
+@click.option("--out", type=FOLDER, help="For tapes and the trace; default: a new folder.")
+@click.option(
+    "--judge",
+    type=click.IntRange(0),
+    default=10_000,
+    show_default=True,
+    help="How many distinct steps TLC judges at the end; 0: none.",
+)
+@click.option("--log", is_flag=True, help="Say why connections end, and what is not served.")
+@click.option("--replay", "tape", type=THERE, help="Serve nobody; play a tape again and judge it.")
+@BUG
+@shown
+def serve(
+    brokers: int,
+    seed: int,
+    port: int,
+    admin_port: int,
+    host: str,
+    speed: int,
+    partitions: int,
+    min_insync_replicas: int,
+    no_auto_create: bool,
+    out: Path | None,
+    judge: int,
+    log: bool,
+    tape: Path | None,
+    bug_id: str | None,
+    screen: Screen,
+) -> int:
+    """Serve a cluster to unmodified Kafka clients, and judge what it did (docs/serve.md).
+
+    \b
+    Example: kraftcheck serve --brokers 3 --seed 7 --port 9092
+    Example: kraftcheck serve --replay runs/serve/tape-1
+    """
+    from kraftcheck import serving as work
+    from kraftcheck.serve.world import Setup
+
+    if tape is not None:
+        return work.replay(tape, out=out, judge=judge, screen=screen)
+    setup = Setup(
+        seed=seed,
+        host=host,
+        ports=tuple([port and port + broker for broker in range(brokers)]),
+        speed=speed,
+        partitions=partitions,
+        min_insync_replicas=min_insync_replicas,
+        auto_create=not no_auto_create,
+        bug=bug_id,
+    )
+    return work.serve(setup, out=out, admin_port=admin_port, judge=judge, log=log, screen=screen)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), required=True, help="The admin port.")
+@click.argument("do", metavar="COMMAND")
+@click.argument("said", metavar="[NAME=VALUE]...", nargs=-1)
+@shown
+def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
+    """Have a served cluster do something: describe, kill, restart, stop, move, cut, join, reset.
+
+    \b
+    Example: kraftcheck ctl --port 9090 kill broker=1
+    Example: kraftcheck ctl --port 9090 reset when=after api=Produce times=2
+    """
+    from kraftcheck import serving as work
+
+    pairs = [each.partition("=") for each in said]
+    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
+        raise click.UsageError(f"{wrong[0]!r} is no NAME=VALUE")
+    return work.command(port, do, {name: value for name, _, value in pairs}, screen)

@@ -1,0 +1,286 @@
+"""The served cluster as a process: sockets, clients, the verb, and the pytest plugin."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.serve.admin import Cluster, CommandError, Process
+from tests.kraftcheck.serve.wire import frame
+
+KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
+RECORDS = 20
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[Process]:
+    made = Process("--judge", "0", "--min-insync-replicas", "2")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cluster(process: Process) -> Iterator[Cluster]:
+    yield process.cluster
+    verdict = process.cluster.end()
+    assert verdict.verdict == "holds", str(verdict)
+
+
+def expected(prefix: str) -> list[bytes]:
+    return [f"{prefix}-{at}".encode() for at in range(RECORDS)]
+
+
+# --- Clients, unmodified
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
+    from confluent_kafka import Consumer, Producer, TopicPartition
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    servers: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    admin = AdminClient(servers)
+    admin.create_topics([NewTopic("t", 1, 3)])["t"].result()
+    wanted = []
+    for acks in ("all", "1", "0"):
+        producer = Producer(
+            servers
+            | {"acks": acks, "enable.idempotence": acks == "all", "compression.type": codec}
+            | {"linger.ms": 1}
+        )
+        wanted += expected(acks)
+        for value in expected(acks):
+            producer.produce("t", value)
+        assert producer.flush(10) == 0
+    found: list[bytes | None] = []
+    # The second goes on from what the first has committed when it was closed.
+    for many in (len(wanted) // 2, len(wanted) - len(wanted) // 2):
+        consumer = Consumer(servers | {"group.id": "g", "auto.offset.reset": "earliest"})
+        consumer.assign([TopicPartition("t", 0)])
+        found += [message.value() for message in consumer.consume(many, 10)]
+        consumer.close()
+    assert found == wanted
+
+
+def test_kafka_python(cluster: Cluster) -> None:
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+    servers = cluster.bootstrap_servers
+    cluster.create_topic("t")
+    producer = KafkaProducer(bootstrap_servers=servers, compression_type="gzip")
+    for value in expected("k"):
+        producer.send("t", value)
+    producer.flush()
+    producer.close()
+    consumer = KafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", group_id="g")
+    partition = TopicPartition("t", 0)
+    consumer.assign([partition])
+    found = [next(consumer).value for _ in range(RECORDS)]
+    consumer.commit()
+    assert consumer.committed(partition) == RECORDS
+    assert consumer.end_offsets([partition]) == {partition: RECORDS}
+    consumer.close()
+    assert found == expected("k")
+
+
+def test_aiokafka(cluster: Cluster) -> None:
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+    from aiokafka.structs import TopicPartition
+
+    async def session() -> list[bytes]:
+        servers = cluster.bootstrap_servers
+        producer = AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
+        await producer.start()
+        for sent in [await producer.send("t", value) for value in expected("a")]:
+            await sent
+        await producer.stop()
+        consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest")
+        await consumer.start()
+        consumer.assign([TopicPartition("t", 0)])
+        found = [(await consumer.getone()).value for _ in range(RECORDS)]
+        await consumer.stop()
+        return found
+
+    assert asyncio.run(session()) == expected("a")
+
+
+# --- Faults
+
+
+def test_records_survive_what_is_done_to_brokers(cluster: Cluster) -> None:
+    """A leader is killed, a connection ends after its request was handled, a leader moves: an
+    idempotent producer writes each record once, in order.
+    """
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    cluster.create_topic("t")
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"enable.idempotence": True, "linger.ms": 0})
+    for at, value in enumerate(expected("v")):
+        producer.produce("t", value)
+        producer.flush(10)
+        match at:
+            case 4:
+                cluster.kill(cluster.leader_of("t", 0))
+            case 8:
+                cluster.reset_connection("after", "Produce")
+            case 12:
+                cluster.move_leader("t", 0)
+    assert producer.flush(10) == 0
+    consumer = Consumer(servers | {"group.id": "g"})
+    consumer.assign([TopicPartition("t", 0, 0)])
+    found = consumer.consume(RECORDS, 10)
+    assert [message.value() for message in found] == expected("v")
+    assert consumer.get_watermark_offsets(TopicPartition("t", 0)) == (0, RECORDS)
+    consumer.close()
+
+
+def test_brokers_stop_and_start(cluster: Cluster) -> None:
+    cluster.create_topic("t")
+    leader = cluster.leader_of("t", 0)
+    cluster.stop(leader)
+    assert leader not in cluster.describe()["up"]
+    cluster.restart(leader)
+    cluster.wait_for_isr("t", 0, 3)
+    cluster.isolate(leader)
+    cluster.wait_for_isr("t", 0, 2)
+    cluster.join(leader)
+    cluster.wait_for_isr("t", 0, 3)
+    with pytest.raises(CommandError, match="no broker 9"):
+        cluster.kill(9)
+    with pytest.raises(CommandError, match="no partition u-0"):
+        cluster.leader_of("u", 0)
+
+
+# --- Garbage
+
+
+def connected(cluster: Cluster) -> socket.socket:
+    host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def ended(sender: socket.socket) -> bool:
+    try:
+        return sender.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_garbage_ends_its_connection_and_no_other(cluster: Cluster) -> None:
+    asked = frame("ApiVersions", 0, {})
+    whole = struct.pack(">i", len(asked)) + asked
+    with closing(connected(cluster)) as patient, closing(connected(cluster)) as half:
+        half.sendall(whole[:-3])
+        for garbage in (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n"):
+            with closing(connected(cluster)) as sender:
+                sender.sendall(garbage)
+                assert ended(sender), garbage
+        with closing(connected(cluster)) as sender:
+            sender.sendall(struct.pack(">i", 8) + os.urandom(8))
+            assert ended(sender)
+        for at in range(len(whole)):
+            patient.sendall(whole[at : at + 1])
+        assert len(patient.recv(4)) == 4
+        half.sendall(whole[-3:] + whole)
+        assert len(half.recv(4)) == 4
+
+
+def test_many_connections_are_served(cluster: Cluster) -> None:
+    asked = frame("ApiVersions", 0, {})
+    senders = [connected(cluster) for _ in range(200)]
+    for sender in senders:
+        sender.sendall(struct.pack(">i", len(asked)) + asked)
+    assert all(len(sender.recv(4)) == 4 for sender in senders)
+    for sender in senders:
+        sender.close()
+
+
+# --- The verb
+
+
+def test_a_port_that_is_taken() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [*KRAFTCHECK, "serve", "--brokers", "1", "--port", str(port)],
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"kraftcheck: port {port} is taken\n"
+
+
+def test_the_verb_serves_until_it_is_stopped_and_its_tape_is_judged_again(tmp_path: Path) -> None:
+    options = ("--json", "--judge", "0", "--out", str(tmp_path))
+    child = subprocess.Popen([*KRAFTCHECK, "serve", *options], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    said = json.loads(child.stdout.readline())
+    told = subprocess.run(
+        [*KRAFTCHECK, "ctl", "--port", str(said["admin_port"]), "create", "name=t"],
+        capture_output=True,
+    )
+    assert told.returncode == 0
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    found = json.loads(out)
+    assert (child.returncode, found["verdict"], found["tape"]) == (0, "holds", said["tape"])
+    again = subprocess.run(
+        [*KRAFTCHECK, "serve", "--replay", said["tape"], *options], capture_output=True, text=True
+    )
+    assert again.returncode == 0
+    assert json.loads(again.stdout)["steps"] == found["steps"]
+
+
+TESTS = """
+from confluent_kafka import Producer
+
+def send(cluster, again):
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0,
+                         "enable.idempotence": True})
+    if again:
+        cluster.reset_connection("after", "Produce")
+    producer.produce("t", b"v")
+    assert producer.flush(10) == 0
+
+def test_that_passes(kafka_cluster):
+    send(kafka_cluster, again=False)
+
+def test_whose_producer_repeats_itself(kafka_cluster):
+    assert kafka_cluster.describe()["topics"] == {}
+    send(kafka_cluster, again=True)
+"""
+
+
+def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
+    page = (repo_root / "docs/serve.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "test_tutorial.py").write_text(example)
+    done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:
+    """Z58 forgets which batches it has: the second test's repeated batch is there twice."""
+    (tmp_path / "test_own.py").write_text(TESTS)
+    done = subprocess.run(
+        [*PYTEST, "--kafka-bug", "Z58"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "2 passed, 1 error" in done.stdout, done.stdout
+    assert "NoDuplicate is violated in t-0" in done.stdout
+    assert "again: kraftcheck serve --replay" in done.stdout

@@ -1,0 +1,136 @@
+"""A tape is a complete recording, and what is judged by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.exits import BadInput
+from kraftcheck.serve import metadata
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.judging import conformed, judged, recorded
+from kraftcheck.serve.tape import replayed
+from tests.kraftcheck.serve.wire import Wire, batch
+from traces.jobs.backends import Pool
+from traces.jobs.conform import ConformOptions
+
+
+def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
+    """Topics, records, a leader that is killed and comes back, a moved leader; as a tape."""
+    wire = Wire(bug=bug)
+    wire.create(min_insync_replicas="2")
+    for _ in range(3):
+        wire.produce(batch(b"a", b"b"))
+    old = wire.leader()
+    wire.do("kill", broker=old)
+    wire.wait(6)
+    wire.produce(batch(b"c"))
+    wire.fetch(0)
+    wire.do("restart", broker=old)
+    wire.wait(10)
+    wire.do("move", topic="t", partition=0)
+    wire.wait(6)
+    for broker in range(3):
+        wire.taped.arrive("closed", wire.now, broker)
+        wire.connect(broker)
+    for _ in range(2):
+        wire.produce(batch(b"d", producer=(7, 0, 0)))
+    wire.offset(-1)
+    if ends:
+        wire.taped.finish(wire.now)
+    path.write_bytes(wire.sink.getvalue())
+    return path
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return session(tmp_path_factory.mktemp("tape") / "tape-1")
+
+
+def test_a_tape_played_again_gives_the_same_answers(tape: Path) -> None:
+    said = judged(tape)
+    assert (said.verdict, said.reasons) == ("holds", [])
+    assert said.answers == 12
+    assert said.command == f"kraftcheck serve --replay {tape}"
+
+
+def test_a_tape_is_the_same_bytes_again(tape: Path, tmp_path: Path) -> None:
+    assert session(tmp_path / "again").read_bytes() == tape.read_bytes()
+
+
+def test_steps_are_the_same_with_a_memory_of_them_and_without(tape: Path) -> None:
+    one, other = replayed(tape, watched=False), replayed(tape, watched=True, recorded=True)
+    assert one.steps == other.steps
+    for a, b in zip(one.core.world.all, other.core.world.all, strict=True):
+        assert [a.row(n) for n in a.brokers] == [b.row(n) for n in b.brokers]
+        assert a.controller == b.controller
+
+
+def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
+    tape: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted nondeterminism: something counts across clusters."""
+    right, calls = metadata.Metadata._partition, iter(range(1000))
+
+    def wrong(self: metadata.Metadata, *of: object) -> Message:
+        return right(self, *of) | {"leader_epoch": next(calls)}  # type: ignore[arg-type]
+
+    path = tape.with_name("planted")
+    monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
+    wire = Wire()
+    wire.create()
+    wire.ask(0, "Metadata", 9, topics=[{"name": "t"}])
+    wire.taped.finish(wire.now)
+    path.write_bytes(wire.sink.getvalue())
+    said = judged(path)
+    assert said.verdict == "violated"
+    assert "gives another answer" in said.reasons[0]
+
+
+def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraftcheck.serve.core.Core._answer", lambda *_: None)
+    assert "gives another answer" in judged(tape).reasons[0]
+
+
+def test_a_bug_in_the_cluster_is_found(tmp_path: Path) -> None:
+    said = judged(session(tmp_path / "tape", bug="Z58"))
+    assert said.verdict == "violated"
+    assert "is violated in t-0" in said.reasons[0]
+
+
+def test_a_tape_without_its_end_is_not_judged_to_hold(tmp_path: Path) -> None:
+    path = session(tmp_path / "tape", ends=False)
+    assert judged(path).verdict == "unknown"
+    path.write_bytes(path.read_bytes()[:-3])
+    assert judged(path).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no tape of this version"),
+        (b"kraftcheck tape 9\n", "no tape of this version"),
+        (b"kraftcheck tape 1\n", "an empty tape"),
+        (b"kraftcheck tape 1\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
+        (b"kraftcheck tape 1\n\0\0\0\1\xc0", "Expected `object`"),
+    ],
+)
+def test_what_is_no_tape(data: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "tape"
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=why):
+        judged(path)
+
+
+def test_a_bound_of_steps_is_kept_and_said(tape: Path, tmp_path: Path) -> None:
+    taken, is_all = recorded(tape, tmp_path / "trace", 100)
+    assert 100 <= taken < replayed(tape).steps
+    assert not is_all
+
+
+@pytest.mark.tlc
+def test_tlc_judges_what_clients_did(tape: Path, tmp_path: Path) -> None:
+    found = conformed(tape, tmp_path / "trace", 10_000, ConformOptions(backend=Pool(1)))
+    assert (found.verdict, found.reasons) == ("holds", [])
+    assert found.judged == replayed(tape).steps
