@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference.runner.scenarios import SCENARIOS
+from reference.runner.watching import decisions_of
 from system.commands import command
 from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
@@ -34,7 +35,7 @@ from traces.jobs.measures import MEASURES
 from traces.jobs.plan import Configuration, Plan
 from traces.jobs.protocols import actions_of
 from traces.jobs.ranges import Receipt
-from traces.jobs.rules_met import RULE, WATCHED_RUNS, rules_of
+from traces.jobs.rules_met import RULE, WATCHED_RUNS
 from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
 from traces.schema import Manifest, TraceError
@@ -387,7 +388,7 @@ class _Findings:
         for row in rows:
             name, _, answer = row["name"].partition(": ")
             answers.setdefault(name, set()).add(answer)
-        known = rules_of(self.outcome.configuration.scenario)
+        known = decisions_of(self.outcome.configuration.scenario)
         return {
             "runs": min(WATCHED_RUNS, self.outcome.summary["runs"]),
             "known": len(known),
