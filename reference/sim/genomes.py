@@ -1,4 +1,4 @@
-"""Runs made of other runs: choices of one are changed, cut, joined to those of another, or continued.
+"""Runs made of other runs: their choices are changed, cut, joined to those of another, or go on.
 
 A run is its choices (choices.py), so they are what a search keeps, changes and makes runs of, as
 others do with the bytes of an input. Where choices end, those of a seed go on.

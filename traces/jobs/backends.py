@@ -18,7 +18,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import uuid4
@@ -64,6 +65,8 @@ class Pool:
 
     processes: int = 0
     """0: one for each processor."""
+    held: ProcessPoolExecutor | None = None
+    """Processes that outlive a job."""
 
     @property
     def size(self) -> int:
@@ -72,6 +75,22 @@ class Pool:
     @property
     def name(self) -> str:
         return f"pool of {self.size}"
+
+    @contextmanager
+    def hold(self) -> Iterator[Pool]:
+        """A pool whose processes do several jobs, and remember steps from one to the next."""
+        if self.size == 1 or self.held:
+            yield self
+            return
+        with self._executor(self.size) as held:
+            yield replace(self, held=held)
+
+    @staticmethod
+    def _executor(processes: int) -> ProcessPoolExecutor:
+        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
+        # deadlock.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(processes, context, end_with_parent)
 
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
@@ -85,13 +104,10 @@ class Pool:
 
     def _results(self, task: Task, items: int) -> Iterator[tuple[int, pa.Table]]:
         processes = min(self.size, items)
-        if processes <= 1:
+        if self.held is None and processes <= 1:
             yield from ((item, task(item)) for item in range(items))
             return
-        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
-        # deadlock.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, context, end_with_parent) as pool:
+        with nullcontext(self.held) if self.held else self._executor(processes) as pool:
             running = {pool.submit(task, item): item for item in range(items)}
             try:
                 for future in as_completed(running):

@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from reference.runner.scenarios import SCENARIOS
 from reference.runner.watching import decisions_of
@@ -38,7 +37,7 @@ from traces.jobs.ranges import Receipt
 from traces.jobs.rules_met import RULE, WATCHED_RUNS
 from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
-from traces.schema import Manifest, TraceError
+from traces.schema import Manifest
 
 FINDINGS_VERSION: Final = 1
 LISTED: Final = 20
@@ -152,13 +151,7 @@ class _Findings:
 
     def _tables(self, name: str, schema: pa.Schema) -> Iterable[pa.Table]:
         for entry in self.outcome.manifest.parts:
-            path = ranges.answer_path(self.trace, entry, name)
-            try:
-                yield pq.read_table(path, schema=schema)
-            except (OSError, pa.ArrowException) as error:
-                raise TraceError(
-                    f"{path}: {error}; remove it, and its range is judged again"
-                ) from None
+            yield ranges.read_answer(self.trace, entry, name, schema)
 
     def all(self) -> dict[str, Any]:
         summary, configuration = self.outcome.summary, self.outcome.configuration
