@@ -250,6 +250,12 @@ _namers: dict[tuple[str, Path], _Namer] = {}
 _judges: dict[AnyConstants, _Judge] = {}
 
 
+def forget() -> None:
+    """Frees what this process remembers of classes; the next part finds them anew."""
+    _namers.clear()
+    _judges.clear()
+
+
 class _Class:
     """A class of steps of a part: how often it was taken, and the first occurrence."""
 
