@@ -59,18 +59,20 @@ def run(
     runs: int | None,
     seed: int | None,
     place: Place,
+    guided: bool = False,
     coverage: bool = False,
     screen: Screen,
 ) -> int:
-    """Begin a campaign, or go on with what is missing of it. coverage: say at the end how much of
-    the bounded graphs it has seen."""
+    """Begin a campaign, or go on with what is missing of it. guided: runs are made of those that
+    met something new. coverage: say at the end how much of the bounded graphs it has seen."""
     asked = _asked(file, scenario, bug_id)
     count = runs or asked.runs
     if count is None:
         raise click.UsageError("how many runs? --runs N, or `runs` in the file")
     check_place(place.backend, place.master)
     chosen = asked.seed if asked.seed is not None else DEFAULT_SEED
-    plan = plan_of(asked.configurations, count, seed if seed is not None else chosen)
+    own_seed = seed if seed is not None else chosen
+    plan = plan_of(asked.configurations, count, own_seed, guided)
     with artifacts.alone(artifacts.claim(out)):
         plan = begin(out, plan)
         if file is not None and not (out / COPY).exists():
@@ -209,6 +211,8 @@ def _show(found: dict[str, Any], page: Path, seconds: float, screen: Screen) -> 
         for violation in each["violations"][:1]:
             screen.line(f"    run {violation['run']}: {violation['kind']}: {violation['what']}")
             screen.line(f"    {violation['replay']}")
+        if never := each["sometimes"]["never"]:
+            screen.line(f"    never reached: {', '.join(c['name'] for c in never)}")
         for graph in found.get("graphs", {}).get(each["name"], ()):
             share = graph["edges_seen"] / graph["edges"]
             screen.line(

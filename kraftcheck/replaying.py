@@ -22,6 +22,7 @@ from kraftcheck.screen import Screen
 from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
 from traces.jobs.conform import JOINED_RUNS, read_judged
+from traces.jobs.guidance import genome_of
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 
 Notes = dict[int, list[str]]
@@ -37,8 +38,14 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
     entry = part_of(manifest, number, folder)
     campaign = manifest.campaign
     try:
+        chooser = genome_of(folder, campaign, number).chooser()
         run = simulate_run(
-            campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options) or None
+            campaign.scenario,
+            campaign.seed,
+            number,
+            campaign.bug,
+            dict(campaign.options) or None,
+            chooser=chooser,
         )
     except ValueError as error:
         raise BadInput(f"{folder}: {error}") from None

@@ -20,10 +20,11 @@ from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
 from reference.runner.shrink import Shrunk, failure_of, replayed
 from reference.runner.shrink import shrink as shrink_schedule
-from reference.sim.choices import RecordingChooser, SeededChooser, run_seed
+from reference.sim.choices import RecordingChooser
 from reference.sim.schedules import Schedule, read, write
 from system.commands import command
 from system.files import SCHEDULE_MAX, read_text
+from traces.jobs.guidance import genome_of
 from traces.schema import read_manifest
 
 SENTENCES = {
@@ -39,7 +40,7 @@ def shrink(folder: Path, number: int, *, out: Path | None, attempts: int, screen
     part_of(manifest, number, folder)
     campaign = manifest.campaign
     options = dict(campaign.options)
-    recording = RecordingChooser(SeededChooser(run_seed(campaign.seed, number)))
+    recording = RecordingChooser(genome_of(folder, campaign, number).chooser())
     run = simulate_run(
         campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=recording
     )

@@ -64,6 +64,7 @@ COVERAGE_OPTION = click.option(
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
 @BUG
+@click.option("--guided", is_flag=True, help="Make runs of those that met something new.")
 @COVERAGE_OPTION
 @campaigning
 def campaign_run(**options: Any) -> int:

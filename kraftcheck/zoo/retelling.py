@@ -17,6 +17,7 @@ from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
 from reference.runner.scripted import recorded
 from traces.history import HistoryError
+from traces.jobs.guidance import genome_of
 from traces.schema import read_manifest
 
 PAGES = "pages"
@@ -41,8 +42,10 @@ def _again(folder: Path, number: int) -> Run:
     if schedule is not None:
         return recorded(steering.made(schedule, steering.load(schedule), skip=False))[0]
     campaign = read_manifest(folder).campaign
+    chooser = genome_of(folder, campaign, number).chooser()
+    options = dict(campaign.options)
     return simulate_run(
-        campaign.scenario, campaign.seed, number, campaign.bug, dict(campaign.options)
+        campaign.scenario, campaign.seed, number, campaign.bug, options, chooser=chooser
     )
 
 

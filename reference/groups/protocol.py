@@ -58,6 +58,7 @@ from reference.groups.offsets import OffsetsHandlers, without_position
 from reference.groups.properties import PROPERTIES
 from reference.groups.replay import LoaderHandlers, last_of_keys
 from reference.groups.rules import GroupRules
+from reference.groups.sometimes import sometimes
 from reference.groups.types import (
     INITIAL_MEMBER,
     INITIAL_OFFSETS,
@@ -254,6 +255,7 @@ GROUPS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
+    sometimes=tuple(sometimes.all),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -5,10 +5,11 @@ Law of this file: nothing here knows of a protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+T = TypeVar("T")
 Check: TypeAlias = Callable[..., str | None]
 """None, or briefly what is wrong."""
 
@@ -23,6 +24,27 @@ class Invariant(NamedTuple):
     sentence: str
     kind: Literal["state", "step"]
     check: Check
+
+
+def asked_with(function: Callable[..., T], given: Sequence[str]) -> Callable[..., T]:
+    """The function, to be asked with all of `given`, of which its parameters are some.
+
+    Raises ValueError: it has another parameter.
+    """
+    code = function.__code__
+    places = [given.index(each) for each in code.co_varnames[: code.co_argcount]]
+
+    @wraps(function)
+    def ask(*all_given: Any) -> T:
+        return function(*[all_given[place] for place in places])
+
+    return ask
+
+
+def name_and_sentence(function: Callable[..., Any]) -> tuple[str, str]:
+    """Its name in camel case, and its docstring in one line."""
+    name = "".join(word.capitalize() for word in function.__name__.split("_"))
+    return name, " ".join((function.__doc__ or "").split())
 
 
 class Declared:
@@ -43,15 +65,8 @@ class Declared:
         """
 
         def declare(function: Check) -> Check:
-            code = function.__code__
-            places = [self._given.index(each) for each in code.co_varnames[: code.co_argcount]]
-
-            @wraps(function)
-            def check(*given: Any) -> str | None:
-                return function(*[given[place] for place in places])
-
-            name = "".join(word.capitalize() for word in function.__name__.split("_"))
-            sentence = " ".join((function.__doc__ or "").split())
+            check = asked_with(function, self._given)
+            name, sentence = name_and_sentence(function)
             self.all.append(Invariant(name, sentence, kind, check))
             return check
 

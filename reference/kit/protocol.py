@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from reference.kit.dispatch import action_name
+from reference.kit.sometimes import Sometimes
 
 
 class Case(NamedTuple):
@@ -215,6 +216,7 @@ class Protocol:
     rules: tuple[type[Any], ...]
     handler_classes: tuple[type[Any], ...] = ()
     properties: tuple[Any, ...] = ()
+    sometimes: tuple[Sometimes, ...] = ()
     outsiders: frozenset[int] = frozenset()
     clients: frozenset[int] = frozenset()
     alike: str = "nodes"

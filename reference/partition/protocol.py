@@ -33,6 +33,7 @@ from reference.partition.messages import (
 )
 from reference.partition.properties import PARTITION_INVARIANTS
 from reference.partition.rules import PartitionRules
+from reference.partition.sometimes import sometimes
 from reference.partition.types import (
     INITIAL_OFFSET,
     BrokerRow,
@@ -161,6 +162,7 @@ PARTITION: Final = Protocol(
     rules=(PartitionRules,),
     handler_classes=(BrokerHandlers,),
     properties=PARTITION_INVARIANTS,
+    sometimes=tuple(sometimes.all),
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
     names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},

@@ -9,6 +9,7 @@ from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import INPUTS, MESSAGES
 from reference.quorum.properties import INVARIANTS
 from reference.quorum.rules import QuorumRules
+from reference.quorum.sometimes import sometimes
 from reference.quorum.types import Constants, Row, initial_row, is_running
 
 _HIDDEN: Final = Hidden(
@@ -50,6 +51,7 @@ QUORUM: Final = Protocol(
     handlers=lambda constants, of: QuorumHandlers(constants, of(QuorumRules)(constants)).step,
     rules=(QuorumRules,),
     properties=INVARIANTS,
+    sometimes=tuple(sometimes.all),
     log="__cluster_metadata-0",
     witness=WITNESS,
 )

@@ -11,16 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reference.runner.scenarios import family
-from reference.sim.choices import Chooser, SeededChooser, run_seed
+from reference.runner.watching import rules_of, watched
+from reference.sim.choices import Chooser, RecordingChooser, SeededChooser, run_seed
 from reference.sim.family import Family
+from reference.sim.genomes import Choices, Genome
 from reference.sim.recorder import Recorder, RunResult
 from traces.schema import PartTables
 
 MEMO_STEPS = 400_000
 """A memo that has grown to so many steps is begun anew: about 400 MB."""
 
-_memos: dict[tuple[object, str | None], Any] = {}
-_forgotten: dict[tuple[object, str | None], int] = {}
+_memos: dict[tuple[object, str | None, bool], Any] = {}
+_forgotten: dict[tuple[object, str | None, bool], int] = {}
 """How many steps memos knew that were begun anew."""
 
 
@@ -74,6 +76,35 @@ def simulate_part(
     return recorder.tables()
 
 
+def simulate_genomes(
+    scenario: str,
+    seed: int,
+    first_run: int,
+    genomes: Sequence[Genome],
+    bug: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> tuple[PartTables, list[Choices], list[frozenset[str]]]:
+    """Runs from `first_run` on, made of these genomes, as a part; of each run the choices that it
+    made, and of each distinct step which rules were asked and how they answered (watching.py).
+
+    Raises as `simulate_part` does.
+    """
+    found = family(scenario)
+    told: set[str] = set()
+    memo = _memo(found, bug, watched=True)
+    memo.told = told
+    recorder = Recorder(first_run)
+    made: list[Choices] = []
+    with watched(rules_of(scenario), told.add):
+        for run, genome in enumerate(genomes, first_run):
+            chooser = RecordingChooser(genome.chooser())
+            own = run_seed(seed, run)
+            simulate(found, chooser, memo, recorder, run, own, options or {})
+            made.append(tuple(chooser.choices))
+    decided = [step.decided for step in recorder.distinct]
+    return recorder.tables(), made, decided
+
+
 def simulate_run(
     scenario: str,
     seed: int,
@@ -124,9 +155,10 @@ def simulate(
     return simulation
 
 
-def _memo(of: Family, bug: str | None) -> Any:
-    """What this process remembers of a scenario's protocol and rules."""
-    key = of.key, bug
+def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:
+    """What this process remembers of a scenario's protocol and rules; apart where rules are
+    watched, since of a step that was worked out before nothing is told."""
+    key = of.key, bug, watched
     memo = _memos.get(key)
     if memo is not None and memo.steps > MEMO_STEPS:
         _forgotten[key] = _forgotten.get(key, 0) + memo.steps
@@ -139,7 +171,7 @@ def _memo(of: Family, bug: str | None) -> Any:
 
 def steps_worked_out(scenario: str, bug: str | None = None) -> int:
     """How many steps of a scenario this process has worked out to remember them."""
-    key = family(scenario).key, bug
+    key = family(scenario).key, bug, False
     memo = _memos.get(key)
     return _forgotten.get(key, 0) + (0 if memo is None else memo.steps)
 

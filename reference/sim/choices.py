@@ -123,17 +123,18 @@ def run_seed(campaign_seed: int, run: int) -> int:
 
 
 class _ReplayStream:
-    __slots__ = ("_at", "_owner", "_values")
+    __slots__ = ("_at", "_owner", "_then", "_values")
 
-    def __init__(self, owner: ReplayChooser, choices: list[Choice]) -> None:
+    def __init__(self, owner: ReplayChooser, choices: list[Choice], then: Stream | None) -> None:
         self._owner = owner
         self._values = choices
+        self._then = then
         self._at = 0
 
     def below(self, bound: int) -> int:
         if self._at == len(self._values):
             self._owner.missing += 1
-            return 0
+            return 0 if self._then is None else self._then.below(bound)
         choice = self._values[self._at]
         self._at += 1
         self._owner.misfits += choice.bound != bound
@@ -143,12 +144,13 @@ class _ReplayStream:
 class ReplayChooser:
     """The choices of a schedule, stream by stream.
 
-    A schedule that was edited need not fit: where it ends, the simplest choice is made; where a
-    bound has changed, the value is cut to it. `missing` and `misfits` count such cases: a faithful
-    replay has none.
+    A schedule that was edited need not fit: where it ends, `then` chooses, or, if there is none,
+    the simplest choice is made; where a bound has changed, the value is cut to it. `missing` and
+    `misfits` count such cases: a faithful replay has none.
     """
 
-    def __init__(self, choices: Iterable[Choice]) -> None:
+    def __init__(self, choices: Iterable[Choice], then: Chooser | None = None) -> None:
+        self._then = then
         self.missing = 0
         self.misfits = 0
         self._made: dict[StreamName, list[Choice]] = {}
@@ -160,7 +162,8 @@ class ReplayChooser:
         found = self._streams.get(name)
         if found is None:
             assert _is_stream(name), name
-            found = self._streams[name] = _ReplayStream(self, self._made.get(name, []))
+            then = None if self._then is None else self._then.stream(name)
+            found = self._streams[name] = _ReplayStream(self, self._made.get(name, []), then)
         return found
 
 

@@ -47,6 +47,8 @@ class Step(msgspec.Struct, eq=False, gc=False):
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None
+    decided: frozenset[str] = frozenset()
+    """Which named rules were asked and how they answered, where somebody watches them."""
 
 
 class State(msgspec.Struct, eq=False, gc=False):
@@ -109,10 +111,16 @@ class Machine(ABC):
         Remembered steps are in `state.steps`, where whoever takes many looks first.
         """
         assert state.known.is_unchanged(), f"a handler changed the row of node {state.node}"
+        told = self._memo.told
+        if told is not None:
+            told.clear()
         outcome = self.outcome(state.node, state.row, input.value)
         if outcome is None:
             return None
+        decided = frozenset(told or ())
         step = self._step(state, input, outcome)
+        if decided:
+            step.decided = decided
         if self._memo.enabled:
             state.steps[input] = step
         return step
@@ -156,6 +164,8 @@ class Memo(ABC, Generic[M]):
         self.interner = Interner()
         self.steps = 0
         """How many steps were worked out."""
+        self.told: set[str] | None = None
+        """Where rules tell their answers while they are watched; of a step they go with it."""
         self._machines: dict[Any, M] = {}
 
     @abstractmethod

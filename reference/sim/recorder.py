@@ -76,6 +76,7 @@ class Step(Protocol):
 
     number: int
     owner: object
+    decided: frozenset[str]
 
     @property
     def before(self) -> State: ...

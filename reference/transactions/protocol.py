@@ -45,6 +45,7 @@ from reference.transactions.messages import (
 from reference.transactions.partition import PartitionHandlers
 from reference.transactions.properties import PROPERTIES, history_next
 from reference.transactions.rules import COMPLETED, TransactionRules, prepared
+from reference.transactions.sometimes import sometimes
 from reference.transactions.types import (
     INITIAL_PARTITION,
     Client,
@@ -228,6 +229,7 @@ TRANSACTIONS: Final = Protocol(
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(TransactionRules,),
+    sometimes=tuple(sometimes.all),
     world=World(
         constants={
             "partitions": ((11, 12),),

@@ -18,7 +18,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -69,6 +70,8 @@ class Pool:
     """0: one for each processor."""
     here_s: float = HERE_S
     """For so long items are done in this process; most work is over before others have begun."""
+    held: ProcessPoolExecutor | None = None
+    """Processes that outlive a job."""
 
     @property
     def size(self) -> int:
@@ -77,6 +80,21 @@ class Pool:
     @property
     def name(self) -> str:
         return f"pool of {self.size}"
+
+    @contextmanager
+    def hold(self) -> Iterator[Pool]:
+        """A pool whose processes do several jobs, and remember steps from one to the next."""
+        if self.size == 1 or self.held:
+            yield self
+            return
+        with self._executor(self.size) as held:
+            yield replace(self, held=held)
+
+    def _executor(self, items: int) -> ProcessPoolExecutor:
+        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
+        # deadlock.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(min(self.size, items), context, end_with_parent)
 
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
@@ -90,16 +108,13 @@ class Pool:
 
     def _results(self, task: Task, items: int) -> Iterator[tuple[int, pa.Table]]:
         begin, left = monotonic(), list(range(items))
-        while left and (self.size <= 1 or monotonic() - begin < self.here_s):
+        while left and self.held is None and (self.size == 1 or monotonic() - begin < self.here_s):
             item = left.pop(0)
             yield item, task(item)
         if not left:
             return
-        # Not "fork": the parent may hold threads (Spark's gateway, ours), and a fork of those can
-        # deadlock.
-        context = multiprocessing.get_context("spawn")
-        size = min(self.size, len(left))
-        with ProcessPoolExecutor(size, context, end_with_parent) as pool:
+        executor = nullcontext(self.held) if self.held else self._executor(len(left))
+        with executor as pool:
             running = {pool.submit(task, item): item for item in left}
             try:
                 for future in as_completed(running):

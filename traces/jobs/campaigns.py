@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
 from traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
 from traces.jobs.findings import Outcome, findings_of
+from traces.jobs.guidance import Corpus, made_or_read
 from traces.jobs.joined import JOINED, join_part
 from traces.jobs.judge import (
     ACCEPTED,
@@ -133,7 +134,10 @@ class _Run:
 
     def run(self) -> dict[str, Any] | None:
         with self._stage("ranges"):
-            self._work_on_ranges()
+            if self.plan.guided:
+                self._work_on_generations()
+            else:
+                self._work_on_ranges([self._work(each) for each in self.plan.configurations])
         if self.options.fail_fast and self.announced:
             return None
         outcomes: list[Outcome] = []
@@ -151,13 +155,38 @@ class _Run:
 
     # -- Ranges
 
-    def _work_on_ranges(self) -> None:
+    def _work_on_generations(self) -> None:
+        """One after the other, those of all configurations together: each is made of what earlier
+        ones have met."""
         works = [self._work(configuration) for configuration in self.plan.configurations]
+        recorded_with = self.plan.recorded_with
+        corpora = [Corpus(work.campaign, recorded_with) for work in works]
+        backend = self.options.backend
+        with backend.hold() if isinstance(backend, Pool) else nullcontext(backend) as held:
+            for first in range(0, self.plan.runs, self.plan.guided):
+                last = min(first + self.plan.guided, self.plan.runs)
+                generations = [
+                    made_or_read(work.trace, corpus, work.campaign, first, recorded_with)
+                    for work, corpus in zip(works, corpora, strict=True)
+                ]
+                own = [work.of(first, last) for work in works]
+                self._work_on_ranges(own, self.plan.runs - last, held)
+                if self.options.fail_fast and self.announced:
+                    return
+                for work, corpus, generation in zip(works, corpora, generations, strict=True):
+                    parts = read_manifest(work.trace).parts
+                    of = [entry for entry in parts if first <= entry.first_run < last]
+                    corpus.take(generation, *ranges.learned(work.trace, of))
+
+    def _work_on_ranges(
+        self, works: Sequence[Work], later: int = 0, backend: Backend | None = None
+    ) -> None:
+        """later: so many runs of each configuration are to be worked on after these."""
         tasks = [(at, number) for at, work in enumerate(works) for number in range(len(work.parts))]
-        done_before = self.plan.runs * len(works) - sum(
-            each.runs for work in works for each in work.ranges
-        )
         total = self.plan.runs * len(works)
+        done_before = (
+            total - later * len(works) - sum(each.runs for work in works for each in work.ranges)
+        )
         self._announce()
         so_far = SoFar(works)
 
@@ -170,9 +199,10 @@ class _Run:
         done(0)
         if tasks:
             task = partial(_work_on_one, tuple(works), tuple(tasks))
-            rows = self.options.backend.run(task, len(tasks), PROGRESS, done)
+            rows = (backend or self.options.backend).run(task, len(tasks), PROGRESS, done)
             for stage in PROGRESS.names[2:]:
-                self.cpu[stage] = round(pc.sum(rows[stage]).as_py() or 0.0, 2)
+                spent = self.cpu.get(stage, 0.0) + (pc.sum(rows[stage]).as_py() or 0.0)
+                self.cpu[stage] = round(spent, 2)
         self._announce()
 
     def _work(self, configuration: Configuration) -> Work:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -166,24 +167,30 @@ def examine_part(
 
 
 def examine(tables: PartTables, files: PartFiles, specs: Path = SPECS) -> pa.Table:
+    """The slim rows of a part; its three files are written."""
+    return examined(Part(tables), files, specs).slim()
+
+
+def examined(part: Part, files: PartFiles, specs: Path = SPECS) -> Classes:
+    """The classes of a part; its three files are written."""
     # What is made of a part has no cycles; looking for them took a fifth of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _examined(Part(tables), files, specs)
+        return _examined(part, files, specs)
     finally:
         if collecting:
             gc.enable()
 
 
-def _examined(part: Part, files: PartFiles, specs: Path) -> pa.Table:
+def _examined(part: Part, files: PartFiles, specs: Path) -> Classes:
     findings = check_runs(part)
     classes = Classes(part, specs)
     files.out.mkdir(parents=True, exist_ok=True)
     pq.write_table(classes.table(), files.classes, compression="zstd")
     pq.write_table(classes.keys_table(), files.keys, compression="zstd")
     files.facts.write_bytes(msgspec.json.encode(facts_of(part, classes, findings)))
-    return classes.slim()
+    return classes
 
 
 class _Judge:
@@ -241,6 +248,12 @@ class _Namer:
 
 _namers: dict[tuple[str, Path], _Namer] = {}
 _judges: dict[AnyConstants, _Judge] = {}
+
+
+def forget() -> None:
+    """Frees what this process remembers of classes; the next part finds them anew."""
+    _namers.clear()
+    _judges.clear()
 
 
 class _Class:
@@ -310,6 +323,14 @@ class Classes:
             "step": part.position[first],
         }
         return pa.table(columns, schema=SLIM)
+
+    def numbers(self) -> npt.NDArray[np.uint64]:
+        """Of each step 64 bits of its class's key; 0 of one that is in none."""
+        found = np.zeros(len(self._part.node), dtype=np.uint64)
+        for step, *_, key in self._keys:
+            if step != FIRST_ROW:
+                found[step] = int.from_bytes(key[:8], "little")
+        return found
 
     def table(self) -> pa.Table:
         forms = [c.form for c in self._classes.values()]

@@ -13,6 +13,7 @@ else it holds. A campaign is the worst of its configurations.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,25 +22,27 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from reference.runner.scenarios import SCENARIOS
+from reference.runner.watching import decisions_of
 from system.commands import command
 from traces.checkers.anomalies import JEPSEN, OURS
 from traces.jobs import coverage, ranges
 from traces.jobs.arrays import Ints
 from traces.jobs.distributions import distribution
+from traces.jobs.guidance import HOWS, read_generation
 from traces.jobs.histories import ANOMALIES, VERDICTS
 from traces.jobs.measures import MEASURES
+from traces.jobs.novelty import RAISED, RULE, SOMETIMES, conditions_of
 from traces.jobs.plan import Configuration, Plan
 from traces.jobs.protocols import actions_of
 from traces.jobs.ranges import Receipt
-from traces.jobs.rules_met import RULE, WATCHED_RUNS, rules_of
+from traces.jobs.rules_met import WATCHED_RUNS
 from traces.jobs.smallest import shown
 from traces.jobs.summary import replay_command
-from traces.schema import Manifest, TraceError
+from traces.schema import Manifest
 
-FINDINGS_VERSION: Final = 1
+FINDINGS_VERSION: Final = 2
 LISTED: Final = 20
 """So many of one kind are listed; all are counted."""
 GROWTH_POINTS: Final = 40
@@ -133,7 +136,8 @@ def reproduce(directory: Path, plan: Plan) -> list[str]:
     else:
         what = (f"{directory}/campaign.toml",)
     runs = ("--runs", plan.runs, "--seed", plan.seed)
-    return [command("campaign", "run", *what, *runs, "--out", "DIR")]
+    guided = ("--guided",) if plan.guided else ()
+    return [command("campaign", "run", *what, *runs, *guided, "--out", "DIR")]
 
 
 class _Findings:
@@ -151,18 +155,16 @@ class _Findings:
 
     def _tables(self, name: str, schema: pa.Schema) -> Iterable[pa.Table]:
         for entry in self.outcome.manifest.parts:
-            path = ranges.answer_path(self.trace, entry, name)
-            try:
-                yield pq.read_table(path, schema=schema)
-            except (OSError, pa.ArrowException) as error:
-                raise TraceError(
-                    f"{path}: {error}; remove it, and its range is judged again"
-                ) from None
+            yield ranges.read_answer(self.trace, entry, name, schema)
 
     def all(self) -> dict[str, Any]:
         summary, configuration = self.outcome.summary, self.outcome.configuration
         histories = self._histories()
-        verdict = worst([summary["verdict"], histories["verdict"]])
+        met = coverage.merge_features(list(self._tables("features", coverage.FEATURES)))
+        sometimes = self._sometimes(met.to_pylist())
+        raised = [f"condition {each['name']} could not be asked" for each in sometimes["raised"]]
+        asked = "unknown" if raised else "holds"
+        verdict = worst([summary["verdict"], histories["verdict"], asked])
         return {
             "name": configuration.name,
             "scenario": configuration.scenario,
@@ -171,7 +173,7 @@ class _Findings:
             "options": configuration.options,
             "folder": str(self.trace),
             "verdict": verdict,
-            "reasons": [*summary["reasons"], *histories["reasons"]],
+            "reasons": [*summary["reasons"], *histories["reasons"], *raised],
             "runs": summary["runs"],
             "bad_runs": sum(each.bad_runs for each in self.outcome.receipts),
             "violations": self._violations(),
@@ -185,7 +187,9 @@ class _Findings:
             "anomalies": self._anomalies(),
             "distributions": self._distributions(),
             "conformance": self._conformance(),
-            "coverage": self._coverage(),
+            "coverage": self._coverage(met.to_pylist()),
+            "sometimes": sometimes,
+            "generations": self._generations(),
             "progress": summary["progress"],
             "faults": summary["faults"],
         }
@@ -357,9 +361,38 @@ class _Findings:
 
     # -- Coverage
 
-    def _coverage(self) -> dict[str, Any]:
-        met = coverage.merge_features(list(self._tables("features", coverage.FEATURES)))
-        rows = met.to_pylist()
+    def _sometimes(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Which conditions runs came to, in how many of them, and which none came to; raised: those
+        that could not be asked, and why."""
+        by_name = {row["name"]: row for row in rows if row["kind"] == SOMETIMES}
+        raised = [
+            {"name": row["name"], "runs": row["count"], "first_run": row["first_run"]}
+            for row in rows
+            if row["kind"] == RAISED
+        ]
+        reached, never = [], []
+        for each in conditions_of(self.outcome.configuration.scenario):
+            told = {"name": each.name, "sentence": each.sentence}
+            if row := by_name.get(each.name):
+                run = row["first_run"]
+                replay = replay_command(self.trace, run)
+                reached.append({**told, "runs": row["count"], "first_run": run, "replay": replay})
+            else:
+                never.append(told)
+        return {"reached": reached, "never": never, "raised": raised}
+
+    def _generations(self) -> dict[str, Any] | None:
+        """How the runs of a guided campaign came about, by way."""
+        campaign = self.outcome.manifest.campaign
+        if not campaign.guided:
+            return None
+        ways: Counter[str] = Counter()
+        for first in range(0, campaign.runs, campaign.guided):
+            made = read_generation(self.trace, campaign, first).runs[: campaign.runs - first]
+            ways.update(each.how for each in made)
+        return {"runs": campaign.guided, "ways": {how: ways[how] for how in HOWS}}
+
+    def _coverage(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         known = {row["name"] for row in rows if row["kind"] == "action"}
         first = {
             kind: np.array([row["first_run"] for row in rows if row["kind"] == kind], np.int64)
@@ -387,9 +420,11 @@ class _Findings:
         for row in rows:
             name, _, answer = row["name"].partition(": ")
             answers.setdefault(name, set()).add(answer)
-        known = rules_of(self.outcome.configuration.scenario)
+        known = decisions_of(self.outcome.configuration.scenario)
+        campaign = self.outcome.manifest.campaign
+        watched = campaign.runs if campaign.guided else WATCHED_RUNS
         return {
-            "runs": min(WATCHED_RUNS, self.outcome.summary["runs"]),
+            "runs": min(watched, self.outcome.summary["runs"]),
             "known": len(known),
             "met": list(rows),
             "never": [name for name in known if name not in answers],

@@ -16,9 +16,9 @@ import msgspec
 from reference.runner.run import simulate_run
 from system.files import read_toml
 from tla_utils.errors import ToolError
-from traces.jobs.ranges import reference_digest, replace_file
+from traces.jobs.ranges import reference_digest
 from traces.schema import Campaign, TraceError, read_versioned, version
-from traces.sealed import sealed
+from traces.sealed import replace_file, sealed
 
 PLAN: Final = "campaign.json"
 PLAN_VERSION: Final = 2
@@ -29,6 +29,12 @@ RANGE_RUNS: Final = 1000
 FEWEST_RANGES: Final = 16
 """A range is so many runs at most, and a small campaign has so many ranges at least: enough for
 several processors, and little lost when one is killed."""
+
+RANGES: Final = 8
+GENERATIONS: Final = 40
+LEAST_RANGE: Final = 12
+"""A generation has so many ranges, and a guided campaign about so many generations: a long one has
+more, since a range has RANGE_RUNS at most, and a short one fewer, since it has LEAST_RANGE."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,7 +48,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """runs: of each configuration. reported: how many of them the report speaks of, 0 before the
-    first one. recorded_with: sha256 of the reference that simulates."""
+    first one. guided: so many runs are a generation, 0: of none. recorded_with: sha256 of the
+    reference that simulates."""
 
     plan_version: int = PLAN_VERSION
     kraftcheck_version: str
@@ -50,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     runs: int
     range_runs: int
+    guided: int = 0
     reported: int = 0
     configurations: tuple[Configuration, ...]
 
@@ -60,10 +68,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             runs=self.runs,
             bug=configuration.bug,
             options=configuration.options,
+            guided=self.guided,
         )
 
 
-def plan_of(configurations: tuple[Configuration, ...], runs: int, seed: int) -> Plan:
+def plan_of(
+    configurations: tuple[Configuration, ...], runs: int, seed: int, guided: bool = False
+) -> Plan:
     """Raises ToolError: no configuration; one that cannot be simulated."""
     if not configurations:
         raise ToolError("a campaign without a configuration is none")
@@ -74,13 +85,19 @@ def plan_of(configurations: tuple[Configuration, ...], runs: int, seed: int) -> 
         recorded_with=reference_digest(),
         seed=seed,
         runs=runs,
-        range_runs=range_runs(runs),
+        range_runs=generation_range(runs) if guided else range_runs(runs),
+        guided=RANGES * generation_range(runs) if guided else 0,
         configurations=configurations,
     )
 
 
 def range_runs(runs: int) -> int:
     return max(1, min(RANGE_RUNS, -(-runs // FEWEST_RANGES)))
+
+
+def generation_range(runs: int) -> int:
+    """How many runs a range has in a guided campaign of so many."""
+    return max(LEAST_RANGE, min(RANGE_RUNS, -(-runs // (RANGES * GENERATIONS))))
 
 
 def _try(configuration: Configuration, seed: int) -> None:
@@ -129,7 +146,7 @@ def begin(directory: Path, plan: Plan) -> Plan:
     if msgspec.structs.replace(there, reported=0) != plan:
         words = [
             f"{name} {getattr(there, name)!r:.80} and not {getattr(plan, name)!r:.80}"
-            for name in ("runs", "seed", "configurations")
+            for name in ("runs", "seed", "guided", "configurations")
             if getattr(there, name) != getattr(plan, name)
         ]
         raise TraceError(

@@ -9,7 +9,8 @@ all as it says, is none: the range is judged again, and simulated again only if 
     <stem>.slim                      its distinct steps: key, count, first witness
     <stem>.verdicts, .anomalies      what clients saw (histories.py)
     <stem>.measures                  how the runs went (measures.py)
-    <stem>.features                  what they met (coverage.py)
+    <stem>.features                  what they met (coverage.py, novelty.py)
+    <stem>.met, .genomes             guided: what may be new, and the choices made (guidance.py)
     <stem>.range.json                the receipt
 
 Law of this file: equal ranges leave equal bytes, whoever works on them, and however often they
@@ -19,27 +20,31 @@ were interrupted. Seconds and memory go to the driver, and are in no file.
 from __future__ import annotations
 
 import errno
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from reference.protocols import KINDS, sources_of_others
-from reference.runner.run import simulate_part
+from reference.runner.run import simulate_genomes, simulate_part
 from reference.sim.choices import run_seed
+from reference.sim.genomes import Choices
 from system.files import read_bytes
 from tla_utils.errors import ToolError
 from traces.jobs.checks import Finding
+from traces.jobs.columns import Part
 from traces.jobs.coverage import features
-from traces.jobs.distinct import Facts, PartFiles, examine
+from traces.jobs.distinct import Facts, PartFiles, examined
+from traces.jobs.guidance import GENOMES, genomes_of, genomes_table
 from traces.jobs.histories import judge_histories
 from traces.jobs.measures import measure
+from traces.jobs.novelty import MET, features_of, met, rules, sometimes
 from traces.jobs.rules_met import rules_met
 from traces.jobs.simulate import Range, missing_ranges
 from traces.jobs.step_frames import libraries
@@ -53,12 +58,16 @@ from traces.schema import (
     read_part,
     write_part,
 )
-from traces.sealed import Unsealed, digest, sealed, unsealed
+from traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+
+T = TypeVar("T")
 
 JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
+LEARNED: Final = ("met", "genomes")
+"""And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
 JUDGES: Final = ("system", "tla_utils", "traces/checkers", "traces/jobs")
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -129,6 +138,14 @@ class Work(NamedTuple):
     @property
     def out(self) -> Path:
         return self.trace / JUDGED
+
+    def of(self, first_run: int, end: int) -> Work:
+        """The ranges among these runs."""
+        own = [at for at, each in enumerate(self.ranges) if first_run <= each.first_run < end]
+        return self._replace(
+            ranges=tuple([self.ranges[at] for at in own]),
+            parts=tuple([self.parts[at] for at in own]),
+        )
 
 
 # --- What is done ---
@@ -241,13 +258,18 @@ def work_on(work: Work, number: int) -> pa.Table:
         return PROGRESS.empty_table()
     (first_run, runs), entry = work.ranges[number], work.parts[number]
     clock = _Clock()
-    if entry is None:
+    learned: Learned | None = None
+    if work.campaign.guided:
+        # Simulated even if it is recorded: a trace does not tell which choices were made.
+        tables, learned = _guided(work, first_run, runs)
+    elif entry is None:
         tables = _simulated(work.campaign, first_run, runs)
+    if entry is None:
         entry = write_part(work.trace, tables)
     else:
         tables = read_part(work.trace, entry)
     clock.lap("simulate")
-    judge_range(work, entry, tables, clock.lap)
+    judge_range(work, entry, tables, clock.lap, learned)
     row = {"first_run": first_run, "runs": runs, **clock.laps}
     return pa.Table.from_pylist([row], schema=PROGRESS)
 
@@ -264,8 +286,15 @@ class _Clock:
         self.laps[stage], self._begin = now - self._begin, now
 
 
+class Learned(NamedTuple):
+    """What a guided range knows besides its tables: the choices of each run, and of each distinct
+    step which rules were asked and how they answered."""
+
+    choices: list[Choices]
+    decided: list[frozenset[str]]
+
+
 def _simulated(campaign: Campaign, first_run: int, runs: int) -> PartTables:
-    """A part; whatever goes wrong in a run names the run and its seed."""
     options = dict(campaign.options) or None
 
     def simulated(first: int, count: int) -> PartTables:
@@ -273,6 +302,24 @@ def _simulated(campaign: Campaign, first_run: int, runs: int) -> PartTables:
             campaign.scenario, campaign.seed, first, count, bug=campaign.bug, options=options
         )
 
+    return _naming(simulated, campaign, first_run, runs)
+
+
+def _guided(work: Work, first_run: int, runs: int) -> tuple[PartTables, Learned]:
+    campaign = work.campaign
+    options = dict(campaign.options) or None
+    genomes = genomes_of(work.trace, campaign, first_run, runs)
+
+    def simulated(first: int, count: int) -> tuple[PartTables, list[Choices], list[frozenset[str]]]:
+        own = genomes[first - first_run : first - first_run + count]
+        return simulate_genomes(campaign.scenario, campaign.seed, first, own, campaign.bug, options)
+
+    tables, choices, decided = _naming(simulated, campaign, first_run, runs)
+    return tables, Learned(choices, decided)
+
+
+def _naming(simulated: Callable[[int, int], T], campaign: Campaign, first_run: int, runs: int) -> T:
+    """What is simulated, of so many runs; whatever goes wrong in a run names it and its seed."""
     try:
         return simulated(first_run, runs)
     except ValueError as error:
@@ -296,11 +343,15 @@ def _failure(campaign: Campaign, run: int, error: Exception) -> str:
 
 
 def judge_range(
-    work: Work, entry: PartEntry, tables: PartTables, lap: Callable[[str], None]
+    work: Work,
+    entry: PartEntry,
+    tables: PartTables,
+    lap: Callable[[str], None],
+    learned: Learned | None = None,
 ) -> Receipt:
     """Puts all questions to a recorded range, and writes the answers and its receipt."""
     try:
-        return _judged(work, entry, tables, lap)
+        return _judged(work, entry, tables, lap, learned)
     except OSError as error:
         # Arrow's errors name no file, and some say no more than their text.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -309,10 +360,16 @@ def judge_range(
 
 
 def _judged(
-    work: Work, entry: PartEntry, tables: PartTables, lap: Callable[[str], None]
+    work: Work,
+    entry: PartEntry,
+    tables: PartTables,
+    lap: Callable[[str], None],
+    learned: Learned | None,
 ) -> Receipt:
     files = PartFiles.of(work.out, entry)
-    slim = examine(tables, files, work.specs)
+    part = Part(tables)
+    classes = examined(part, files, work.specs)
+    slim = classes.slim()
     facts = msgspec.json.decode(read_bytes(files.facts), type=Facts)
     lap("steps")
     histories = judge_histories(work.campaign.scenario, tables.tables["runs"])
@@ -322,8 +379,17 @@ def _judged(
         "verdicts": histories.verdicts,
         "anomalies": histories.anomalies,
         "measures": measure(tables.tables),
-        "features": pa.concat_tables([features(tables.tables), _rules(work, entry)]),
     }
+    named = sometimes(part, work.campaign.scenario)
+    if learned is not None:
+        named |= rules(part, learned.decided)
+        lengths = part.steps_of_run.lengths.tolist()
+        answers["met"] = met(part, classes, named)
+        answers["genomes"] = genomes_table(entry.first_run, lengths, learned.choices)
+    watched = [] if learned else [rules_met(work.campaign, entry.first_run, entry.runs)]
+    answers["features"] = pa.concat_tables(
+        [features(tables.tables), features_of(part, named), *watched]
+    )
     digests = {
         path.name.removeprefix(f"{entry.stem}."): digest(read_bytes(path))
         for path in (files.classes, files.keys, files.facts)
@@ -352,10 +418,6 @@ def _judged(
     return receipt
 
 
-def _rules(work: Work, entry: PartEntry) -> pa.Table:
-    return rules_met(work.campaign, entry.first_run, entry.runs)
-
-
 def violations_of(facts: Facts, verdicts: pa.Table) -> list[Violation]:
     """Whatever a range has against its runs, by run; steps that TLC rejects come later."""
     found = [
@@ -377,14 +439,22 @@ def _finding(each: Finding) -> str:
     return f"{each.check}: {each.explanation}"
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """The whole file, or what was there before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+def learned(trace: Path, entries: Sequence[PartEntry]) -> tuple[pa.Table, pa.Table]:
+    """What a generation's ranges say: MET and GENOMES. Raises TraceError: it cannot be read."""
+    met, genomes = (
+        pa.concat_tables([read_answer(trace, entry, name, schema) for entry in entries])
+        for name, schema in (("met", MET), ("genomes", GENOMES))
+    )
+    return met, genomes
+
+
+def read_answer(trace: Path, entry: PartEntry, name: str, schema: pa.Schema) -> pa.Table:
+    """Raises TraceError: it cannot be read."""
+    path = answer_path(trace, entry, name)
     try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return pq.read_table(path, schema=schema)
+    except (OSError, pa.ArrowException) as error:
+        raise TraceError(f"{path}: {error}; remove it, and its range is judged again") from None
 
 
 def steps_files(trace: Path, entries: Sequence[PartEntry]) -> list[PartFiles]:

@@ -5,38 +5,25 @@ runs are simulated, so most decisions are taken once for many runs; here the fir
 campaign are executed once more, each step anew, while every decision is watched. What is asked of
 so few runs is which answers were ever given, not how often.
 
-    rule    a decision and its answer: yes or no, the name of an error, or just that it was asked
+    rule    a decision and its answer (reference/runner/watching.py)
 
-A rule that a planted bug replaces is not watched: what stands in its place is not the rule.
-
-Law of this file: watching changes no answer, and leaves nothing behind.
+Where rules guide a campaign, all its runs tell of them (novelty.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
-from reference.protocols import parts_of
 from reference.runner.run import simulate_part
+from reference.runner.watching import rules_of, watched
 from traces.jobs.coverage import FEATURES
+from traces.jobs.novelty import RULE
 from traces.schema import Campaign
 
-RULE: Final = "rule"
 WATCHED_RUNS: Final = 100
 """Of each campaign, so many runs are executed again."""
-
-
-def rules_of(scenario: str) -> list[str]:
-    """The names of a scenario's decisions, as features begin with them."""
-    return sorted(_named(rules, name) for rules in _of(scenario) for name in _decisions(rules))
-
-
-def _of(scenario: str) -> tuple[type[Any], ...]:
-    return tuple(rules for protocol in parts_of(scenario) for rules in protocol.rules)
 
 
 def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
@@ -45,7 +32,7 @@ def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
     found: dict[str, list[int]] = {}
     for run in range(first_run, min(first_run + runs, WATCHED_RUNS)):
         met: set[str] = set()
-        with watched(_of(campaign.scenario), met.add):
+        with watched(rules_of(campaign.scenario), met.add):
             simulate_part(
                 campaign.scenario,
                 campaign.seed,
@@ -62,42 +49,3 @@ def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
         for name, of in sorted(found.items())
     ]
     return pa.Table.from_pylist(rows, schema=FEATURES)
-
-
-@contextmanager
-def watched(of: tuple[type[Any], ...], tell: Callable[[str], None]) -> Iterator[None]:
-    """Within it, every decision of these rules is told with its answer."""
-    before = [(rules, name, vars(rules)[name]) for rules in of for name in _decisions(rules)]
-    try:
-        for rules, name, decide in before:
-            setattr(rules, name, _telling(_named(rules, name), decide, tell))
-        yield
-    finally:
-        for rules, name, decide in before:
-            setattr(rules, name, decide)
-
-
-def _telling(
-    name: str, decide: Callable[..., Any], tell: Callable[[str], None]
-) -> Callable[..., Any]:
-    def told(*arguments: Any) -> Any:
-        answer = decide(*arguments)
-        tell(f"{name}: {_answer(answer)}")
-        return answer
-
-    return told
-
-
-def _answer(answer: Any) -> str:
-    if isinstance(answer, bool):
-        return "yes" if answer else "no"
-    return answer if isinstance(answer, str) and answer else "asked"
-
-
-def _decisions(rules: type[Any]) -> list[str]:
-    own = vars(rules).items()
-    return [name for name, value in own if callable(value) and not name.startswith("_")]
-
-
-def _named(rules: type[Any], name: str) -> str:
-    return f"{rules.__name__.removesuffix('Rules').lower()}.{name}"

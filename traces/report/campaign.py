@@ -24,7 +24,7 @@ from traces.report.graphs import GRAPHS, growth_curve, read_graphs
 from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
 
 FINDINGS: Final = "findings.json"
-FINDINGS_VERSION: Final = 1
+FINDINGS_VERSION: Final = 2
 REPORT: Final = "report.html"
 TEMPLATE: Final = "campaign.html.j2"
 STYLE: Final = "history.css"

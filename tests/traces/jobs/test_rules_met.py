@@ -6,8 +6,9 @@ from typing import Any
 
 from reference.quorum.rules import QuorumRules
 from reference.runner.run import simulate_part
+from reference.runner.watching import decisions_of, watched
 from traces.jobs.coverage import FEATURES
-from traces.jobs.rules_met import WATCHED_RUNS, rules_met, rules_of, watched
+from traces.jobs.rules_met import WATCHED_RUNS, rules_met
 from traces.schema import Campaign
 
 QUORUM = Campaign(scenario="quorum", seed=3, runs=WATCHED_RUNS + 5)
@@ -19,7 +20,7 @@ def test_decisions_are_told_with_their_answers() -> None:
     rows = {row["name"]: row for row in met.to_pylist()}
     assert {"quorum.log_ok: yes", "quorum.fetch_request_error: NONE"} <= set(rows)
     assert all(1 <= row["count"] <= 6 for row in rows.values())
-    assert {name.partition(": ")[0] for name in rows} <= set(rules_of("quorum"))
+    assert {name.partition(": ")[0] for name in rows} <= set(decisions_of("quorum"))
 
 
 def test_ranges_together_meet_what_one_does() -> None:

@@ -103,6 +103,9 @@ def coverage() -> dict[str, Any]:
     }
 
 
+CONDITION = {"name": "Happens", "sentence": "It happens."}
+
+
 def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
     """What a campaign finds of a configuration with one broken promise and one rejected step."""
     violation = {"run": 4, "kind": "history", "what": EVIL, "replay": "kraftcheck replay r"}
@@ -132,6 +135,12 @@ def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
         "distributions": [DISTRIBUTION],
         "conformance": conformance(),
         "coverage": coverage(),
+        "sometimes": {
+            "reached": [{**CONDITION, "runs": 3, "first_run": 2, "replay": "kraftcheck replay r"}],
+            "never": [{"name": "Unseen", "sentence": "It was never seen."}],
+            "raised": [{"name": "Fails: KeyError", "runs": 4, "first_run": 0}],
+        },
+        "generations": {"runs": 8, "ways": {"fresh": 30, "cut": 20}},
         "progress": {"unprogressed": 0},
         "faults": {"leader_changes": {"total": 5, "runs": 2}},
     }
@@ -140,7 +149,7 @@ def configuration(name: str = "a", **changes: Any) -> dict[str, Any]:
 
 def findings(*configurations: dict[str, Any]) -> dict[str, Any]:
     return {
-        "findings_version": 1,
+        "findings_version": 2,
         "verdict": "violated",
         "reasons": [EVIL],
         "seed": 7,
@@ -213,6 +222,10 @@ def test_nothing_that_counts_against_a_campaign_is_left_out() -> None:
         "invariant VoteOnce 1",
         "Never taken: HandleResign",
         "8 of 9 were taken. Never: quorum.is_stale.",
+        "Of 2 conditions that runs should come to now and then, 1 were reached.",
+        "Could not be asked: Fails: KeyError , in 4 runs.",
+        "Never reached, so nothing was tried of them: Unseen (It was never seen).",
+        "in generations of 8 runs. How they came about: fresh 30, cut 20.",
         "kraftcheck check c/a --run 4",
         "99 % up to 1.5 s, at most 2 s (run 9)",
         "linearizable 1 1 0 1 ·",

@@ -1,0 +1,67 @@
+"""Named decisions watched while runs are simulated: which were asked, and how they answered.
+
+A decision of a protocol is a method of its rules (`Protocol.rules`). What is told of it is its name
+and the answer: yes or no, the name of an error, or just that it was asked.
+
+A rule that a planted bug replaces is not watched: what stands in its place is not the rule.
+
+Law of this file: watching changes no answer, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from reference.protocols import parts_of
+
+
+def rules_of(scenario: str) -> tuple[type[Any], ...]:
+    """The classes of a scenario's decisions."""
+    return tuple(rules for protocol in parts_of(scenario) for rules in protocol.rules)
+
+
+def decisions_of(scenario: str) -> list[str]:
+    """The names of a scenario's decisions, as what is told of them begins."""
+    of = rules_of(scenario)
+    return sorted(_named(rules, name) for rules in of for name in _decisions(rules))
+
+
+@contextmanager
+def watched(of: tuple[type[Any], ...], tell: Callable[[str], None]) -> Iterator[None]:
+    """Within it, every decision of these rules is told with its answer."""
+    before = [(rules, name, vars(rules)[name]) for rules in of for name in _decisions(rules)]
+    try:
+        for rules, name, decide in before:
+            setattr(rules, name, _telling(_named(rules, name), decide, tell))
+        yield
+    finally:
+        for rules, name, decide in before:
+            setattr(rules, name, decide)
+
+
+def _telling(
+    name: str, decide: Callable[..., Any], tell: Callable[[str], None]
+) -> Callable[..., Any]:
+    def told(*arguments: Any) -> Any:
+        answer = decide(*arguments)
+        tell(f"{name}: {_answer(answer)}")
+        return answer
+
+    return told
+
+
+def _answer(answer: Any) -> str:
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return answer if isinstance(answer, str) and answer else "asked"
+
+
+def _decisions(rules: type[Any]) -> list[str]:
+    own = vars(rules).items()
+    return [name for name, value in own if callable(value) and not name.startswith("_")]
+
+
+def _named(rules: type[Any], name: str) -> str:
+    return f"{rules.__name__.removesuffix('Rules').lower()}.{name}"

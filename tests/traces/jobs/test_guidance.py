@@ -1,0 +1,347 @@
+"""Guided campaigns: the same bytes whoever works on them, killed or not; what is kept and named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from reference.kit.sometimes import Sometimes
+from reference.protocols import PROTOCOLS
+from reference.runner import run as sim
+from reference.runner.run import simulate_genomes, simulate_part, simulate_run
+from reference.sim.choices import run_seed
+from reference.sim.genomes import FRESH, Genome, decode
+from tests.traces.jobs.small_campaigns import SEED, StandIn, contents
+from tla_utils.errors import ToolError
+from traces.jobs import campaigns, guidance, novelty
+from traces.jobs import plan as plans
+from traces.jobs.backends import Backend, Pool, Spark
+from traces.jobs.campaigns import Options, run_campaign
+from traces.jobs.columns import Part
+from traces.jobs.distinct import Classes
+from traces.jobs.guidance import Corpus, Generation, genome_of, genomes_table, read_generation
+from traces.jobs.novelty import CLASS, MET, PAIR, RULE, SOMETIMES, TIERS, conditions_of
+from traces.jobs.plan import Configuration, begin, plan_of, read_plan
+from traces.schema import Campaign, TraceError, read_manifest, read_part
+from traces.sealed import sealed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path("c")
+RUNS = 20
+"""Two generations of eight, and half a third."""
+
+
+def guided(
+    directory: Path, runs: int = RUNS, backend: Backend | None = None, **configuration: Any
+) -> dict[str, Any]:
+    """Begins it, or goes on with it; a range has a run."""
+    own = Configuration(**{"name": "quorum", "scenario": "quorum", **configuration})
+    with (
+        mock.patch.object(campaigns, "judge", StandIn()),
+        mock.patch.object(plans, "LEAST_RANGE", 1),
+    ):
+        plan = begin(directory, plan_of((own,), runs, SEED, guided=True))
+        found = run_campaign(directory, plan, Options(backend=backend or Pool(1)))
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    where = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(where)
+        guided(HERE)
+    yield where
+
+
+@pytest.fixture
+def own(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return HERE
+
+
+def campaign_of(directory: Path) -> Campaign:
+    return read_manifest(directory / "quorum").campaign
+
+
+# -- The same bytes
+
+
+def test_killed_and_taken_up_again_it_ends_in_the_same_bytes(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kill -9 in the second generation, and another hash seed before."""
+    monkeypatch.chdir(tmp_path)
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "tests.traces.jobs.test_guidance", str(HERE)],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(sim.__file__).parents[2]),
+            "PYTHONHASHSEED": "7",
+        },
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while (
+        len(list(HERE.glob("*/judged/*.range.json"))) < 11
+        and driver.poll() is None
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.002)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    assert (HERE / "quorum/guided/generation-000001.json").exists()
+    assert not (HERE / "findings.json").exists()
+    guided(HERE)
+    assert contents(HERE) == contents(finished / HERE)
+
+
+def test_two_processes_leave_the_same_bytes(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    guided(HERE, backend=Pool(2))
+    assert contents(HERE) == contents(finished / HERE)
+
+
+def test_spark_leaves_the_same_bytes(
+    spark: SparkSession, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each generation is a job."""
+    monkeypatch.chdir(tmp_path)
+    guided(HERE, backend=Spark(spark))
+    assert contents(HERE) == contents(finished / HERE)
+
+
+def test_judged_again_it_is_the_same(own: Path, finished: Path) -> None:
+    """What no trace tells, which choices were made, comes of simulating again."""
+    for victim in own.glob("quorum/judged/*-00000000[39]-*"):
+        victim.unlink()
+    guided(own)
+    assert contents(own) == contents(finished / HERE)
+
+
+def test_an_extended_campaign_is_one_that_was_longer(own: Path) -> None:
+    with mock.patch.object(campaigns, "judge", StandIn()):
+        plan = plans.extended(own, read_plan(own), 6)
+        run_campaign(own, plan, Options(backend=Pool(1)))
+    shutil.move(own, "longer")
+    guided(own, RUNS + 6)
+    assert contents(own) == contents(Path("longer"))
+
+
+# -- Runs
+
+
+def test_runs_are_made_of_earlier_ones_and_replay(own: Path) -> None:
+    campaign, trace = campaign_of(own), own / "quorum"
+    manifest = read_manifest(trace)
+    hows = set()
+    for entry in manifest.parts:
+        run = entry.first_run
+        made = read_generation(trace, campaign, run).runs[run % campaign.guided]
+        assert all(parent < run - run % campaign.guided for parent in made.parents)
+        assert (made.how == FRESH) == (not made.parents)
+        hows.add(made.how)
+        again = simulate_run("quorum", SEED, run, chooser=genome_of(trace, campaign, run).chooser())
+        recorded = read_part(trace, entry).tables["runs"]
+        assert recorded["handler_calls"].to_pylist() == [len(again.steps)]
+        assert recorded["seed"].to_pylist() == [run_seed(SEED, run)]
+    assert FRESH in hows and len(hows) > 1
+
+
+def test_a_first_generation_is_that_of_a_plain_campaign() -> None:
+    seeds = [Genome((), run_seed(SEED, run)) for run in range(3)]
+    tables, made, decided = simulate_genomes("quorum", SEED, 0, seeds)
+    assert tables.digests() == simulate_part("quorum", SEED, 0, 3).digests()
+    assert len(made) == 3 and any("quorum.log_ok: yes" in told for told in decided)
+    # What was remembered before is told again.
+    assert simulate_genomes("quorum", SEED, 0, seeds)[2] == decided
+
+
+# -- What is new
+
+
+def met_by(runs: dict[int, list[tuple[int, int]]]) -> pa.Table:
+    """MET, from (tier, thing) of each run."""
+    rows = [
+        {"tier": tier, "thing": thing, "runs": 1, "first_run": run}
+        for run, things in runs.items()
+        for tier, thing in things
+    ]
+    return pa.Table.from_pylist(rows, schema=MET)
+
+
+def test_who_meets_nothing_new_is_no_parent() -> None:
+    campaign = Campaign(scenario="quorum", seed=1, runs=12, guided=4)
+    corpus = Corpus(campaign, "this")
+    first = corpus.generation(0)
+    assert {made.how for made in first.runs} == {FRESH}
+    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(4)])
+    seen = {0: [(0, 5)], 1: [(0, 5), (1, 8)], 2: [(0, 5)], 3: [(1, 8)]}
+    corpus.take(first, met_by(seen), genomes_table(0, [9] * 4, made))
+    second = [*corpus.generation(1).runs, *corpus.generation(2).runs, *corpus.generation(3).runs]
+    assert {parent for each in second for parent in each.parents} <= {0, 1}
+    assert any(each.parents for each in second)
+    for each in second:
+        assert each.how == FRESH or decode(each.choices)
+
+
+def test_the_rarest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guidance, "KEPT", 1)
+    corpus = Corpus(Campaign(scenario="quorum", seed=1, runs=40, guided=4), "this")
+    _, made, _ = simulate_genomes("quorum", 1, 0, [Genome((), run) for run in range(4)])
+    seen = {0: [(0, 5)], 1: [(0, 6)], 2: [(0, 5)], 3: [(0, 5)]}
+    corpus.take(corpus.generation(0), met_by(seen), genomes_table(0, [9] * 4, made))
+    drawn = {parent for g in range(1, 9) for m in corpus.generation(g).runs for parent in m.parents}
+    assert drawn == {1}
+
+
+def test_what_is_met_is_counted_by_runs() -> None:
+    seeds = [Genome((), run_seed(SEED, run)) for run in range(6)]
+    tables, _, decided = simulate_genomes("partition", SEED, 0, seeds)
+    part = Part(tables)
+    classes = Classes(part)
+    named = novelty.sometimes(part, "partition") | novelty.rules(part, decided)
+    met = novelty.met(part, classes, named)
+    tiers = met["tier"].to_pylist()
+    assert tiers.count(TIERS.index(CLASS)) == len(set(classes.numbers()[part.taken].tolist()))
+    assert tiers.count(TIERS.index(PAIR)) > 0
+    by_name = {name: (kind, len(runs)) for (kind, name), runs in named.items()}
+    for tier in (RULE, SOMETIMES):
+        counts = sorted(count for kind, count in by_name.values() if kind == tier)
+        rows = met.filter(pa.array([each == TIERS.index(tier) for each in tiers]))
+        assert sorted(rows["runs"].to_pylist()) == counts and counts
+    assert all(1 <= runs <= 6 for runs in met["runs"].to_pylist())
+
+
+def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
+    for protocol in PROTOCOLS:
+        names = [each.name for each in protocol.sometimes]
+        assert len(names) == len(set(names)) and all(e.sentence for e in protocol.sometimes)
+        inputs = {of for kind in protocol.kinds for of in kind.inputs}
+        assert all(set(each.inputs) <= inputs for each in protocol.sometimes)
+    assert len(conditions_of("cluster")) == sum(
+        len(p.sometimes) for p in PROTOCOLS if p.name in ("quorum", "partition")
+    )
+
+
+# -- What a campaign says of conditions
+
+
+def with_conditions(monkeypatch: pytest.MonkeyPatch, *more: Sometimes) -> None:
+    monkeypatch.setattr(novelty, "conditions_of", lambda scenario: list(more))
+    monkeypatch.setattr("traces.jobs.findings.conditions_of", lambda scenario: list(more))
+
+
+def test_what_was_never_reached_is_told(own: Path) -> None:
+    (only,) = guided(own)["configurations"]
+    told = only["sometimes"]
+    names = [each["name"] for each in [*told["reached"], *told["never"]]]
+    assert sorted(names) == sorted(each.name for each in conditions_of("quorum"))
+    assert told["reached"] and told["never"] and not told["raised"]
+    first = told["reached"][0]
+    assert 1 <= first["runs"] <= RUNS and f"--run {first['first_run']}" in first["replay"]
+    assert sum(only["generations"]["ways"].values()) == RUNS
+
+
+def test_a_condition_that_raises_is_named_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    of = next(kind.inputs for p in PROTOCOLS if p.name == "quorum" for kind in p.kinds)
+
+    def fails(*given: Any) -> bool:
+        raise KeyError("no such field")
+
+    bad = Sometimes("Fails", "It fails.", tuple(of), fails)
+    good = Sometimes("Happens", "It happens.", tuple(of), lambda *given: True)
+    with_conditions(monkeypatch, bad, good)
+    found = guided(HERE, 9)
+    (only,) = found["configurations"]
+    assert found["verdict"] == "unknown"
+    (reason,) = only["reasons"]
+    assert reason.startswith("condition Fails: KeyError: 'no such field' (test_guidance.py:")
+    assert reason.endswith("could not be asked")
+    assert [each["runs"] for each in only["sometimes"]["reached"]] == [9]
+    assert [each["name"] for each in only["sometimes"]["never"]] == ["Fails"]
+
+
+# -- Bad input
+
+
+def changed(directory: Path, **fields: Any) -> Path:
+    """The second generation, with other content and its seal."""
+    path = directory / "quorum/guided/generation-000001.json"
+    generation = read_generation(directory / "quorum", campaign_of(directory), 8)
+    other: Generation = msgspec.structs.replace(generation, **fields)
+    path.write_bytes(sealed(msgspec.json.encode(other)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"recorded_with": "of yesterday"}, "made by another version of the reference"),
+        ({"scenario": "groups"}, "a generation of groups, not of quorum"),
+        ({"generation_version": 7}, "generation version 7, this kraftcheck reads 1"),
+        ({"first_run": 16}, "a generation of other runs"),
+    ],
+)
+def test_a_corpus_of_another_version_or_protocol_is_named(
+    own: Path, finished: Path, fields: dict[str, Any], said: str
+) -> None:
+    path = own / "quorum/guided/generation-000001.json"
+    whole = path.read_bytes()
+    assert changed(own, **fields) == path
+    with pytest.raises(TraceError, match=f"generation-000001.json: {said}") as raised:
+        guided(own)
+    assert "\n" not in str(raised.value)
+    path.write_bytes(whole)
+    guided(own)
+    assert contents(own) == contents(finished / HERE)
+
+
+def test_a_genome_that_is_none_is_named(own: Path) -> None:
+    trace, campaign = own / "quorum", campaign_of(own)
+    runs = list(read_generation(trace, campaign, 8).runs)
+    runs[2] = msgspec.structs.replace(runs[2], how="cut", choices=b"no genome")
+    changed(own, runs=tuple(runs))
+    with pytest.raises(TraceError, match=r"generation-000001.json: run 10: no choices of a run"):
+        genome_of(trace, campaign, 10)
+    shutil.rmtree(own / "quorum/judged")
+    with pytest.raises((TraceError, ToolError), match="run 10: no choices of a run"):
+        guided(own)
+
+
+def test_a_damaged_generation_is_named(own: Path) -> None:
+    path = own / "quorum/guided/generation-000000.json"
+    path.write_bytes(path.read_bytes().replace(b"fresh", b"fresk", 1))
+    with pytest.raises(TraceError, match=r"generation-000000.json: damaged"):
+        guided(own)
+
+
+def test_a_plain_campaign_is_another_one(own: Path) -> None:
+    plain = plan_of((Configuration(name="quorum", scenario="quorum"),), RUNS, SEED)
+    with pytest.raises(TraceError, match=r"holds another campaign: guided 8 and not 0"):
+        begin(own, plain)
+
+
+if __name__ == "__main__":
+    guided(Path(sys.argv[1]))

@@ -1,0 +1,304 @@
+"""A campaign that learns: which runs are kept, and what the next generation is made of.
+
+A guided campaign is made of *generations* of so many runs (`Campaign.guided`). Before one begins,
+the driver draws its genomes (reference/sim/genomes.py) from the corpus and writes them down:
+
+    guided/generation-000012.json    how each of its runs comes about, the choices it begins with
+
+Its runs are then simulated and judged in ranges, as those of any campaign are. Each range says what
+its runs have met (`.met`, novelty.py) and which choices they made (`.genomes`). What was new in a
+generation is put into the corpus in the order of its runs.
+
+* A run *owns* what it was the first to meet; who owns anything is kept, the rarest KEPT of them.
+* A parent is drawn by one of the four kinds of things, each as often, and among the owners of those
+  by rarity: a thing that r runs have met counts 1/r. Who was drawn before counts less.
+* How a run comes about (from its seed alone, or by one of four mutations) is drawn by what that has
+  brought lately: new things for each step. Each keeps a twentieth at least.
+
+Nothing here knows of a protocol, a bug or a verdict: a run that breaks something is kept as any
+other is.
+
+Law of this file: a generation is a function of the campaign and of what the ranges of all earlier
+generations say, in whole numbers. So who worked on them, and when, does not matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from reference.sim.choices import SeededStream, Stream, run_seed
+from reference.sim.genomes import FRESH, MUTATIONS, Choices, Genome, decode, encode
+from traces.jobs.arrays import Ints
+from traces.jobs.novelty import CLASS, TIERS, Things
+from traces.schema import Campaign, TraceError, read_versioned
+from traces.sealed import replace_file, sealed
+
+GUIDED: Final = "guided"
+"""The folder of generations in a trace's own."""
+GENERATION_VERSION: Final = 1
+KEPT: Final = 4000
+"""So many runs are parents at most."""
+HOWS: Final = (FRESH, *MUTATIONS)
+LEAST: Final = 20
+"""Each way of making runs makes one of so many at least."""
+FADES: Final = (9, 10)
+"""What a way has brought counts so much less with each generation."""
+_WHOLE: Final = 1 << 32
+
+GENOMES: Final = pa.schema([("run", pa.int64()), ("steps", pa.int64()), ("choices", pa.binary())])
+"""The choices that a run made (reference/sim/genomes.py), and how many steps that was."""
+
+
+class Made(msgspec.Struct, frozen=True, array_like=True):
+    """How a run comes about: one of HOWS, from which runs, and the choices that it begins with."""
+
+    how: str = FRESH
+    parents: tuple[int, ...] = ()
+    choices: bytes = b""
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """recorded_with: sha256 of the reference that simulates. runs: from first_run on."""
+
+    generation_version: int = GENERATION_VERSION
+    recorded_with: str
+    scenario: str
+    first_run: int
+    runs: tuple[Made, ...]
+
+
+def genomes_table(first_run: int, lengths: Sequence[int], made: Sequence[Choices]) -> pa.Table:
+    runs = np.arange(first_run, first_run + len(made))
+    columns = [runs, np.asarray(lengths, dtype=np.int64), list(map(encode, made))]
+    return pa.table(columns, schema=GENOMES)
+
+
+# --- On disk
+
+
+def generation_path(trace: Path, campaign: Campaign, run: int) -> Path:
+    """Where the generation of a run stands."""
+    return trace / GUIDED / f"generation-{run // campaign.guided:06d}.json"
+
+
+def read_generation(
+    trace: Path, campaign: Campaign, run: int, recorded_with: str = ""
+) -> Generation:
+    """The generation of a run. recorded_with: unless empty, the reference that it must be for.
+
+    Raises TraceError: there is none, it is damaged, or of another version or scenario.
+    """
+    path = generation_path(trace, campaign, run)
+    missing = "the same campaign again makes it"
+    found = read_versioned(path, Generation, "generation", GENERATION_VERSION, missing)
+    if found.scenario != campaign.scenario:
+        raise TraceError(f"{path}: a generation of {found.scenario}, not of {campaign.scenario}")
+    if recorded_with and found.recorded_with != recorded_with:
+        raise TraceError(f"{path}: made by another version of the reference; name a new folder")
+    at = run - run % campaign.guided
+    if found.first_run != at or len(found.runs) != campaign.guided:
+        raise TraceError(f"{path}: a generation of other runs: remove it")
+    return found
+
+
+def genome_of(trace: Path, campaign: Campaign, run: int) -> Genome:
+    """What a run is made of: in a campaign that is not guided, its seed.
+
+    Raises TraceError, as `read_generation` does; or its choices are none.
+    """
+    return genomes_of(trace, campaign, run, 1)[0]
+
+
+def genomes_of(trace: Path, campaign: Campaign, first_run: int, runs: int) -> list[Genome]:
+    """Those of several runs of one generation."""
+    seeds = [run_seed(campaign.seed, run) for run in range(first_run, first_run + runs)]
+    if not campaign.guided:
+        return [Genome((), seed) for seed in seeds]
+    generation = read_generation(trace, campaign, first_run)
+    at = first_run - generation.first_run
+    found = []
+    for number, (made, seed) in enumerate(
+        zip(generation.runs[at : at + runs], seeds, strict=True), first_run
+    ):
+        try:
+            found.append(Genome(decode(made.choices) if made.choices else (), seed))
+        except ValueError as error:
+            path = generation_path(trace, campaign, number)
+            raise TraceError(f"{path}: run {number}: {error}") from None
+    return found
+
+
+# --- The corpus
+
+
+class _Owned(NamedTuple):
+    """Of one tier, by thing: in how many runs it was met, and by which first."""
+
+    things: Things
+    runs: Ints
+    owner: Ints
+
+    def with_more(self, met: pa.Table) -> _Owned:
+        things = np.concatenate([self.things, met["thing"].to_numpy()])
+        runs = np.concatenate([self.runs, met["runs"].to_numpy()])
+        owner = np.concatenate([self.owner, met["first_run"].to_numpy()])
+        order = np.lexsort((owner, things))
+        things, runs, owner = things[order], runs[order], owner[order]
+        first = np.ones(len(things), dtype=np.bool_)
+        first[1:] = things[1:] != things[:-1]
+        starts = np.flatnonzero(first)
+        if not len(starts):
+            return self
+        return _Owned(things[starts], np.add.reduceat(runs, starts), owner[starts])
+
+
+class _Lot(NamedTuple):
+    """Runs to be drawn, with the sum of the weights up to each."""
+
+    runs: Ints
+    sums: Ints
+
+    def draw(self, stream: Stream) -> int:
+        at = stream.below(_WHOLE) * int(self.sums[-1]) >> 32
+        return int(self.runs[np.searchsorted(self.sums, at, side="right")])
+
+
+class Corpus:
+    """What the generations so far have left of one configuration."""
+
+    def __init__(self, campaign: Campaign, recorded_with: str) -> None:
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = _Owned(np.zeros(0, dtype=np.uint64), nothing, nothing)
+        self._campaign = campaign
+        self._recorded_with = recorded_with
+        self._owned = dict.fromkeys(TIERS, empty)
+        self._choices: dict[int, bytes] = {}
+        self._used: Counter[int] = Counter()
+        self.brought = {how: (0, 0) for how in HOWS}
+        """By way of making runs: new classes and steps, fading."""
+
+    def take(self, generation: Generation, met: pa.Table, genomes: pa.Table) -> None:
+        """What the ranges of a generation say: MET and GENOMES, in any order."""
+        tiers = met["tier"].to_numpy()
+        for at, tier in enumerate(TIERS):
+            own = met.filter(pa.array(tiers == at))
+            self._owned[tier] = self._owned[tier].with_more(own)
+        owners = {
+            int(run)
+            for owned in self._owned.values()
+            for run in np.unique(owned.owner[owned.owner >= generation.first_run])
+        }
+        genomes = genomes.sort_by("run")
+        runs: list[int] = genomes["run"].to_pylist()
+        for run, choices in zip(runs, genomes["choices"].to_pylist(), strict=True):
+            if run in owners:
+                self._choices[run] = choices
+        for made in generation.runs:
+            self._used.update(made.parents)
+        self._learn(generation, runs, genomes["steps"].to_pylist())
+        self._cull()
+
+    def _learn(self, generation: Generation, runs: Iterable[int], steps: Iterable[int]) -> None:
+        owner = self._owned[CLASS].owner
+        new = Counter(owner[owner >= generation.first_run].tolist())
+        kept, of = FADES
+        brought = {how: [a * kept // of, b * kept // of] for how, (a, b) in self.brought.items()}
+        for run, taken in zip(runs, steps, strict=True):
+            own = brought[generation.runs[run - generation.first_run].how]
+            own[0] += new[run] * 1000
+            own[1] += taken
+        self.brought = {how: (a, b) for how, (a, b) in brought.items()}
+
+    def _weights(self, tier: str) -> tuple[Ints, Ints]:
+        """Who owns anything of a tier and is kept, and how much that counts."""
+        owned = self._owned[tier]
+        kept = np.fromiter(self._choices, dtype=np.int64, count=len(self._choices))
+        counts = np.isin(owned.owner, kept)
+        runs, of = np.unique(owned.owner[counts], return_inverse=True)
+        weights = np.zeros(len(runs), dtype=np.int64)
+        np.add.at(weights, of.reshape(-1), _WHOLE // owned.runs[counts])
+        used = np.array([1 + self._used[run] for run in runs.tolist()], dtype=np.int64)
+        return runs, np.maximum(1, weights // used)
+
+    def _cull(self) -> None:
+        if len(self._choices) <= KEPT:
+            return
+        worth: Counter[int] = Counter()
+        for tier in TIERS:
+            runs, weights = self._weights(tier)
+            whole = int(weights.sum())
+            for run, weight in zip(runs.tolist(), weights.tolist(), strict=True):
+                worth[run] += (weight << 32) // whole
+        ordered = sorted(self._choices, key=lambda run: (-worth[run], run))
+        self._choices = {run: self._choices[run] for run in sorted(ordered[:KEPT])}
+
+    def generation(self, number: int) -> Generation:
+        """The next generation, when all before it were taken."""
+        campaign = self._campaign
+        first = number * campaign.guided
+        lots = []
+        for tier in TIERS:
+            runs, weights = self._weights(tier)
+            if len(runs):
+                lots.append(_Lot(runs, np.cumsum(weights)))
+        shares = self._shares()
+        return Generation(
+            recorded_with=self._recorded_with,
+            scenario=campaign.scenario,
+            first_run=first,
+            runs=tuple(
+                [self._made(run, lots, shares) for run in range(first, first + campaign.guided)]
+            ),
+        )
+
+    def _shares(self) -> list[int]:
+        """Of each way to make runs, how often it is taken."""
+        rates = [1 + (new << 20) // max(1, steps) for new, steps in self.brought.values()]
+        return [max(rate, sum(rates) // LEAST) for rate in rates]
+
+    def _made(self, run: int, lots: Sequence[_Lot], shares: Sequence[int]) -> Made:
+        key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
+        stream = SeededStream(key)
+        at = stream.below(_WHOLE) * sum(shares) >> 32
+        how = next(how for n, how in enumerate(HOWS) if at < sum(shares[: n + 1]))
+        if how == FRESH or not lots:
+            return Made()
+        one, other = (lots[stream.below(len(lots))].draw(stream) for _ in range(2))
+        mutated = MUTATIONS[how](self._parent(one), self._parent(other), stream)
+        parents = (one, other) if how == "splice" else (one,)
+        return Made(how, parents, encode(mutated))
+
+    def _parent(self, run: int) -> Choices:
+        return _decoded(self._choices[run])
+
+
+_decoded = lru_cache(maxsize=1024)(decode)
+
+
+def made_or_read(
+    trace: Path, corpus: Corpus, campaign: Campaign, first_run: int, recorded_with: str
+) -> Generation:
+    """The generation from this run on: as it stands on disk, which its runs were made of, or else
+    made now and written down.
+
+    Raises TraceError: it is damaged, or of another version; it cannot be written.
+    """
+    path = generation_path(trace, campaign, first_run)
+    if path.exists():
+        return read_generation(trace, campaign, first_run, recorded_with)
+    made = corpus.generation(first_run // campaign.guided)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, sealed(msgspec.json.encode(made)))
+    except OSError as error:
+        raise TraceError(f"{error.filename or path}: {error.strerror}") from None
+    return made
