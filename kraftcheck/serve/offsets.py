@@ -68,7 +68,7 @@ class Offsets:
         for topic in body["topics"]:
             of = self._topic(topic)
             slots: list[Message] = []
-            named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+            named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
             commit.topics.append({**named, "partitions": slots})
             for asked in topic["partitions"]:
                 index = asked["partition_index"]
@@ -153,7 +153,7 @@ class Offsets:
                     "metadata": "" if found is None else found.metadata,
                 }
             )
-        named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+        named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
         return {**named, "partitions": partitions}
 
 

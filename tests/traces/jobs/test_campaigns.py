@@ -37,6 +37,7 @@ from traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from traces.jobs.distinct import SLIM, merge
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from traces.schema import TraceError, read_manifest
+from traces.sealed import replace_file
 
 HERE = Path("c")
 """Campaigns stand in folders of one name, since findings name their folder."""
@@ -233,14 +234,13 @@ def test_a_full_disk_is_one_line_and_what_was_finished_stays(
         if path.name.endswith(".measures.parquet"):
             wrote.append(path)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        ranges_replace(path, data)
+        replace_file(path, data)
 
-    ranges_replace = ranges.replace_file
     monkeypatch.setattr(ranges, "replace_file", full)
     with pytest.raises(TraceError, match="judged: no space left"):
         campaign(own)
     assert len(wrote) == 1 and len(receipts(own)) == RUNS - 2
-    monkeypatch.setattr(ranges, "replace_file", ranges_replace)
+    monkeypatch.setattr(ranges, "replace_file", replace_file)
     campaign(own)
     assert contents(own) == contents(finished / HERE)
 
