@@ -153,8 +153,8 @@ class Offsets:
                     "metadata": "" if found is None else found.metadata,
                 }
             )
-        named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
-        return {**named, "partitions": partitions}
+        named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+        return named | {"partitions": partitions}
 
 
 class Commit:
