@@ -68,7 +68,7 @@ class Offsets:
         for topic in body["topics"]:
             of = self._topic(topic)
             slots: list[Message] = []
-            named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+            named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
             commit.topics.append({**named, "partitions": slots})
             for asked in topic["partitions"]:
                 index = asked["partition_index"]
@@ -154,7 +154,7 @@ class Offsets:
                 }
             )
         named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
-        return {**named, "partitions": partitions}
+        return named | {"partitions": partitions}
 
 
 class Commit:
