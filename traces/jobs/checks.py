@@ -53,8 +53,6 @@ from reference.protocols import (
     is_written,
     may_have,
     needs_no_sender,
-    nodes_of,
-    row_has_form,
 )
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
 
@@ -315,28 +313,12 @@ def sent_once(part: Part) -> Iterator[Finding]:
     )
 
 
-def ill_formed(part: Part) -> Mask:
-    """Per step: whether it has no form in the spec (abstraction.py)."""
-    ill = np.zeros(len(part.node), dtype=np.bool_)
-    for code, constants in enumerate(part.constants):
-        mine = part.step_constants == code
-        if is_composed(constants):
-            ill |= mine
-            continue
-        rows = np.zeros(len(part.rows), dtype=np.bool_)
-        for row in np.unique([part.before[mine], part.after[mine]]).tolist():
-            rows[row] = not row_has_form(constants, part.rows[row])
-        strangers = ~np.isin(part.node, nodes_of(constants))
-        ill |= mine & (rows[part.before] | rows[part.after] | strangers)
-    return ill
-
-
 def well_formed(part: Part) -> Iterator[Finding]:
     """steps are those of voters, and their rows have a form in the spec"""
     yield from _first_in_runs(
         part,
         "WellFormed",
-        ill_formed(part)[part.taken],
+        part.ill_formed[part.taken],
         lambda o: (
             f"{o.action} of node {o.node}: a stranger, or a row that is none of its cluster's"
         ),

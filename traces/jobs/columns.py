@@ -26,7 +26,10 @@ from reference.protocols import (
     RunConstants,
     component_name,
     components_of,
+    is_composed,
     kind_of,
+    nodes_of,
+    row_has_form,
 )
 from traces.jobs.canonical import Step
 from traces.jobs.protocols import constants_text, decode_constants, decoder_of, decoder_of_inputs
@@ -184,6 +187,22 @@ class Part:
         checks = [kind.is_running for kind in KINDS]
         of = zip(self.row_kind.tolist(), self.rows, strict=True)
         return np.array([checks[kind](row) for kind, row in of], dtype=np.bool_)
+
+    @cached_property
+    def ill_formed(self) -> Mask:
+        """Per step: whether it has no form in the spec (abstraction.py)."""
+        ill = np.zeros(len(self.node), dtype=np.bool_)
+        for code, constants in enumerate(self.constants):
+            mine = self.step_constants == code
+            if is_composed(constants):
+                ill |= mine
+                continue
+            rows = np.zeros(len(self.rows), dtype=np.bool_)
+            for row in np.unique([self.before[mine], self.after[mine]]).tolist():
+                rows[row] = not row_has_form(constants, self.rows[row])
+            strangers = ~np.isin(self.node, nodes_of(constants))
+            ill |= mine & (rows[self.before] | rows[self.after] | strangers)
+        return ill
 
     @cached_property
     def input_destination(self) -> Ints:

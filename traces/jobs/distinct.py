@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from reference.protocols import AnyConstants
 from specs import SPECS
 from traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep, Step
-from traces.jobs.checks import Finding, check_runs, ill_formed
+from traces.jobs.checks import Finding, check_runs
 from traces.jobs.columns import Mask, Part
 from traces.jobs.protocols import constants_text, decode_step_constants
 from traces.jobs.relevance import Relevance
@@ -275,7 +275,7 @@ class _Class:
 class Classes:
     """The classes of a part's steps and first rows, by key.
 
-    Steps that have no form in the spec are left out; `ill_formed` is a finding of its own.
+    Steps that have no form in the spec are left out; `WellFormed` is a finding of its own.
     """
 
     def __init__(self, part: Part, specs: Path = SPECS) -> None:
@@ -284,7 +284,7 @@ class Classes:
         self._classes: dict[bytes, _Class] = {}
         self._keys: list[tuple[int, int, int, str, bytes, bytes]] = []
         self.first_rows = 0
-        ill = ill_formed(part)
+        ill = part.ill_formed
         counts = np.bincount(part.taken, minlength=len(part.node))
         self.steps = int(counts[~ill].sum())
         for step in np.flatnonzero((counts > 0) & ~ill).tolist():
