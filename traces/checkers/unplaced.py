@@ -138,7 +138,6 @@ class _Log:
         """
         pieces = _Pieces(self)
         low, high = pieces.room(must, laws)
-        # The earliest deadline first, in the order of offsets.
         seen = pieces.standing(must, low, high)
         if self.surely and laws.time and (seen >= 0).any():
             low, high = np.where(seen >= 0, seen, low), np.where(seen >= 0, seen + 1, high)
@@ -146,6 +145,7 @@ class _Log:
             low, high = _in_time(begin, end, low, high)
             if (late := indices((seen >= 0) & ((low > seen) | (high <= seen)))).size:
                 return int(must[late[0]])
+        # The earliest deadline first, in the order of offsets.
         order = np.argsort(low, kind="stable")
         order = order[seen[order] < 0]
         waiting: list[tuple[int, int]] = []
