@@ -3,7 +3,9 @@
 // step by step what to do. Each line of input is answered by a line of JSON once it is done:
 //
 //     read N     polls until it was given N records more
-//     copy       what it was given, in a transaction with its place
+//     write      begins a transaction, and writes what it was given
+//     place      says in the transaction how far it has read
+//     commit     ends it; whatever was refused before has aborted it
 //
 //     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer
 
@@ -33,6 +35,7 @@ public class Copy {
             Map.of("bootstrap.servers", args[0], "transactional.id", args[3]);
         var partition = new TopicPartition(args[1], 0);
         var given = new ArrayList<ConsumerRecord<String, String>>();
+        var told = new ArrayList<String>();
         var input = new BufferedReader(new InputStreamReader(System.in));
         var text = new StringSerializer();
         try (var consumer = new KafkaConsumer<>(
@@ -51,24 +54,29 @@ public class Copy {
                             while (given.size() < wanted) {
                                 consumer.poll(Duration.ofMillis(200)).forEach(given::add);
                             }
+                            told.clear();
+                            given.forEach(record -> told.add(
+                                "[%d,%s]".formatted(record.offset(), record.value())));
                         }
-                        case "copy" -> {
+                        case "write" -> {
                             producer.beginTransaction();
+                            told.clear();
                             for (var record : given) {
-                                producer.send(new ProducerRecord<>(args[2], record.value()));
+                                var copy = new ProducerRecord<String, String>(args[2], record.value());
+                                told.add("[%d,%s]".formatted(
+                                    producer.send(copy).get().offset(), record.value()));
                             }
-                            producer.sendOffsetsToTransaction(
-                                Map.of(partition, place(given)), consumer.groupMetadata());
-                            producer.commitTransaction();
                         }
+                        case "place" -> producer.sendOffsetsToTransaction(
+                            Map.of(partition, place(given)), consumer.groupMetadata());
+                        case "commit" -> producer.commitTransaction();
                     }
                 } catch (KafkaException refused) {
                     error = refused.getClass().getSimpleName();
                     producer.abortTransaction();
                 }
                 System.out.println(
-                    "{\"did\":\"%s\",\"records\":%d,\"error\":\"%s\"}"
-                        .formatted(line, given.size(), error));
+                    "{\"did\":\"%s\",\"records\":%s,\"error\":\"%s\"}".formatted(line, told, error));
             }
         }
     }

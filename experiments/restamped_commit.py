@@ -50,22 +50,53 @@ SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.part
 REASONS = (
     "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
 )
-CONFIGURATION = Configuration(one_client=False, goes_back=True, isolation="read_committed")
+KEY = f"{TOPIC}-0"
+CONFIGURATION = Configuration(
+    one_client=False, goes_back=True, isolation="read_committed", transactions=True
+)
 RECORDS = 10
 REJOIN_S = 15
 """Three heartbeats: until a member that was removed has heard so, and has joined again."""
 
 
 class Application(Program):
-    """Copy.java."""
+    """Copy.java, and what it did as the history tells it."""
 
-    def __init__(self, cluster: Cluster, name: str, protocol: Protocol) -> None:
+    def __init__(self, cluster: Cluster, setting: Setting, name: str, protocol: Protocol) -> None:
         words = (cluster.bootstrap, TOPIC, COPIES, name, protocol)
         super().__init__(cluster.tool(HOSTS[0], str(COPY), *words))
+        self._event = partial(setting.journal.event, setting.processes.next())
+        self._txn = {"txn": setting.transactions.next()}
+        self._read: list[list[int]] = []
 
-    def ask(self, step: str) -> str:
-        """Returns the name of the error that it met; none: ""."""
-        return str(self.do(step)["error"])
+    def read(self) -> None:
+        self._event("invoke", "poll", [["poll"]])
+        self._read = self.do(f"read {RECORDS}")["records"]
+        self._event("ok", "poll", [["poll", {KEY: self._read}]])
+
+    def copy(self) -> str:
+        """Writes what it has read, and says how far it has. Returns the name of the error that it
+        met, and that aborted it; none: "".
+        """
+        asked = [["send", f"{COPIES}-0", value] for _, value in self._read]
+        place = ["g", [[KEY, self._read[-1][0] + 1]]]
+        self._event("invoke", "begin", None, **self._txn)
+        self._event("ok", "begin", None, **self._txn)
+        self._event("invoke", "send", asked, **self._txn)
+        written = self.do("write")
+        sent = [["send", f"{COPIES}-0", record] for record in written["records"]]
+        self._event("ok", "send", sent, **self._txn)
+        self._event("invoke", "send-offsets", place, **self._txn)
+        error = str(self.do("place")["error"])
+        self._event("fail" if error else "ok", "send-offsets", place, **self._txn)
+        wanted = "abort" if error else "commit"
+        self._event("invoke", "end", wanted, **self._txn)
+        if error:  # which has aborted it
+            self._event("ok", "end", wanted, **self._txn)
+            return error
+        error = str(self.do("commit")["error"])
+        self._event("fail" if error else "ok", "end", wanted, **self._txn)
+        return error
 
 
 def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
@@ -77,13 +108,14 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         greet(setting, {}, RECORDS)
-        with Application(cluster, "m", protocol) as m, Application(cluster, "n", protocol) as n:
-            m.do(f"read {RECORDS}")
+        m = Application(cluster, setting, "m", protocol)
+        with m, Application(cluster, setting, "n", protocol) as n:
+            m.read()
             partition.say(f"M was given {RECORDS} records")
             m.pause()
             journal.moment("start-pause", "M")
-            n.do(f"read {RECORDS}")
-            first = n.ask("copy")
+            n.read()
+            first = n.copy()
             partition.say(f"N was given them, too; its copy: {first or 'done'}")
             tell(partition, HOSTS[0])
             m.resume()
@@ -91,10 +123,11 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
             time.sleep(REJOIN_S)
             partition.say(f"M goes on since {REJOIN_S} s")
             tell(partition, HOSTS[0], "--members", "--verbose")
-            refused = m.ask("copy")
+            refused = m.copy()
             partition.say(f"M's copy: {refused or 'done'}")
             tell(partition, HOSTS[0])
-        read_all(setting, {})
+        for topic in (TOPIC, COPIES):
+            read_all(Setting(journal, cluster.bootstrap, topic, 1, processes=setting.processes), {})
     evidence.write(cluster, folder, CONFIGURATION)
     copied = partition.read(HOSTS[0], "read_committed", COPIES)
     click.echo(f"{RECORDS} records; {len(copied)} copies: {' '.join(copied)}")

@@ -73,7 +73,8 @@ class Sends(NamedTuple):
 
 class Polls(NamedTuple):
     """A row for each fetch of committed records that shows where it went: from `before` to `after`
-    (exclusive), and what it showed lies in between. transaction: the one it was made in.
+    (exclusive), and what it showed lies in between. transaction: the one that it was made for:
+    inside which it was made, or that its process began next.
     """
 
     partition: Ints
@@ -84,6 +85,9 @@ class Polls(NamedTuple):
     transaction: Ints
     process: Ints
     operation: Ints
+
+
+POLLED_IN: Final = Polls._fields.index("transaction")
 
 
 class Shown(NamedTuple):
@@ -229,7 +233,8 @@ class _Builder:
         self._ids: dict[Any, int] = {}
         self._ends: list[list[int]] = []
         self._sends: list[tuple[int, ...]] = []
-        self._polls: list[tuple[int, ...]] = []
+        self._polls: list[list[int]] = []
+        self._waiting: dict[int, list[int]] = {}
         self._shown: list[tuple[int, ...]] = []
         self._inits: list[tuple[int, ...]] = []
         self._consumed: list[tuple[int, ...]] = []
@@ -271,6 +276,8 @@ class _Builder:
         self._by_process[each.process] = number
         instance = self._producer.get(each.process, NONE)
         never = (NEVER, NEVER, ABORTED)
+        for poll in self._waiting.pop(each.process, ()):
+            self._polls[poll][POLLED_IN] = len(self._ends)
         self._ends.append([number, instance, each.invoked, *never, each.index])
 
     def _end(self, each: Operation) -> None:
@@ -315,7 +322,9 @@ class _Builder:
         self._sends.append((*place, each.invoked, int(written), each.index))
 
     def _poll(self, each: Operation) -> None:
-        row = self._transaction(each)
+        row, inside = self._transaction(each), self._by_process.get(each.process)
+        if row == NONE and inside is not None:
+            row = self._open[inside].row
         if each.result is None and each.to is None:
             return
         partition, poll = self._partition(each.key), NONE
@@ -325,8 +334,10 @@ class _Builder:
             if after > before:
                 poll = len(self._polls)
                 times = (each.invoked, _answered(each))
+                if row == NONE and self._steps:
+                    self._waiting.setdefault(each.process, []).append(poll)
                 self._polls.append(
-                    (partition, before, after, *times, row, each.process, each.index)
+                    [partition, before, after, *times, row, each.process, each.index]
                 )
         self._shown += [
             (poll, partition, offset, self._value(value)) for offset, value in each.result or ()
@@ -373,7 +384,7 @@ class _Builder:
         return Transactions(
             Ends._make(ends),
             Sends._make(sends),
-            Polls._make(_columns(self._polls, 8)),
+            Polls._make(_columns([tuple(each) for each in self._polls], 8)),
             Shown._make(_columns(self._shown, 4)),
             Inits._make(_columns(self._inits, 4)),
             Consumed._make(_columns(self._consumed, 7)),

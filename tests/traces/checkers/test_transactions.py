@@ -187,6 +187,18 @@ def test_a_planted_anomaly_is_found(name: str, tmp_path: Path) -> None:
     assert told.count == 1 and 1 <= len(told.certificates[0].operations) <= 2
 
 
+def test_what_a_process_read_before_it_began_is_its_input(tmp_path: Path) -> None:
+    """As applications do: poll, begin, write, commit."""
+    told, poll = Told().txn(9, 9, (0, 0, 1), (0, 1, 2)), ("{0 [[0 1] [1 2]]}", "{0 0}", "{0 2}")
+    for process, txn in ((1, "1"), (2, "2")):
+        told.poll(process, *poll).op(process, "begin", txn=txn).send(
+            process, int(txn), 1, process, 7
+        )
+        told.op(process, "send-offsets", '["g" [[0 2]]]', txn=txn)
+        told.op(process, "end", ":commit", txn=txn)
+    assert names(told.report(tmp_path / "history.edn")) == {"input-twice"}
+
+
 def test_offsets_that_a_commit_left_behind(tmp_path: Path) -> None:
     told = again(2, 3)
     told.poll(9, "{1 [[0 9]]}", "{1 0}", "{1 1}").op(2, "committed", '["g" nil]', '["g" [[0 1]]]')
