@@ -314,7 +314,7 @@ class Core:
         return found
 
     def _do_kill(self, said: Mapping[str, Any]) -> None:
-        self.world.kill(self._broker(said), bool(said.get("lose")))
+        self.world.kill(self._broker(said), said.get("lose") in (True, "true"))
 
     def _do_restart(self, said: Mapping[str, Any]) -> None:
         self.world.restart(self._broker(said))
