@@ -66,7 +66,9 @@ class Cluster:
     # --- What it is like
 
     def describe(self) -> dict[str, Any]:
-        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition."""
+        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; what
+        was asked that is `unserved`.
+        """
         return self.command("describe")
 
     def partition(self, topic: str, partition: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from kraftcheck.serve.world import OFFSETS, ServedPartition, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
+UNSERVED_MAX: Final = 100
 _HEADER: Final = struct.Struct(">hhi")
 _LENGTH: Final = struct.Struct(">i")
 
@@ -100,8 +101,8 @@ class Core:
     def __init__(self, setup: Setup, watched: bool = False, recorded: bool = False) -> None:
         self.setup = setup
         self.effects: list[Effect] = []
-        self.unserved: list[str] = []
-        """What was asked that is not served, for the log."""
+        self.unserved: dict[str, None] = {}
+        """What was asked that is not served: each once."""
         self.requests = 0
         self._connections: dict[int, int] = {}
         """Open ones, with their broker."""
@@ -184,7 +185,7 @@ class Core:
                     assert isinstance(offered, dict), "answered at once"
                     self._answer(request, offered | {"error_code": code("UNSUPPORTED_VERSION")})
                     return None
-                self.unserved.append(f"API {key} version {version}, asked by {client!r}")
+                self.note(f"API {key} version {version}, asked by {client!r}")
                 raise Malformed(f"API {key} version {version} is not served")
             request = Request(connection, broker, name, version, correlation, client)
             if request_flexible(name, version):
@@ -193,6 +194,11 @@ class Core:
             raise Malformed(f"no request: {error}") from None
         request.body, _ = reader(f"{name}Request", version)(data, at)
         return request
+
+    def note(self, unserved: str) -> None:
+        """Something was asked that is not served."""
+        if len(self.unserved) < UNSERVED_MAX:
+            self.unserved.setdefault(unserved)
 
     # --- Answers
 
@@ -308,7 +314,7 @@ class Core:
         return found
 
     def _do_kill(self, said: Mapping[str, Any]) -> None:
-        self.world.kill(self._broker(said), bool(said.get("lose")))
+        self.world.kill(self._broker(said), said.get("lose") in (True, "true"))
 
     def _do_restart(self, said: Mapping[str, Any]) -> None:
         self.world.restart(self._broker(said))
@@ -353,6 +359,7 @@ class Core:
         return {
             "up": sorted(self._up),
             "time": self.world.now,
+            "unserved": list(self.unserved),
             "topics": {
                 name: [
                     {

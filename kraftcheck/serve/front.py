@@ -230,9 +230,11 @@ class Front:
         return free
 
     def _tell_unserved(self) -> None:
-        for said in dict.fromkeys(self._taped.core.unserved):
-            self.log(said)
-        self._taped.core.unserved.clear()
+        unserved = self._taped.core.unserved
+        if len(unserved) > self._told:
+            for said in list(unserved)[self._told :]:
+                self.log(f"not served: {said}")
+            self._told = len(unserved)
 
     # --- Time
 

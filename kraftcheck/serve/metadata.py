@@ -277,7 +277,7 @@ class Metadata:
         leader = self._world.offsets.known(request.broker).leader
         if body.get("key_type", 0) != 0:
             error, why = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactions are not served"
-            self._core.unserved.append(f"{why}, asked by {request.client!r}")
+            self._core.note(f"{why}, asked by {request.client!r}")
         elif leader not in self._alive(request.broker):
             error, why = "COORDINATOR_NOT_AVAILABLE", "nobody leads the offsets"
         told: Message = {"error_code": ERRORS[error], "error_message": why}

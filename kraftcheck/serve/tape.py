@@ -198,6 +198,10 @@ def replayed(
         difference, answers = _compared(core, expected, answers)
         if difference is None and expected:
             difference = Difference(answers, expected[0], None)
+        # What left last may be missing on a tape that was cut off.
+        ended = all(each.over for each in core.world.live_partitions)
+        if difference is None and core.effects and ended:
+            difference = Difference(answers, None, core.effects[0])
     return Replayed(core, arrivals, answers, difference, is_whole)
 
 

@@ -64,7 +64,8 @@ def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str
     if not least.isdecimal() or int(least) < 1 or not largest.isdecimal():
         raise TopicError("INVALID_CONFIG", "no number of this kind")
     manual = tuple(tuple(each) for each in said.get("assignments", ()))
-    partitions, replicas = said.get("partitions", DEFAULT), said.get("replicas", DEFAULT)
+    # From a command line they are text.
+    partitions, replicas = (int(said.get(key, DEFAULT)) for key in ("partitions", "replicas"))
     if not manual:
         partitions = setup.partitions if partitions == DEFAULT else partitions
         replicas = min(3, len(setup.brokers)) if replicas == DEFAULT else replicas

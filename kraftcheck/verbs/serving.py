@@ -91,7 +91,10 @@ def serve(
 @click.argument("said", metavar="[NAME=VALUE]...", nargs=-1)
 @shown
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
-    """Have a served cluster do something: describe, kill, restart, stop, move, cut, join, reset.
+    """Have a served cluster do something.
+
+    COMMAND: describe, create, kill, restart, stop, move, elect, cut, join, reset, end, quit
+    (docs/serve.md).
 
     \b
     Example: kraftcheck ctl --port 9090 kill broker=1

@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 
 from kraftcheck.serve.admin import Cluster, CommandError, Process
+from live.witness.jars import class_path
 from tests.kraftcheck.serve.wire import frame
+from tests.live.patched import missing
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
@@ -35,7 +37,9 @@ def process() -> Iterator[Process]:
 
 @pytest.fixture
 def cluster(process: Process) -> Iterator[Cluster]:
+    """What no client here may do: ask for what is not served, or find a rule broken."""
     yield process.cluster
+    assert process.cluster.describe()["unserved"] == []
     verdict = process.cluster.end()
     assert verdict.verdict == "holds", str(verdict)
 
@@ -117,6 +121,19 @@ def test_aiokafka(cluster: Cluster) -> None:
         return found
 
     assert asyncio.run(session()) == expected("a")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_java(cluster: Cluster, repo_root: Path) -> None:
+    """Kafka's own client, of the version whose messages are served."""
+    jars = os.pathsep.join(class_path().entries)
+    source = repo_root / "examples/serve/Session.java"
+    call = ["java", "-Xmx256m", "-cp", jars, str(source), cluster.bootstrap_servers]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    told = dict(line.split() for line in done.stdout.splitlines())
+    wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
+    assert told == wanted, done.stderr
 
 
 # --- Faults

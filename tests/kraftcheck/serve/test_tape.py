@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kraftcheck.exits import BadInput
 from kraftcheck.serve import metadata
 from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Core, Effect
 from kraftcheck.serve.judging import conformed, judged, recorded
 from kraftcheck.serve.tape import replayed
 from tests.kraftcheck.serve.wire import Wire, batch
@@ -91,6 +93,17 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
 def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraftcheck.serve.core.Core._answer", lambda *_: None)
     assert "gives another answer" in judged(tape).reasons[0]
+
+
+def test_an_answer_too_many_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Core._do_heal
+
+    def wrong(self: Core, said: Mapping[str, object]) -> None:
+        right(self, said)
+        self.effects.append(Effect(1, b"more"))
+
+    monkeypatch.setattr(Core, "_do_heal", wrong)
+    assert "was none and is" in judged(tape).reasons[0]
 
 
 def test_a_bug_in_the_cluster_is_found(tmp_path: Path) -> None:
