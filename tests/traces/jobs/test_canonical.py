@@ -272,8 +272,10 @@ def test_a_step_of_another_quorum_is_refused(step: Step, complaint: str) -> None
 # --- That it is sound: the handlers compare nodes for equality only, and look at no value
 
 NODE_NAMES = {"n", "p", "v", "peer", "node", "leader", "voted", "source", "destination"}
-HANDLER_MODULES = ("QuorumHandlers", "QuorumRules", "VoterSet", "ReplicaLog")
-HANDLER_MODULES += ("VoterChanges", "VoterRules")
+HANDLER_MODULES = (
+    *("QuorumHandlers", "QuorumRules", "VoterSet", "ReplicaLog"),
+    *("VoterChanges", "VoterRules"),
+)
 # What is written or passed on; and a value of the log's own, which is not renamed.
 OF_VALUES = ("input.value]", "value |-> @.value", "entry.value = VotersRecord")
 
