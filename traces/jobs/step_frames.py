@@ -78,7 +78,8 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     protocol = protocol_of_kind(kind)
     own = Path(protocol.modules or specs / protocol.name)
     extended = [specs / protocol.extends] if protocol.extends else []
-    return [own, *extended, *(p for p in (own / "steps", specs / "common") if p.is_dir())]
+    beside = (*extended, own / "steps", specs / "common")
+    return [own, *(path for path in beside if path.is_dir())]
 
 
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:

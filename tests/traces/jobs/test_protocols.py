@@ -15,8 +15,11 @@ from reference.partition.messages import IsrShrinkTimeout
 from reference.partition.protocol import BROKER, PARTITION
 from reference.partition.types import PartitionConstants
 from reference.protocols import PROTOCOLS
-from reference.quorum.messages import VoteRequest
+from reference.quorum.messages import NO_DIVERGENCE, FetchRequest, VoteRequest
 from reference.quorum.types import Constants
+from reference.voters.messages import FetchResponse
+from reference.voters.types import Constants as VoterConstants
+from reference.voters.types import VotersEntry
 from traces.jobs import protocols
 from traces.jobs.protocols import (
     actions_of,
@@ -28,6 +31,7 @@ from traces.schema import TraceError
 
 QUORUM = Constants(voters=(1, 2, 3), fetch_max_records=2)
 DATA = PartitionConstants((0, 1, 2), 2)
+JOINING = VoterConstants((1, 2), (1,), 2)
 CLUSTER = ClusterConstants(QUORUM, (DATA, DATA))
 
 THREADS_THAT_READ = """
@@ -86,6 +90,16 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
     for decode, strange in ((home, IsrShrinkTimeout()), (elsewhere, vote)):
         with pytest.raises(msgspec.ValidationError, match="Invalid value"):
             decode(encode(strange))
+
+
+def test_one_that_extends_another_has_messages_of_the_same_names() -> None:
+    """With other fields."""
+    quorum, voters = (protocols.decoder_of_inputs(each) for each in (QUORUM, JOINING))
+    asked = FetchRequest(2, 1, 1, 0, 0)
+    known = ("NONE", 1, 1, (VotersEntry(1, -1, (1, 2)),), NO_DIVERGENCE, 0, asked)
+    response = FetchResponse(1, 2, *known)  # type: ignore[arg-type]  # as in their order
+    assert voters(encode(response)) == response
+    assert type(quorum(encode(response))) is not FetchResponse
 
 
 def test_a_protocol_that_is_not_there_is_asked_for() -> None:

@@ -7,12 +7,17 @@ from pathlib import Path
 from reference.partition.protocol import BROKER, CONTROLLER_KIND
 from reference.quorum.protocol import VOTER
 from reference.quorum.types import Constants
+from reference.voters.protocol import CONTROLLER_KIND as CONTROLLER
 from specs import SPECS
 from traces.jobs.step_frames import frame_text, libraries, shared_frame
 
 
 def test_the_kits_own_modules_lie_in_its_specs() -> None:
     assert libraries(VOTER) == [SPECS / "quorum", SPECS / "quorum" / "steps", SPECS / "common"]
+
+
+def test_a_protocol_that_extends_another_is_judged_by_the_modules_of_both() -> None:
+    assert libraries(CONTROLLER) == [SPECS / "voters", SPECS / "quorum", SPECS / "common"]
 
 
 def test_a_frame_has_each_action_and_each_case() -> None:
