@@ -22,6 +22,7 @@ from traces.report.judged import Judged
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
 COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
+COPIED_TWICE = ("z108", "input-twice")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -34,7 +35,10 @@ def judged(name: str, folder: Path) -> Judged:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE],
+    [
+        *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
+        COPIED_TWICE,
+    ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
     verdict = judged(name, tmp_path)
@@ -42,11 +46,9 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize(
-    "name", ["z140-control", "z141-control", "z70-control", "z71-control", "z133-control"]
-)
+@pytest.mark.parametrize("name", ["z140", "z141", "z70", "z71", "z133", "z108"])
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
-    assert judged(name, tmp_path).verdict == "holds"
+    assert judged(f"{name}-control", tmp_path).verdict == "holds"
 
 
 @pytest.mark.parametrize(
