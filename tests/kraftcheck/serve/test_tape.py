@@ -147,3 +147,11 @@ def test_tlc_judges_what_clients_did(tape: Path, tmp_path: Path) -> None:
     found = conformed(tape, tmp_path / "trace", 10_000, ConformOptions(backend=Pool(1)))
     assert (found.verdict, found.reasons) == ("holds", [])
     assert found.judged == replayed(tape).steps
+
+
+@pytest.mark.tlc
+def test_tlc_rejects_the_steps_of_a_bug(tmp_path: Path) -> None:
+    path = session(tmp_path / "tape", bug="Z58")
+    found = conformed(path, tmp_path / "trace", 10_000, ConformOptions(backend=Pool(1)))
+    assert found.verdict == "violated"
+    assert "1 distinct steps are not allowed by the spec" in found.reasons[0]
