@@ -20,7 +20,7 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
-_PARTS |= {"IsMove", "CommittedNow"}
+_PARTS |= {"IsMove", "CommittedNow", "Quorum"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLiveness"),
@@ -29,6 +29,7 @@ _ROOTS = {
     "GroupProperties": ("MCGroups",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
+    "VoterProperties": ("MCVoters",),
 }
 
 
@@ -54,6 +55,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("GroupProperties")) == 14
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 5
+    assert len(properties("VoterProperties")) == 14
     assert complaints(SPECS) == []
 
 

@@ -22,7 +22,7 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
-    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets"),
+    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "QuorumController"),
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")
