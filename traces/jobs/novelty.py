@@ -26,7 +26,6 @@ import pyarrow as pa
 
 from reference.kit.sometimes import Sometimes
 from reference.protocols import parts_of
-from traces.jobs.canonical import Step
 from traces.jobs.columns import Ints, Part
 from traces.jobs.coverage import FEATURES
 from traces.jobs.distinct import Classes
@@ -63,27 +62,36 @@ def sometimes(part: Part, scenario: str) -> dict[tuple[str, str], Ints]:
     for condition in conditions_of(scenario):
         for of in condition.inputs:
             by_type.setdefault(of.__name__, []).append(condition)
-    taken = np.unique(part.taken).tolist()
-    types = [part.input_types[number] for number in part.input.tolist()]
+    met = np.unique(part.taken)
+    taken = met[~part.ill_formed[met]].tolist()
+    # As lists: elements of arrays are made anew each time.
+    node, before, input, after, code = (
+        column.tolist()
+        for column in (part.node, part.before, part.input, part.after, part.step_constants)
+    )
+    ends, sent = part.sent.offsets.tolist(), part.sent.items.tolist()
+    rows, inputs, types = part.rows, part.inputs, part.input_types
+    constants = {
+        number: decode_step_constants(part.constants_texts[number])
+        for number in {code[step]: None for step in taken}
+    }
     found: dict[tuple[str, str], list[int]] = {}
-    constants: dict[int, Any] = {}
     for step in taken:
-        if types[step] not in by_type:
-            continue
-        code = int(part.step_constants[step])
-        if code not in constants:
-            constants[code] = decode_step_constants(part.constants_texts[code])
-        for condition in by_type[types[step]]:
-            told = _asked(condition, constants[code], part.step(step))
+        for condition in by_type.get(types[input[step]], ()):
+            messages = tuple([inputs[at] for at in sent[ends[step] : ends[step + 1]]])
+            given = (
+                *(constants[code[step]], node[step], rows[before[step]], inputs[input[step]]),
+                *(rows[after[step]], messages),
+            )
+            told = _asked(condition, given)
             if told is not None:
                 found.setdefault(told, []).append(step)
     return {told: _runs_with(part, steps) for told, steps in sorted(found.items())}
 
 
-def _asked(condition: Sometimes, constants: Any, step: Step) -> tuple[str, str] | None:
+def _asked(condition: Sometimes, given: tuple[Any, ...]) -> tuple[str, str] | None:
     """What is told of a step: that the condition holds of it, or that it raised; else None."""
     try:
-        given = (constants, step.node, step.before, step.input, step.after, step.sent)
         return (SOMETIMES, condition.name) if condition.holds(*given) else None
     except Exception as error:  # What others wrote may raise anything.
         frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -121,12 +121,17 @@ def test_two_processes_leave_the_same_bytes(
 
 
 def test_spark_leaves_the_same_bytes(
-    spark: SparkSession, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each generation is a job."""
-    monkeypatch.chdir(tmp_path)
-    guided(HERE, backend=Spark(spark))
-    assert contents(HERE) == contents(finished / HERE)
+    """Each generation is a job: here of eight ranges, and of one."""
+    left = []
+    for backend in (Pool(1), Spark(spark)):
+        where = tmp_path / backend.name.split()[0]
+        where.mkdir()
+        monkeypatch.chdir(where)
+        guided(HERE, 9, backend)
+        left.append(contents(HERE))
+    assert left[0] == left[1]
 
 
 def test_judged_again_it_is_the_same(own: Path, finished: Path) -> None:
