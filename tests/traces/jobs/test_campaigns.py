@@ -37,6 +37,7 @@ from traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from traces.jobs.distinct import SLIM, merge
 from traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from traces.schema import TraceError, read_manifest
+from traces.sealed import replace_file
 
 HERE = Path("c")
 """Campaigns stand in folders of one name, since findings name their folder."""
@@ -235,7 +236,7 @@ def test_a_full_disk_is_one_line_and_what_was_finished_stays(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         ranges_replace(path, data)
 
-    ranges_replace = ranges.replace_file
+    ranges_replace = replace_file
     monkeypatch.setattr(ranges, "replace_file", full)
     with pytest.raises(TraceError, match="judged: no space left"):
         campaign(own)
