@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from reference.kit.log import EpochEnd
 from reference.protocols import ProtocolError
 from reference.quorum.messages import (
     NO_DIVERGENCE,
@@ -16,7 +17,7 @@ from reference.quorum.messages import (
 from reference.runner.run import simulate_run
 from reference.voters.handlers import VoterHandlers
 from reference.voters.messages import FetchResponse, Input, RemoveVoter
-from reference.voters.types import VoterRow
+from reference.voters.types import VoterRow, VotersLog
 from tests.reference.voters.plants import LOG, OPENED, THREE, following, leading, voters
 
 HANDLERS = VoterHandlers(THREE)
@@ -41,16 +42,16 @@ def test_a_removed_leader_leaves_in_the_step_that_commits_it() -> None:
     assert told == {2, 3}
 
 
+def answer(request: FetchRequest, records: VotersLog, diverging: EpochEnd) -> FetchResponse:
+    return FetchResponse(1, 2, "NONE", 1, 1, records, diverging, 1, request)
+
+
 def test_a_set_that_is_appended_below_the_old_end_is_read() -> None:
-    asked = FetchRequest(2, 1, 1, 3, 1)
-    known = ("NONE", 1, 1)
     connections = ("Awaiting", "Ready", "Ready")
     tail = following((OPENED, OPENED, OPENED), connections=connections)
-    diverging = replace(NO_DIVERGENCE, epoch=1, end_offset=1)
-    cut = step(2, tail, FetchResponse(1, 2, *known, (), diverging, 1, asked))  # type: ignore[arg-type]
+    cut = step(2, tail, answer(FetchRequest(2, 1, 1, 3, 1), (), EpochEnd(1, 1)))
     assert (len(cut.quorum.log), cut.history_end) == (1, 1)
-    again = FetchRequest(2, 1, 1, 1, 1)
-    read = step(2, cut, FetchResponse(1, 2, *known, LOG[1:], NO_DIVERGENCE, 1, again))  # type: ignore[arg-type]
+    read = step(2, cut, answer(FetchRequest(2, 1, 1, 1, 1), LOG[1:], NO_DIVERGENCE))
     assert read.history[-1].voters == (1, 2, 3)
 
 
