@@ -236,8 +236,10 @@ def test_an_overlay_that_differs_is_reported(tmp_path: Path) -> None:
 
 
 def test_handlers_know_of_no_bug(repo_root: Path) -> None:
-    folders = ("kit", "clients", "quorum", "partition", "cluster", "transactions", "groups")
-    folders = (*folders, "voters")
+    folders = (
+        *("kit", "clients", "quorum", "partition", "cluster", "transactions", "groups"),
+        "voters",
+    )
     files = [path for name in folders for path in (repo_root / "reference" / name).glob("*.py")]
     assert len(files) > 25
     for path in files:
