@@ -21,7 +21,7 @@ from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
 from reference.kit.dispatch import snake
 from reference.kit.protocol import HISTORY, Outcome, Protocol, World
-from reference.protocols import kind_of_row, raised
+from reference.protocols import ProtocolError, kind_of_row, raised
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import ClientLog, Family, Manner, brief
 from reference.sim.interning import KnownInput, KnownRow
@@ -185,7 +185,10 @@ class PlainSimulation:
         self._awaited = None if self._late else self._world.awaited
         self._held: list[tuple[int, KnownInput]] = []
         self._history: Any = None
-        self.constants = protocol.constants(**drawn)
+        try:
+            self.constants = protocol.constants(**drawn)
+        except AssertionError as error:
+            raise ProtocolError(f"protocol {protocol.name}: options refused: {error}") from None
         self._machine = memo.machine(self.constants)
         self._states = {node: self._machine.first_state(node) for node in self._machine.nodes}
         self._under_way: list[tuple[int, KnownInput]] = []

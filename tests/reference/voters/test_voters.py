@@ -1,0 +1,72 @@
+"""KIP-853 by hand: what a changed set does at once, and what it does when it is committed."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from reference.kit.log import EpochEnd
+from reference.protocols import ProtocolError
+from reference.quorum.messages import (
+    NO_DIVERGENCE,
+    CheckQuorumTimeout,
+    ElectionTimeout,
+    EndQuorumEpochRequest,
+    FetchRequest,
+)
+from reference.runner.run import simulate_run
+from reference.voters.handlers import VoterHandlers
+from reference.voters.messages import FetchResponse, Input, RemoveVoter
+from reference.voters.types import VoterRow, VotersLog
+from tests.reference.voters.plants import LOG, OPENED, THREE, following, leading, voters
+
+HANDLERS = VoterHandlers(THREE)
+
+
+def step(node: int, row: VoterRow, input: Input) -> VoterRow:
+    outcome = HANDLERS.step(node, row, input)
+    assert outcome is not None and isinstance(outcome.row, VoterRow)
+    return outcome.row
+
+
+def test_a_removed_leader_leaves_in_the_step_that_commits_it() -> None:
+    removing = step(1, leading(), RemoveVoter(1))
+    assert removing.quorum.role == "Leader" and removing.history[-1].voters == (2, 3)
+    flushed = replace(removing, quorum=replace(removing.quorum, flushed=3))
+    one = step(1, flushed, FetchRequest(2, 1, 1, 3, 1))
+    assert one.quorum.role == "Leader" and one.quorum.high_watermark == 2
+    both = HANDLERS.step(1, one, FetchRequest(3, 1, 1, 3, 1))
+    assert both is not None and both.row.quorum.high_watermark == 3
+    assert both.row.quorum.role == "Resigned" and both.row.change == -1
+    told = {m.destination for m in both.sent if isinstance(m, EndQuorumEpochRequest)}
+    assert told == {2, 3}
+
+
+def answer(request: FetchRequest, records: VotersLog, diverging: EpochEnd) -> FetchResponse:
+    return FetchResponse(1, 2, "NONE", 1, 1, records, diverging, 1, request)
+
+
+def test_a_set_that_is_appended_below_the_old_end_is_read() -> None:
+    connections = ("Awaiting", "Ready", "Ready")
+    tail = following((OPENED, OPENED, OPENED), connections=connections)
+    cut = step(2, tail, answer(FetchRequest(2, 1, 1, 3, 1), (), EpochEnd(1, 1)))
+    assert (len(cut.quorum.log), cut.history_end) == (1, 1)
+    read = step(2, cut, answer(FetchRequest(2, 1, 1, 1, 1), LOG[1:], NO_DIVERGENCE))
+    assert read.history[-1].voters == (1, 2, 3)
+
+
+def test_who_is_no_voter_has_no_election_timer() -> None:
+    row = following((OPENED, voters(1)), role="Unattached", leader=-1)
+    assert HANDLERS.step(2, row, ElectionTimeout()) is None
+
+
+def test_check_quorum_spares_a_sole_voter_only_if_it_leads() -> None:
+    alone = (OPENED, voters(1))
+    assert HANDLERS.step(1, leading(alone), CheckQuorumTimeout()) is None
+    outside = leading((OPENED, voters(2)), 1)
+    assert step(1, outside, CheckQuorumTimeout()).quorum.role == "Resigned"
+
+
+def test_constants_of_no_quorum_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="options refused: who votes is a controller"):
+        simulate_run("voters", 1, 0, None, {"first_voters": (9,)})
