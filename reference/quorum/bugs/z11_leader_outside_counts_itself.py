@@ -14,5 +14,5 @@ BUG = declared(
     "MajorityReachedHighWatermark",
     source="KAFKA-16530, KAFKA-16531, PR 16079, PR 16211",
     protocol="quorum",
-    scope="breaks the count of the quorum under a set without its leader, which voters takes over",
+    scope="needs a leader outside the set of voters, which only the protocol voters has",
 )
