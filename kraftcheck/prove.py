@@ -162,7 +162,9 @@ def _discharged(
             for future in futures:
                 yield future.result()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # A pool that is not waited for may be left with processes that nobody tells to end.
+            for future in futures:
+                future.cancel()
 
 
 def _one(task: Task) -> Obligation:

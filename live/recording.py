@@ -246,6 +246,8 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         # A reader that is opened anew begins at the beginning.
         "goes_back": True,
         "compaction": "none",
+        # A producer whose request was not answered is given up, and the next one initialises.
+        "late_requests": False,
     }
 
 
