@@ -114,7 +114,9 @@ def test_members_of_a_group_share_a_log(bootstrap: str, tmp_path: Path) -> None:
 def test_transactions_are_all_or_nothing(
     bootstrap: str, tmp_path: Path, aborts: float, anomalies: set[str]
 ) -> None:
-    """The mock shows everybody what was aborted: that is found."""
+    """The mock shows everybody what was aborted: that is found. So is what it shows before the
+    commit is asked for, if somebody polls just then.
+    """
     topic = f"txn-{len(anomalies)}"
     plan = Plan(workload="txn", aborts=aborts, seconds=0.8, rate=40, topic=topic, make_topic=False)
     recording = record(bootstrap, plan, tmp_path)
@@ -124,8 +126,9 @@ def test_transactions_are_all_or_nothing(
     assert recording.configuration["transactions"] is True
     verdict = judge_file(tmp_path / HISTORY, Options())
     assert verdict.transactions > 3
-    assert {anomaly.name for anomaly in verdict.anomalies} == anomalies
-    assert verdict.verdict == ("violated" if anomalies else "holds")
+    found = {anomaly.name for anomaly in verdict.anomalies}
+    assert found - {"future-read"} == anomalies
+    assert verdict.verdict == ("violated" if found else "holds")
 
 
 def test_brokers_are_asked_meanwhile(bootstrap: str, tmp_path: Path) -> None:
