@@ -19,16 +19,20 @@ from reference.clients.promises import (
     Envelope,
     Level,
     Promise,
+    Reset,
     promised,
 )
 from traces.checkers import log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
+from traces.checkers.groups import Rebalancing
+from traces.checkers.groups import judged as rebalanced
+from traces.checkers.members import members_of
 from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
-from traces.history import History
+from traces.history import CALLBACKS, History
 
 
 def check_history(
@@ -67,7 +71,13 @@ def check_history(
             gaps = log.gaps_in(history, configuration)
         compaction = configuration.compaction
         return check_log(
-            history, promise, level=level, gaps=gaps, complete=complete, compaction=compaction
+            history,
+            promise,
+            level=level,
+            gaps=gaps,
+            complete=complete,
+            compaction=compaction,
+            reset=configuration.reset,
         )
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
@@ -81,29 +91,38 @@ def check_log(
     gaps: bool = False,
     complete: bool = False,
     compaction: Compaction = "none",
+    reset: Reset = "latest",
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
-    as `from_history`. HistoryError: as `transactions_of`.
+    """As `check_history`, of partition logs, under a promise. reset: as of Configuration. Raises
+    ValueError: no operations, or as `from_history`. HistoryError: as `transactions_of` and
+    `members_of`.
     """
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(history), compaction=compaction)
     promises = [promise] * batch.segments
     report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
-    if transactions is None:
-        return report
     replaced = compaction != "none"
-    found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
-    return _with(report, found)
+    if transactions is not None:
+        found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
+        report = _with(report, found, found.transactions)
+    members = members_of(history)
+    if members is not None:
+        among = rebalanced(members, promise, level=level, reset=reset, replaced=replaced)
+        report = _with(report, among, len(members.spans.place))
+    return report
 
 
-def _with(report: Report, found: Atomicity) -> Report:
-    """A report on the partitions of a log, with the verdict on what spans them."""
+def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Report:
+    """A report on the partitions of a log, with the verdict on what spans them.
+
+    operations: how many transactions, or times that a member had a partition.
+    """
     told = (*found.anomalies, *report.anomalies)
     replace = msgspec.structs.replace
     report = replace(
         report,
         verdict=worst([report.verdict, found.verdict]),
-        transactions=found.transactions,
+        transactions=report.transactions if isinstance(found, Rebalancing) else found.transactions,
         anomalies=tuple(sorted(told, key=lambda each: each.allowed)),
     )
     if found.verdict == HOLDS:
@@ -113,7 +132,7 @@ def _with(report: Report, found: Atomicity) -> Report:
     part = Part(
         key=None,
         verdict=found.verdict,
-        operations=found.transactions,
+        operations=operations,
         certificate=certificate,
         reason=found.reason,
     )
@@ -128,6 +147,7 @@ def configuration_in(history: History) -> Configuration:
     by step, that there are any, and that fetches read what is committed unless they say otherwise.
     """
     appending, asking, subscribed, goes_back = set(), set(), False, False
+    listening = any(each.f in CALLBACKS for each in history.operations)
     reading: dict[tuple[int, str | None], int] = {}
     steps = told_in_steps(history)
     for each in history.operations:
@@ -143,7 +163,7 @@ def configuration_in(history: History) -> Configuration:
             asking.add((each.process, each.key))
         subscribed = subscribed or each.f == "subscribe"
     return Configuration(
-        consumers="subscribe" if subscribed else "assign",
+        consumers="listen" if listening else "subscribe" if subscribed else "assign",
         one_client=not appending.isdisjoint(asking.union(reading)),
         asks_latest=not asking.isdisjoint(reading),
         goes_back=goes_back,

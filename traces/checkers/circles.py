@@ -8,7 +8,8 @@ import networkx as nx
 import numpy as np
 
 from traces.checkers.columns import Ints, indices
-from traces.checkers.fates import Broken, Fates
+from traces.checkers.fates import Fates
+from traces.checkers.findings import Broken
 from traces.checkers.transactions import NONE, Transactions
 from traces.checkers.verdict import Certificate
 
@@ -37,7 +38,7 @@ def circles(f: Fates) -> Broken:
         sorted(each) for each in nx.strongly_connected_components(graph) if len(each) > 1
     )
     rows = np.array([each[0] for each in circles], np.int64)
-    return Broken("G1c", rows, partial(_circle, t, circles, graph, (writer, reader, poll)))
+    return Broken("G1c", len(rows), partial(_circle, t, circles, graph, (writer, reader, poll)))
 
 
 def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:

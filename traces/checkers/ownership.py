@@ -1,0 +1,89 @@
+"""Did two members have a partition at once, and did one read what it did not have?
+
+    overlaps(members)   one member was given a partition while another one still had it
+    unowned(members)    a poll showed records of a partition that the member did not have
+
+A coordinator gives a partition on when its member has said that it gave it up, which is when the
+callback was over, or when the member has been removed [KIP-848, KIP-429]. A member that was removed
+goes on until it hears of it: nothing can be promised of that time. Which of the two it was, the
+group's log says; without it, a member that was told that it lost the partition had been removed,
+one that died or was closed may have been, and of one that gave it up orderly nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from traces.checkers.columns import Ints, indices
+from traces.checkers.findings import Broken
+from traces.checkers.members import GIVEN_UP, NONE, Members
+from traces.checkers.verdict import Certificate
+
+_BEFORE: Final = -(1 << 62)
+"""Before all times."""
+
+
+def overlaps(m: Members) -> Iterator[Broken]:
+    """Those whose first member gave the partition up orderly, and the others."""
+    spans = m.spans
+    order = np.lexsort((spans.begin, spans.place))
+    place, begin, orderly = spans.place[order], spans.begin[order], spans.how[order] == GIVEN_UP
+    for name, among in (("double-ownership", orderly), ("zombie-overlap", ~orderly)):
+        end = np.where(among, spans.end[order], _BEFORE)
+        earlier = _furthest_before(place, end)
+        mine = indices((earlier != NONE) & (end[earlier] > begin))
+        pairs = order[earlier[mine]], order[mine]
+        yield Broken(name, len(mine), partial(_overlap, name, m, *pairs))
+
+
+def _furthest_before(place: Ints, end: Ints) -> Ints:
+    """Of each row, that one before it at its place which ends last, or NONE."""
+    if not len(place):
+        return np.empty(0, np.int64)
+    # Places are kept apart by more than there are ends.
+    rank = np.unique(end, return_inverse=True)[1].reshape(-1)
+    lifted = place * (len(place) + 1) + rank
+    running = np.maximum.accumulate(lifted)
+    at = np.where(lifted == running, np.arange(len(place)), 0)
+    latest = np.maximum.accumulate(at)
+    found = np.full(len(place), NONE)
+    found[1:] = np.where(place[1:] == place[:-1], latest[:-1], NONE)
+    return found
+
+
+def _overlap(name: str, m: Members, first: Ints, second: Ints, at: int) -> Certificate:
+    one, other = int(first[at]), int(second[at])
+    spans, (group, key) = m.spans, m.places[int(m.spans.place[other])]
+    who, whom = int(spans.process[other]), int(spans.process[one])
+    how = "gave it up" if spans.how[one] == GIVEN_UP else "had heard that it lost it, or was gone"
+    said = f"process {who} was given {key} of group {group} before process {whom}, which had it,"
+    return Certificate(
+        operations=(int(spans.first[one]), int(spans.first[other])),
+        kind=name,
+        sentence=f"{said} {how}",
+        key=key,
+    )
+
+
+def unowned(m: Members) -> Broken:
+    """Records that were handed to a member without the partition."""
+    rows = indices((m.polled.span == NONE) & (m.polled.shown > 0))
+    return Broken("unowned-poll", len(rows), partial(_unowned, m))
+
+
+def _unowned(m: Members, rows: Ints, at: int) -> Certificate:
+    polled = m.polled
+    row = int(rows[at])
+    group, key = m.places[int(polled.place[row])]
+    who, before = int(polled.process[row]), int(polled.before[row])
+    said = f"a poll of process {who} showed {key} from {before} on, which it did not have then"
+    return Certificate(
+        operations=(int(polled.operation[row]),),
+        kind="unowned-poll",
+        sentence=f"{said} as a member of group {group}",
+        key=key,
+    )
