@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from traces.checkers.columns import NEVER, UNKNOWN, Codes, Ints
+from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints
 from traces.history import (
     ASSIGNED,
     CALLBACKS,
@@ -40,9 +40,6 @@ TAKEN: Final = 1
 """The member was told that the place is lost."""
 GONE: Final = 2
 """The member was closed, or nothing more was heard of it."""
-EXACT: Final = 0
-AT_MOST: Final = 1
-OPEN_START: Final = 2
 
 
 class Spans(NamedTuple):
@@ -92,9 +89,8 @@ class Told(NamedTuple):
 class Polled(NamedTuple):
     """A row for each fetch of a member from a place, which went from `before` to `after`.
 
-    start: how well `before` is known, EXACT, AT_MOST (a record was shown from there, and the fetch
-    may have gone over what is no record before that) or OPEN_START (it may be of an earlier span).
-    span: in which it was made, or NONE. shown: how many records.
+    It may have begun earlier, if there are no records between. span: in which it was made, or NONE;
+    several: it may be of an earlier one. shown: how many records.
     """
 
     place: Ints
@@ -102,7 +98,7 @@ class Polled(NamedTuple):
     span: Ints
     before: Ints
     after: Ints
-    start: Codes
+    several: Flags
     shown: Ints
     invoked: Ints
     completed: Ints
@@ -276,28 +272,27 @@ class _Builder:
             self._records += [(partition, offset) for offset, _ in each.result or ()]
 
     def _poll(self, each: Operation, spans: _Spans) -> None:
-        if each.process not in self._groups or (each.result is None and each.to is None):
+        if each.process not in self._groups:
+            return
+        if each.result is None and each.to is None and each.argument is None:
             return
         place = self._place(self._groups[each.process], each.key)
         offsets = [offset for offset, _ in each.result or ()]
         span, several = spans.at(place, each.process, each.invoked, each.completed)
         before = each.argument if each.argument is not None else self._stood.get(span)
-        start, after = EXACT, each.to
+        after = each.to
         if offsets:
-            first, last = min(offsets), max(offsets)
-            if before is None or first < before:
-                before, start = first, AT_MOST
-            after = last + 1 if after is None else max(after, last + 1)
+            before = min(offsets) if before is None else min(before, *offsets)
+            after = max(offsets) + 1 if after is None else max(after, max(offsets) + 1)
         elif before is None:
-            before, start = after, AT_MOST
+            before = after
         assert before is not None
         after = before if after is None else after
         if span != NONE:
             self._stood[span] = after
-        start = OPEN_START if several else start
         times = (each.invoked, _answered(each))
         # Who went back has read nothing on the way.
-        went = (min(before, after), after, start, len(offsets))
+        went = (min(before, after), after, int(several), len(offsets))
         self._polled.append((place, each.process, span, *went, *times, each.index))
 
     def _place(self, group: Any, key: str | None) -> int:
@@ -326,7 +321,7 @@ class _Builder:
         columns = _columns(self._spans, 9)
         columns[5] = columns[5].astype(np.int8)
         polled = _columns(self._polled, 10)
-        polled[5] = polled[5].astype(np.int8)
+        polled[5] = polled[5].astype(bool)
         records = _columns(sorted(set(self._records)), 2)
         partition = [self._partitions[key] for _, key in self._places]
         return Members(
