@@ -32,7 +32,7 @@ from traces.checkers.check import configuration_in
 from traces.history import History
 
 RECORDING: Final = "recording.json"
-BESIDE: Final = frozenset({RECORDING, "metadata.jsonl"})
+BESIDE: Final = frozenset({RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl"})
 """Files of a recording that are no histories."""
 
 FAULTS: Final[Mapping[str, Envelope]] = {

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import kafka
 from kafka.errors import KafkaError, RetriableError
 
-from live.library import ClientError, Ending, Got, LibraryError, Options, Told
+from live.library import ClientError, Ending, Got, LibraryError, Listener, Options, Told
 
 BATCH: Final = 500
 OTHERWISE: Final = {
@@ -191,8 +191,8 @@ class KafkaPythonReader:
         for place in places:
             self._consumer.seek(place, 0)
 
-    def subscribe(self, topic: str) -> None:
-        self._consumer.subscribe([topic])
+    def subscribe(self, topic: str, listener: Listener) -> None:
+        self._consumer.subscribe([topic], listener=_Listening(listener))
 
     def poll(self, seconds: float) -> list[Got]:
         try:
@@ -201,11 +201,18 @@ class KafkaPythonReader:
             raise ClientError(_name(error)) from None
         return [_got(record) for records in found.values() for record in records]
 
-    def commit(self) -> None:
+    def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        places = {
+            kafka.TopicPartition(topic, at): kafka.OffsetAndMetadata(offset, mark, -1)
+            for at, offset in offsets.items()
+        }
         try:
-            self._consumer.commit(timeout_ms=int(SLACK_S * 1000))
+            self._consumer.commit(places, timeout_ms=int(SLACK_S * 1000))
         except KafkaError as error:
             raise ClientError(_name(error)) from None
+
+    def member(self) -> str | None:
+        return self._consumer.group_metadata().member_id or None
 
     def positions(self) -> dict[int, int]:
         found = {}
@@ -231,6 +238,20 @@ class KafkaPythonReader:
     def close(self) -> None:
         with suppress(KafkaError):
             self._consumer.close(autocommit=False, timeout_ms=2000)
+
+
+class _Listening(kafka.ConsumerRebalanceListener):  # type: ignore[misc]  # has no types
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        self._listener.assigned([place.partition for place in assigned])
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self._listener.revoked([place.partition for place in revoked])
+
+    def on_partitions_lost(self, lost: Any) -> None:
+        self._listener.lost([place.partition for place in lost])
 
 
 def _got(record: Any) -> Got:

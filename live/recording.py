@@ -61,6 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A key of WORKLOADS (live/workloads.py)."""
     client: str = "confluent-kafka"
     """One of LIBRARIES (live/libraries.py)."""
+    group_protocol: str = "classic"
+    """Of the workload `groups`; "consumer" (KIP-848): of confluent-kafka."""
     api_version: str | None = None
     """What brokers speak ("2.8"), for a client that cannot ask them; None: they are asked."""
     aborts: float = 0.2
@@ -240,7 +242,8 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "unclean_election": plan.unclean_election,
         "isolation": "read_committed",
         "reads_from": "leader",
-        "consumers": "subscribe" if plan.workload == "groups" else "assign",
+        "consumers": "listen" if plan.workload == "groups" else "assign",
+        "reset": "earliest",
         "one_client": False,
         "asks_latest": False,
         # A reader that is opened anew begins at the beginning.
@@ -269,7 +272,7 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> tuple[list[F
     workload = WORKLOADS[plan.workload]
     clients = [
         *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
-        *((workload.consumer, at, {}) for at in range(plan.consumers)),
+        *((workload.consumer, at, _consumer_options(plan)) for at in range(plan.consumers)),
         *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
@@ -301,6 +304,11 @@ def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
     except (KafkaException, KeyError):
         return None
     return next((node.name for node in cluster.state.nodes if node.number == number), None)
+
+
+def _consumer_options(plan: Plan) -> Mapping[str, Any]:
+    """Kafka's own, which a client that knows one protocol only is not told."""
+    return {} if plan.group_protocol == "classic" else {"group.protocol": plan.group_protocol}
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:

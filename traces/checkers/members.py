@@ -349,19 +349,20 @@ class _Spans:
     def at(self, place: int, process: int, invoked: int, completed: int | None) -> tuple[int, bool]:
         """The last that the member had meanwhile, or NONE, and whether it had others as well.
 
-        Asked in order of time, for each member and place.
+        Asked in the order in which operations were invoked, for each member and place.
         """
         mine = self._of.get((place, process))
         if mine is None:
             return NONE, False
         until = invoked if completed is None else completed
-        first = at = self._at.get((place, process), 0)
-        while at + 1 < len(mine) and mine[at + 1][0] < until:
-            at += 1
-        self._at[place, process] = at
-        begin, end, row = mine[at]
-        several = any(mine[each][1] >= invoked for each in range(first, at))
-        return (NONE if begin > until or end < invoked else row), several
+        first = self._at.get((place, process), 0)
+        while first + 1 < len(mine) and mine[first][1] < invoked:
+            first += 1
+        self._at[place, process] = last = first
+        while last + 1 < len(mine) and mine[last + 1][0] < until:
+            last += 1
+        begin, end, row = mine[last]
+        return (NONE if begin > until or end < invoked else row), last > first
 
 
 def _last_heard(operations: Iterable[Operation]) -> dict[int, int]:
