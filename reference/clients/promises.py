@@ -71,6 +71,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     (key, value). late_requests: some transactional producer speaks TV1 (before KIP-890's second
     part) and goes on after an unanswered request without initialising again. consumers: whether
     they subscribe, and whether they then tell of their rebalances (listen). reset: of subscribers.
+    rebalance_s: how long a partition may be without a member, in seconds: session.timeout.ms,
+    max.poll.interval.ms and a heartbeat.
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -91,6 +93,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction = "none"
     late_requests: bool = False
     reset: Reset = "latest"
+    rebalance_s: float = 350.0
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):

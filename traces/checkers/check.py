@@ -10,6 +10,8 @@ judge many logs at once, in columns: `assess`.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from reference.clients.promises import (
@@ -33,6 +35,9 @@ from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
 from traces.history import CALLBACKS, History
+
+SECOND: Final = {"ns": 10**9, "us": 10**6}
+"""In the units of histories that have a clock."""
 
 
 def check_history(
@@ -78,6 +83,7 @@ def check_history(
             complete=complete,
             compaction=compaction,
             reset=configuration.reset,
+            rebalance_s=configuration.rebalance_s,
         )
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
@@ -92,10 +98,11 @@ def check_log(
     complete: bool = False,
     compaction: Compaction = "none",
     reset: Reset = "latest",
+    rebalance_s: float | None = None,
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. reset: as of Configuration. Raises
-    ValueError: no operations, or as `from_history`. HistoryError: as `transactions_of` and
-    `members_of`.
+    """As `check_history`, of partition logs, under a promise. reset, rebalance_s: as of
+    Configuration. Raises ValueError: no operations, or as `from_history`. HistoryError: as
+    `transactions_of` and `members_of`.
     """
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
     batch = from_history(settled(history), compaction=compaction)
@@ -107,7 +114,11 @@ def check_log(
         report = _with(report, found, found.transactions)
     members = members_of(history)
     if members is not None:
-        among = rebalanced(members, promise, level=level, reset=reset, replaced=replaced)
+        unit = SECOND.get(history.time_unit)
+        within = None if unit is None or rebalance_s is None else int(unit * rebalance_s)
+        among = rebalanced(
+            members, promise, level=level, reset=reset, within=within, replaced=replaced
+        )
         report = _with(report, among, len(members.spans.place))
     return report
 

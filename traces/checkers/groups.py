@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from reference.clients.promises import Level, Promise, Reset
 from traces.checkers.findings import Broken, told
 from traces.checkers.members import Members
-from traces.checkers.ownership import overlaps, unowned
+from traces.checkers.ownership import overlaps, stuck, unowned
 from traces.checkers.progress import commits, committed, skipped, starts
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 
@@ -24,6 +24,7 @@ GROUPS: Final[dict[str, str]] = {
     "unowned-poll": "a member was shown records of a partition that it did not have",
     "wrong-start": "a member began to read where nothing was committed",
     "early-start": "a member began to read before all that may have been committed",
+    "stuck-partition": "for longer than any rebalance may take, nobody had a partition",
     "zombie-commit-offsets": "a commit was accepted from a member that had lost the partition",
     "commit-by-non-owner": "a commit was accepted from a member without the partition",
     "commit-beyond": "a member committed more than it had been shown",
@@ -44,11 +45,14 @@ class Rebalancing(NamedTuple):
     reason: str | None = None
 
 
-def broken(m: Members, reset: Reset) -> list[Broken]:
-    """What happened, the gravest first."""
+def broken(m: Members, reset: Reset, within: int | None = None) -> list[Broken]:
+    """What happened, the gravest first. within: how long a rebalance may take, in the history's
+    unit; None: nobody knows.
+    """
     found = [
         *overlaps(m),
         unowned(m),
+        *([] if within is None else [stuck(m, within)]),
         *committed(m),
         *starts(m, reset),
         *skipped(m),
@@ -67,13 +71,14 @@ def judged(
     *,
     level: Level | None = None,
     reset: Reset,
+    within: int | None = None,
     replaced: bool = False,
 ) -> Rebalancing:
     """Against a promise; or, with a level, only told. reset: where a group begins that has
-    committed nothing. replaced: a record may be gone that a later one replaced (a compacted topic),
-    so that nobody knows what was there to be read.
+    committed nothing. within: as of `broken`. replaced: a record may be gone that a later one
+    replaced (a compacted topic), so that nobody knows what was there to be read.
     """
-    found = [each for each in broken(m, reset) if not (replaced and each.name in _UNREAD)]
+    found = [each for each in broken(m, reset, within) if not (replaced and each.name in _UNREAD)]
     anomalies = tuple(told(each, GROUPS, promise, level) for each in found)
     verdict, reason = HOLDS, None
     forbidden = {each.name for each in anomalies if not each.allowed}

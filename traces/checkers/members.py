@@ -9,7 +9,7 @@ only then does the client say that it has given it up [KIP-429, KIP-848].
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -114,6 +114,17 @@ class Processed(NamedTuple):
     operation: Ints
 
 
+class Lives(NamedTuple):
+    """A row for each place to which a member subscribed, or which it had: from its first callback
+    on until the member left, or until nothing more was heard of it.
+    """
+
+    place: Ints
+    begin: Ints
+    end: Ints
+    operation: Ints
+
+
 class Members(NamedTuple):
     """All members of a history. places: (group, partition) of each number; partition: of each
     place, its number among those of `records`. records: which offsets hold records that consumers
@@ -125,6 +136,7 @@ class Members(NamedTuple):
     told: Told
     polled: Polled
     processed: Processed
+    lives: Lives
     partition: Ints
     records: tuple[Ints, Ints]
     places: tuple[tuple[Any, str | None], ...]
@@ -150,6 +162,8 @@ class _Builder:
         self._history = history
         self._last = _last_heard(history.operations)
         self._groups: dict[int, Any] = {}
+        self._joined: dict[int, Operation] = {}
+        self._left: dict[int, int] = {}
         self._subscribed: dict[int, frozenset[str | None]] = {}
         self._have: dict[int, dict[str | None, int]] = {}
         self._places: dict[tuple[Any, str | None], int] = {}
@@ -198,6 +212,7 @@ class _Builder:
     def _assigned(self, each: Operation) -> None:
         group, keys = each.argument
         known = self._groups.setdefault(each.process, group)
+        self._joined.setdefault(each.process, each)
         if known != group:
             raise self._refuse(each, f"process {each.process} is a member of {known} and {group}")
         subscribed, have = self._subscribed.get(each.process), self._have_of(each.process)
@@ -227,6 +242,7 @@ class _Builder:
                 self._end(each.process, key, each.invoked, how, each.index)
 
     def _end_all(self, process: int, at: int, how: int, operation: int) -> None:
+        self._left.setdefault(process, at)
         for key in list(self._have_of(process)):
             self._end(process, key, at, how, operation)
 
@@ -308,6 +324,14 @@ class _Builder:
     def _refuse(self, each: Operation, what: str) -> HistoryError:
         return HistoryError(self._history.source, each.line, what)
 
+    def _lives(self) -> Iterator[tuple[int, ...]]:
+        for process, joined in self._joined.items():
+            group = self._groups[process]
+            had = {key for (of, key) in self._places if of == group}
+            end = self._left.get(process, self._last[process])
+            for key in sorted(self._subscribed.get(process, had), key=str):
+                yield self._place(group, key), joined.invoked, end, joined.index
+
     def built(self) -> Members:
         for process, have in self._have.items():
             for key in list(have):
@@ -318,6 +342,7 @@ class _Builder:
                 self._poll(each, spans)
             else:
                 self._progress(each, spans)
+        lives = list(self._lives())
         columns = _columns(self._spans, 9)
         columns[5] = columns[5].astype(np.int8)
         polled = _columns(self._polled, 10)
@@ -330,6 +355,7 @@ class _Builder:
             Told._make(_columns(self._told, 5)),
             Polled._make(polled),
             Processed._make(_columns(self._processed, 4)),
+            Lives._make(_columns(lives, 4)),
             np.array(partition, np.int64),
             (records[0], records[1]),
             tuple(self._places),

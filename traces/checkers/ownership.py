@@ -2,6 +2,7 @@
 
     overlaps(members)   one member was given a partition while another one still had it
     unowned(members)    a poll showed records of a partition that the member did not have
+    stuck(members)      nobody had a partition for too long
 
 A coordinator gives a partition on when its member has said that it gave it up, which is when the
 callback was over, or when the member has been removed [KIP-848, KIP-429]. A member that was removed
@@ -69,10 +70,49 @@ def _overlap(name: str, m: Members, first: Ints, second: Ints, at: int) -> Certi
     )
 
 
+def stuck(m: Members, within: int) -> Broken:
+    """A partition that nobody had for longer than `within`, in the history's unit, though a member
+    of the group that wants it was there all that time.
+    """
+    found: list[tuple[int, int, int]] = []
+    lives, spans = m.lives, m.spans
+    for life in range(len(lives.place)):
+        begin, end = int(lives.begin[life]), int(lives.end[life])
+        if end - begin <= within:
+            continue
+        mine = indices(spans.place == lives.place[life])
+        mine = mine[np.argsort(spans.begin[mine], kind="stable")]
+        ends = np.maximum.accumulate(np.concatenate(([begin], spans.end[mine])))
+        begins = np.concatenate((spans.begin[mine], [end]))
+        gap = np.minimum(begins, end) - np.maximum(ends, begin)
+        longest = int(np.argmax(gap))
+        if gap[longest] > within:
+            found.append((life, int(ends[longest]), int(gap[longest])))
+    # Each of several members tells of the same time.
+    once = list(
+        {(int(lives.place[life]), since): (life, gap) for life, since, gap in found}.values()
+    )
+    return Broken("stuck-partition", len(once), partial(_stuck, m, once, within))
+
+
+def _stuck(m: Members, found: list[tuple[int, int]], within: int, at: int) -> Certificate:
+    life, gap = found[at]
+    group, key = m.places[int(m.lives.place[life])]
+    said = (
+        f"no member of group {group} had {key} for {gap / within:.1f} times as long as a rebalance"
+    )
+    return Certificate(
+        operations=(int(m.lives.operation[life]),),
+        kind="stuck-partition",
+        sentence=f"{said} may take, though a member that wants it was there",
+        key=key,
+    )
+
+
 def unowned(m: Members) -> Broken:
     """Records that were handed to a member without the partition."""
     rows = indices((m.polled.span == NONE) & (m.polled.shown > 0))
-    return Broken("unowned-poll", len(rows), partial(_unowned, m))
+    return Broken("unowned-poll", len(rows), partial(_unowned, m, rows))
 
 
 def _unowned(m: Members, rows: Ints, at: int) -> Certificate:
