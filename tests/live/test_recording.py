@@ -103,7 +103,7 @@ def test_members_of_a_group_share_a_log(bootstrap: str, tmp_path: Path) -> None:
         history = jsonlines.read(folder / HISTORY)
         members = {o.process for o in history.operations if o.f == "subscribe"}
         assert len(members) == plan.consumers
-        assert recording.configuration["consumers"] == "subscribe"
+        assert recording.configuration["consumers"] == "listen"
         assert judge_file(folder / HISTORY, Options()).verdict == "holds"
         if any(o.f == "fetch" and o.result for o in history.operations if o.process in members):
             return
