@@ -17,9 +17,18 @@ JOIN_S = 10.0
 Protocol = Literal["classic", "consumer"]
 
 
-def joined(setting: Setting, protocol: Protocol, offsets: Literal["latest", "earliest"]) -> Member:
-    """A consumer of the group. offsets: where it begins without a commit."""
-    return Member(setting, GROUP, {"group.protocol": protocol, "auto.offset.reset": offsets})
+def joined(
+    setting: Setting,
+    protocol: Protocol,
+    offsets: Literal["latest", "earliest"],
+    *,
+    commits: bool = True,
+) -> Member:
+    """A consumer of the group. offsets: where it begins without a commit. commits: whether it makes
+    one of what it gives up.
+    """
+    options = {"group.protocol": protocol, "auto.offset.reset": offsets}
+    return Member(setting, GROUP, options, commits=commits)
 
 
 def poll(member: Member, seconds: float) -> int:

@@ -62,10 +62,10 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
         setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
         greet(setting, {})
         end = 1
-        stays = joined(setting, "classic", "earliest")
+        stays = joined(setting, "classic", "earliest", commits=False)
         await_read([stays], end)
         for protocol, seconds in zip(LEAVERS, (wait, WAIT_S), strict=True):
-            leaves = joined(setting, protocol, "earliest")
+            leaves = joined(setting, protocol, "earliest", commits=False)
             await_read([stays, leaves], end)
             partition.say(f"a member joined ({protocol} protocol)")
             describe(partition)

@@ -18,10 +18,15 @@ Offsets = dict[int, int]
 
 
 class Member:
-    """Joins the group as it is made; whoever polls it runs its callbacks."""
+    """Joins the group as it is made; whoever polls it runs its callbacks.
 
-    def __init__(self, setting: Setting, group: str, options: Mapping[str, Any]) -> None:
-        self._setting, self._group = setting, group
+    commits: whether it commits what it gives up.
+    """
+
+    def __init__(
+        self, setting: Setting, group: str, options: Mapping[str, Any], *, commits: bool = True
+    ) -> None:
+        self._setting, self._group, self._commits = setting, group, commits
         self._process = setting.processes.next()
         self._marks = count(1)
         self._have: set[int] = set()
@@ -42,7 +47,7 @@ class Member:
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """What is to be given up: what was processed of it is committed before."""
-        self._callback("partitions-revoked", partitions, partitions)
+        self._callback("partitions-revoked", partitions, partitions if self._commits else ())
         self._forget(partitions)
 
     def lost(self, partitions: Sequence[int]) -> None:
