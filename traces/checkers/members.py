@@ -216,8 +216,9 @@ class _Builder:
         if known != group:
             raise self._refuse(each, f"process {each.process} is a member of {known} and {group}")
         subscribed, have = self._subscribed.get(each.process), self._have_of(each.process)
+        topics = None if subscribed is None else set(map(_topic, subscribed))
         for key in keys:
-            if subscribed is not None and key not in subscribed:
+            if topics is not None and _topic(key) not in topics:
                 what = f"process {each.process} is given {key}, to which it did not subscribe"
                 raise self._refuse(each, what)
             if key in have:
@@ -329,7 +330,10 @@ class _Builder:
             group = self._groups[process]
             had = {key for (of, key) in self._places if of == group}
             end = self._left.get(process, self._last[process])
-            for key in sorted(self._subscribed.get(process, had), key=str):
+            wanted = self._subscribed.get(process, frozenset(had))
+            topics = set(map(_topic, wanted))
+            more = {key for key in had if _topic(key) in topics}
+            for key in sorted(wanted | more, key=str):
                 yield self._place(group, key), joined.invoked, end, joined.index
 
     def built(self) -> Members:
@@ -389,6 +393,14 @@ class _Spans:
             last += 1
         begin, end, row = mine[last]
         return (NONE if begin > until or end < invoked else row), last > first
+
+
+def _topic(key: str | None) -> str | None:
+    """Partitions of one topic, where keys say which: `orders-3`; a topic may have more than its
+    consumers were told when they subscribed.
+    """
+    topic, dash, partition = (key or "").rpartition("-")
+    return topic if dash and partition.isdigit() else key
 
 
 def _last_heard(operations: Iterable[Operation]) -> dict[int, int]:
