@@ -216,7 +216,9 @@ def test_a_damaged_recording_is_one_line(text: str, complaint: str, tmp_path: Pa
 def test_names_of_a_recording_are_those_that_are_written() -> None:
     recording = pytest.importorskip("live.recording")
     metadata = pytest.importorskip("live.metadata")
-    assert {recording.RECORDING, metadata.METADATA} == terms.BESIDE
+    datalog, polling = pytest.importorskip("live.datalog"), pytest.importorskip("live.polling")
+    beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, polling.ANSWERS}
+    assert beside == terms.BESIDE
 
 
 # -- Of a trace
