@@ -65,10 +65,10 @@ def judge_log(
         found = check_log(
             history,
             terms.promise,
+            terms.configuration,
             level=level,
             gaps=terms.gaps,
             complete=terms.complete,
-            compaction=terms.compaction,
         )
     except ValueError as error:
         raise BadInput(str(error)) from None

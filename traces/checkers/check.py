@@ -16,12 +16,10 @@ import msgspec
 
 from reference.clients.promises import (
     NOTHING,
-    Compaction,
     Configuration,
     Envelope,
     Level,
     Promise,
-    Reset,
     promised,
 )
 from traces.checkers import log, models, search
@@ -74,17 +72,7 @@ def check_history(
         promise = promised(configuration, envelope)
         if gaps is None:
             gaps = log.gaps_in(history, configuration)
-        compaction = configuration.compaction
-        return check_log(
-            history,
-            promise,
-            level=level,
-            gaps=gaps,
-            complete=complete,
-            compaction=compaction,
-            reset=configuration.reset,
-            rebalance_s=configuration.rebalance_s,
-        )
+        return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
 
@@ -92,32 +80,33 @@ def check_history(
 def check_log(
     history: History,
     promise: Promise,
+    configuration: Configuration = Configuration(),  # noqa: B008 (it never changes)
     *,
     level: Level | None = None,
     gaps: bool = False,
     complete: bool = False,
-    compaction: Compaction = "none",
-    reset: Reset = "latest",
-    rebalance_s: float | None = None,
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. reset, rebalance_s: as of
-    Configuration. Raises ValueError: no operations, or as `from_history`. HistoryError: as
-    `transactions_of` and `members_of`.
+    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
+    as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
-    batch = from_history(settled(history), compaction=compaction)
+    batch = from_history(settled(history), compaction=configuration.compaction)
     promises = [promise] * batch.segments
     report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
-    replaced = compaction != "none"
+    replaced = configuration.compaction != "none"
     if transactions is not None:
         found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
         report = _with(report, found, found.transactions)
     members = members_of(history)
     if members is not None:
         unit = SECOND.get(history.time_unit)
-        within = None if unit is None or rebalance_s is None else int(unit * rebalance_s)
         among = rebalanced(
-            members, promise, level=level, reset=reset, within=within, replaced=replaced
+            members,
+            promise,
+            level=level,
+            reset=configuration.reset,
+            within=None if unit is None else int(unit * configuration.rebalance_s),
+            replaced=replaced,
         )
         report = _with(report, among, len(members.spans.place))
     return report
