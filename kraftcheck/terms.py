@@ -29,10 +29,11 @@ from reference.clients.promises import (
 from system.files import read_bytes
 from traces.checkers import log
 from traces.checkers.check import configuration_in
+from traces.formats.grouplog import GROUPS
 from traces.history import History
 
 RECORDING: Final = "recording.json"
-BESIDE: Final = frozenset({RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl"})
+BESIDE: Final = frozenset({RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS})
 """Files of a recording that are no histories."""
 
 FAULTS: Final[Mapping[str, Envelope]] = {

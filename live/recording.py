@@ -6,6 +6,7 @@ Writes into a folder
     metadata.jsonl   the metadata log, where the cluster is ours
     answers.jsonl    what brokers said of the topic meanwhile, where they were asked
     logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
+    groups.jsonl     the log of consumer groups, as far as it is about the topic, likewise
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
@@ -29,7 +30,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from live import datalog, facts, metadata
+from live import datalog, facts, grouplog, metadata
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
@@ -224,6 +225,9 @@ def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.
         records = metadata.dump(cluster)
         metadata.write(records, folder / metadata.METADATA)
         datalog.write(datalog.dump(cluster, topic), folder / datalog.LOGS)
+        entries = grouplog.dump(cluster, topic, records)
+        if entries:
+            grouplog.write(entries, folder / grouplog.GROUPS)
     except ClusterError:  # the history is worth keeping without
         return []
     return records

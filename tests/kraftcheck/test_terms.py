@@ -217,7 +217,9 @@ def test_names_of_a_recording_are_those_that_are_written() -> None:
     recording = pytest.importorskip("live.recording")
     metadata = pytest.importorskip("live.metadata")
     datalog, polling = pytest.importorskip("live.datalog"), pytest.importorskip("live.polling")
+    grouplog = pytest.importorskip("live.grouplog")
     beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, polling.ANSWERS}
+    beside |= {grouplog.GROUPS}
     assert beside == terms.BESIDE
 
 

@@ -10,6 +10,7 @@ judge many logs at once, in columns: `assess`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -26,12 +27,14 @@ from traces.checkers import log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
+from traces.checkers.coordinated import group_log
 from traces.checkers.groups import Rebalancing
 from traces.checkers.groups import judged as rebalanced
 from traces.checkers.members import members_of
 from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
+from traces.formats.grouplog import Entry
 from traces.history import CALLBACKS, History
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
@@ -85,8 +88,10 @@ def check_log(
     level: Level | None = None,
     gaps: bool = False,
     complete: bool = False,
+    groups: Sequence[Entry] = (),
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
+    """As `check_history`, of partition logs, under a promise. groups: the log of the consumer
+    groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
@@ -106,6 +111,7 @@ def check_log(
             level=level,
             reset=configuration.reset,
             within=None if unit is None else int(unit * configuration.rebalance_s),
+            log=group_log(groups) if groups else None,
             replaced=replaced,
         )
         report = _with(report, among, len(members.spans.place))

@@ -1,14 +1,19 @@
 """Did two members have a partition at once, and did one read what it did not have?
 
-    overlaps(members)   one member was given a partition while another one still had it
-    unowned(members)    a poll showed records of a partition that the member did not have
-    stuck(members)      nobody had a partition for too long
+    overlaps(members, log)   one member was given a partition while another one still had it
+    unowned(members)         a poll showed records of a partition that the member did not have
+    stuck(members)           nobody had a partition for too long
 
 A coordinator gives a partition on when its member has said that it gave it up, which is when the
 callback was over, or when the member has been removed [KIP-848, KIP-429]. A member that was removed
 goes on until it hears of it: nothing can be promised of that time. Which of the two it was, the
-group's log says; without it, a member that was told that it lost the partition had been removed,
-one that died or was closed may have been, and of one that gave it up orderly nobody knows.
+group's log says (coordinated.py); without it, a member that was told that it lost the partition had
+been removed, one that died or was closed may have been, and of one that gave it up orderly nobody
+knows.
+
+    double-ownership   the first member had given it up by what the log says, and not by its own
+    overlap            it gave it up, and nobody knows whether it had been removed
+    zombie-overlap     it had been removed, was told that it lost it, died or left
 """
 
 from __future__ import annotations
@@ -19,26 +24,38 @@ from typing import Final
 
 import numpy as np
 
-from traces.checkers.columns import Ints, indices
+from traces.checkers.columns import Flags, Ints, indices
+from traces.checkers.coordinated import DOUBLE, ZOMBIE, GroupLog, decided
 from traces.checkers.findings import Broken
 from traces.checkers.members import GIVEN_UP, NONE, Members
 from traces.checkers.verdict import Certificate
 
+_OVERLAPS: Final = ("double-ownership", "overlap", "zombie-overlap")
 _BEFORE: Final = -(1 << 62)
 """Before all times."""
 
 
-def overlaps(m: Members) -> Iterator[Broken]:
-    """Those whose first member gave the partition up orderly, and the others."""
+def overlaps(m: Members, log: GroupLog | None) -> Iterator[Broken]:
+    """double-ownership, overlap and zombie-overlap."""
+    pairs: dict[str, list[tuple[int, int]]] = {name: [] for name in _OVERLAPS}
+    pairs["zombie-overlap"] += _pairs(m, m.spans.how != GIVEN_UP)
+    for first, second in _pairs(m, m.spans.how == GIVEN_UP):
+        how = None if log is None else decided(log, m, first, second)
+        name = {DOUBLE: "double-ownership", ZOMBIE: "zombie-overlap"}.get(how or "", "overlap")
+        pairs[name].append((first, second))
+    for name, found in pairs.items():
+        yield Broken(name, len(found), partial(_overlap, name, m, found))
+
+
+def _pairs(m: Members, among: Flags) -> list[tuple[int, int]]:
+    """Each span that began while one of these had its place, with the last of them to end."""
     spans = m.spans
     order = np.lexsort((spans.begin, spans.place))
-    place, begin, orderly = spans.place[order], spans.begin[order], spans.how[order] == GIVEN_UP
-    for name, among in (("double-ownership", orderly), ("zombie-overlap", ~orderly)):
-        end = np.where(among, spans.end[order], _BEFORE)
-        earlier = _furthest_before(place, end)
-        mine = indices((earlier != NONE) & (end[earlier] > begin))
-        pairs = order[earlier[mine]], order[mine]
-        yield Broken(name, len(mine), partial(_overlap, name, m, *pairs))
+    place, begin = spans.place[order], spans.begin[order]
+    end = np.where(among[order], spans.end[order], _BEFORE)
+    earlier = _furthest_before(place, end)
+    mine = indices((earlier != NONE) & (end[earlier] > begin))
+    return list(zip(order[earlier[mine]].tolist(), order[mine].tolist(), strict=True))
 
 
 def _furthest_before(place: Ints, end: Ints) -> Ints:
@@ -56,8 +73,8 @@ def _furthest_before(place: Ints, end: Ints) -> Ints:
     return found
 
 
-def _overlap(name: str, m: Members, first: Ints, second: Ints, at: int) -> Certificate:
-    one, other = int(first[at]), int(second[at])
+def _overlap(name: str, m: Members, found: list[tuple[int, int]], at: int) -> Certificate:
+    one, other = found[at]
     spans, (group, key) = m.spans, m.places[int(m.spans.place[other])]
     who, whom = int(spans.process[other]), int(spans.process[one])
     how = "gave it up" if spans.how[one] == GIVEN_UP else "had heard that it lost it, or was gone"

@@ -305,7 +305,7 @@ def anomalies(history: History) -> Counter[str]:
     spans = _spans(history)
     for second in spans:
         earlier = [s for s in spans if s.key == second.key and s.begin < second.begin < s.end]
-        found["double-ownership"] += any(s.how == "partitions-revoked" for s in earlier)
+        found["overlap"] += any(s.how == "partitions-revoked" for s in earlier)
         found["zombie-overlap"] += any(s.how != "partitions-revoked" for s in earlier)
     commits = [
         Commit(each.process, key, offset, each.invoked, _end(each))
@@ -507,7 +507,7 @@ def compare(seed: int) -> str:
         return "holds"
     allowed = {"zombie-overlap", "commit-by-non-owner", "commit-beyond"}
     wrong = set(expected) - allowed
-    assert report.verdict == "violated" or not wrong - {"double-ownership"}, f"{seed}: {report}"
+    assert report.verdict == "violated" or not wrong - {"overlap"}, f"{seed}: {report}"
     return "violated" if wrong else "harmless"
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from reference.clients.promises import Configuration
+from reference.clients.promises import Configuration, promised
 from tests.traces.checkers import member_worlds
 from traces.checkers.assessment import Report
-from traces.checkers.check import check_history
+from traces.checkers.check import check_history, check_log, configuration_in
 from traces.checkers.groups import GROUPS
-from traces.formats import detect, export, jsonlines
+from traces.formats import detect, export, grouplog, jsonlines
 from traces.history import HistoryError
 
 ALLOWED = {"zombie-overlap", "commit-by-non-owner", "commit-beyond"}
@@ -49,10 +51,15 @@ class Told:
         return self
 
     def given(self, process: int) -> Told:
-        return self.op(process, "partitions-assigned", '["g" ["t"]]')
+        more = f' :mark "{process}"'
+        return self.op(process, "partitions-assigned", '["g" ["t"]]', more=more)
 
     def taken(self, process: int, how: str = "revoked") -> Told:
         return self.op(process, f"partitions-{how}", '["g" ["t"]]')
+
+    def marked(self, process: int, offset: int, kind: str = "ok") -> Told:
+        more = f' :mark "{process}@{offset}"'
+        return self.op(process, "commit-offsets", f'["g" [["t" {offset}]]]', kind=kind, more=more)
 
     def poll(self, process: int, *offsets: int) -> Told:
         shown = " ".join(f"[{offset} {10 + offset}]" for offset in offsets)
@@ -71,9 +78,37 @@ class Told:
         self.time += int(seconds * SECOND)
         return self
 
-    def report(self, path: Path, configuration: Configuration | None = None) -> Report:
+    def report(
+        self, path: Path, configuration: Configuration | None = None, log: str = ""
+    ) -> Report:
         path.write_text("\n".join(self.lines))
-        return check_history(detect.read(path), configuration=configuration)
+        history = detect.read(path)
+        if not log:
+            return check_history(history, configuration=configuration)
+        beside = path.with_name(grouplog.GROUPS)
+        beside.write_text("\n".join(records(log)))
+        promise = promised(configuration or configuration_in(history))
+        return check_log(history, promise, groups=grouplog.read(beside))
+
+
+def records(log: str) -> Iterator[str]:
+    """`1 has t; 1 gone; 2@5 commits 3; all 1:t 2:` as lines of a group's log; `-` is no record."""
+    for offset, said in enumerate(log.split("; ")):
+        entry: dict[str, object] = {"partition": 0, "offset": offset, "what": "other", "group": "g"}
+        match said.split():
+            case [member, "has", *keys]:
+                entry |= {"what": "member", "member": member, "has": keys}
+            case [member, "gone"]:
+                entry |= {"what": "removed", "member": member}
+            case ["all", *members]:
+                each = (one.partition(":") for one in members)
+                has = {name: [keys] if keys else [] for name, _, keys in each}
+                entry |= {"what": "generation", "all": has}
+            case [mark, "commits", number]:
+                entry |= {"what": "committed", "key": "t", "committed": int(number), "mark": mark}
+            case ["cleaned"]:
+                continue
+        yield msgspec.json.encode(entry).decode()
 
 
 def begun() -> Told:
@@ -127,7 +162,7 @@ def all_read() -> Told:
 
 
 BAD = {
-    "double-ownership": begun()
+    "overlap": begun()
     .event(1, "invoke", "partitions-revoked", '["g" ["t"]]')
     .given(2)
     .event(1, "ok", "partitions-revoked", '["g" ["t"]]'),
@@ -147,8 +182,64 @@ BAD = {
 }
 
 
+HANDED = "1 has t; 1 has; 2 has t"
+BY_LOG = {
+    "double-ownership": (BAD["overlap"], HANDED),
+    "server-double-owner": (begun(), "1 has t; 2 has t; 1 has"),
+    "fenced-commit": (
+        begun().marked(1, 3),
+        "1 has t; - ; all 2:t; 1@3 commits 3",
+    ),
+    "unwritten-commit": (begun().marked(1, 2).marked(1, 3), "1 has t; 1@3 commits 3"),
+}
+GOOD_BY_LOG = {
+    "it was removed": (BAD["overlap"], "1 has t; 1 gone; 2 has t", {"zombie-overlap"}),
+    "it was left out": (BAD["overlap"], "all 1:t 2:; all 2:t", {"zombie-overlap"}),
+    "a hand-over": (handed_on(), HANDED, set()),
+    "a commit": (begun().marked(1, 3), "1 has t; - ; 1@3 commits 3; 1 gone", set()),
+    "the log was cleaned": (begun().marked(1, 2), "cleaned; 1 has t", set()),
+    # It never came to be, so what was committed before is what is there.
+    "a commit that was not answered": (
+        begun().marked(1, 1).marked(1, 3, "info").asked(1),
+        "1 has t; 1@1 commits 1",
+        set(),
+    ),
+}
+
+
 def test_every_name_is_planted() -> None:
-    assert set(BAD) == set(GROUPS)
+    assert set(BAD) | set(BY_LOG) == set(GROUPS)
+
+
+@pytest.mark.parametrize("name", BY_LOG)
+def test_what_the_log_contradicts_is_found(name: str, tmp_path: Path) -> None:
+    told, log = BY_LOG[name]
+    found = told.report(tmp_path / "history.edn", log=log)
+    assert found.verdict == "violated", found
+    assert [each.name for each in found.anomalies if not each.allowed] == [name]
+
+
+@pytest.mark.parametrize("name", GOOD_BY_LOG)
+def test_what_the_log_explains_holds(name: str, tmp_path: Path) -> None:
+    told, log, allowed = GOOD_BY_LOG[name]
+    found = told.report(tmp_path / "history.edn", log=log)
+    assert found.holds and {each.name for each in found.anomalies} == allowed, found
+
+
+def test_a_commit_that_the_log_lacks_is_read_by_nobody(tmp_path: Path) -> None:
+    told, log, _ = GOOD_BY_LOG["a commit that was not answered"]
+    again = Told()
+    again.lines, again.time = list(told.lines), told.time
+    assert again.asked(3).report(tmp_path / "history.edn").holds
+    found = again.report(tmp_path / "history.edn", log=log)
+    assert [each.name for each in found.anomalies] == ["unknown-offset"]
+
+
+def test_a_damaged_log_is_refused_with_its_line(tmp_path: Path) -> None:
+    beside = tmp_path / grouplog.GROUPS
+    beside.write_text('{"partition":0,"offset":0,"what":"other"}\n{"partition":0}\n')
+    with pytest.raises(HistoryError, match=r"groups.jsonl:2: no record of a group's log"):
+        grouplog.read(beside)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -164,7 +255,7 @@ def test_a_planted_anomaly_is_found(name: str, tmp_path: Path) -> None:
     assert told.count == 1 and 1 <= len(told.certificates[0].operations) <= 2, found
     assert told.allowed == (name in ALLOWED)
     # Who was removed when, only the group's log says.
-    expected = {"double-ownership": "unknown"}.get(name, "holds" if name in ALLOWED else "violated")
+    expected = {"overlap": "unknown"}.get(name, "holds" if name in ALLOWED else "violated")
     assert found.verdict == expected, found
 
 
