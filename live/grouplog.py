@@ -80,7 +80,8 @@ def _said(
             return {}
         entry = {"what": "committed", "group": key["group"], "key": f"{topic}-{key['partition']}"}
         if value is not None:
-            entry |= {"committed": value["offset"], "mark": value["metadata"]}
+            # confluent-kafka sends the end of the string along.
+            entry |= {"committed": value["offset"], "mark": value["metadata"].rstrip("\0")}
         return entry
     if kind == "2":
         members = () if value is None else value["members"]

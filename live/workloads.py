@@ -20,7 +20,7 @@ Role = Callable[[Setting, int, Mapping[str, Any]], None]
 
 TRANSACTION_S = 20.0
 """How long a transaction may take to be opened, committed or aborted."""
-POLLS = (30, 120)
+POLLS = (60, 240)
 """From joining to leaving."""
 COMMITS = 0.7
 """Of polls, the share after which a member commits."""

@@ -54,7 +54,7 @@ SAMPLES = {
     **{f"healthy-{kind}": Sample(plan(f"healthy-{kind}", faults=(kind,))) for kind in FAULTS},
     **{
         f"{work}-{kind}": Sample(
-            plan(f"{work}-{kind}", workload=work, partitions=2, faults=(kind,))
+            plan(f"{work}-{kind}", workload=work, partitions=2, faults=(kind,), **PROTOCOLS.get((work, kind), {}))
         )
         for work in ("groups", "txn")
         for kind in ROUGH

@@ -66,7 +66,7 @@ LINES = [
             }
         ),
     ),
-    record(4, committed("t"), value({"offset": 12, "metadata": "2:1"})),
+    record(4, committed("t"), value({"offset": 12, "metadata": "2:1\0"})),
     record(5, committed("u"), value({"offset": 9, "metadata": ""})),
     record(6, committed("t"), "<DELETE>"),
     record(7, MEMBER, "<DELETE>"),
