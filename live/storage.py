@@ -1,0 +1,187 @@
+"""Kafka's own log of a partition in a JVM, told the same as the engine of the reference.
+
+The same operations are to lead both to equal states and to equal bytes: of `.log`, `.index`,
+`.timeindex`, `.txnindex` and the epoch file; snapshots of producers to equal entries, whose order
+in the file is that of a map. What a crash left is to be recovered by both alike.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from live.witness.host import Host, running
+from live.witness.jars import class_path
+from reference.storage.disk import MemoryDisk
+from reference.storage.histories import Client, Operation, configured, perform
+from reference.storage.indexes import Full
+from reference.storage.loading import load
+from reference.storage.log import Log
+from reference.storage.producers import Refused, parsed
+from reference.storage.rules import AsKafka, Config, StorageRules
+
+FOLDER: Final = "t-0"
+LATE: Final = 1 << 50
+"""When files are changed: later than any timestamp, as on the other side."""
+
+
+class Differs(AssertionError):
+    """Kafka's log is another than the engine's. The text says where."""
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """A configuration, by Kafka's names."""
+    return {
+        "internal.segment.bytes": config.segment_bytes,
+        "segment.ms": config.segment_ms,
+        "segment.index.bytes": config.index_bytes,
+        "index.interval.bytes": config.index_interval,
+        "flush.messages": config.flush_messages,
+        "retention.bytes": config.retention_bytes,
+        "retention.ms": config.retention_ms,
+        "cleanup.policy": "compact" if config.compact else "delete",
+        "delete.retention.ms": config.delete_retention,
+        "segment.jitter.ms": 0,
+    }
+
+
+@contextmanager
+def hosted() -> Iterator[Host]:
+    """A JVM with Kafka's classes. Raises ArtifactError, WitnessError."""
+    with running(class_path(of="storage"), "{}") as host:
+        yield host
+
+
+class Ended(Exception):
+    """Kafka's log cannot go on, and neither can the engine's."""
+
+
+class Both:
+    """A log of the engine, in memory, and Kafka's, in a folder that is made anew.
+
+    Raises Differs from every operation after which they are not the same.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        folder: Path,
+        config: Config,
+        content: dict[str, bytes] | None = None,
+        rules: type[StorageRules] = AsKafka,
+    ) -> None:
+        self.host, self.folder = host, folder
+        self.rules = rules(config)
+        self.disk = MemoryDisk(content)
+        self.disk.now = LATE
+        self.told: list[str] = []
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for path, data in (content or {}).items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_bytes(data)
+        self.log: Log
+
+    def ask(self, line: str) -> str:
+        self.told.append(line if len(line) < 200 else f"{line[:200]}...")
+        return self.host.ask([line])[0]
+
+    def open(self, now: int, start: int = 0, recovery_point: int = 0, clean: bool = True) -> None:
+        settings = json.dumps(settings_of(self.rules.config), separators=(",", ":"))
+        words = (self.folder / FOLDER, start, recovery_point, str(clean).lower(), now, settings)
+        said = self.ask(" ".join(map(str, ("open", *words))))
+        failed = ""
+        try:
+            self.log = load(self.disk, FOLDER, self.rules, now, start, recovery_point, clean)
+        except Exception as error:  # Whatever it is, Kafka is to fail as well.
+            failed = repr(error)
+        self._compare(said, failed)
+        if failed:
+            raise Ended(f"{failed}; Kafka says {said}")
+
+    def perform(self, operation: Operation) -> None:
+        if operation.name in ("stop", "crash"):
+            self._restart(operation.name == "stop")
+            return
+        said = self.ask(str(operation))
+        failed, result = "", None
+        try:
+            result = perform(self.log, operation)
+        except Refused as error:
+            failed = f"{error.error}: {error}"
+        except Full as error:
+            if "full" in said:
+                raise Ended from None
+            failed = repr(error)
+        if operation.name == "clean" and not failed:
+            if said != str(result):
+                raise Differs(f"{operation}: cleaned up to {said}, the engine to {result}")
+            said = self.ask(f"now {self.log.now}")
+        self._compare(said, failed)
+
+    def _restart(self, clean: bool) -> None:
+        start, recovery_point, now = self.log.start, self.log.recovery_point, self.log.now
+        self.ask("close" if clean else "drop")
+        if clean:
+            self.log.flush(self.log.end, including=True)
+            self.log.close()
+            recovery_point = self.log.recovery_point
+            self.files()
+        self.open(now, start, recovery_point, clean)
+
+    def _compare(self, said: str, failed: str) -> None:
+        if failed or said.startswith("!"):
+            if not (failed and said.startswith("!")):
+                raise Differs(f"{self.told[-1]}: Kafka says {said}, the engine {failed or 'ok'}")
+            return
+        log = self.log
+        own = (log.end, log.start, log.recovery_point, log.high_watermark, log.last_stable)
+        theirs = [*map(int, said.split())]
+        theirs[-1] = max(theirs[-1], log.start)  # Kafka's is that of the batch that has it.
+        if tuple(theirs) != own:
+            raise Differs(f"{self.told[-1]}: Kafka is at {said}, the engine at {own}")
+        self.files()
+
+    def files(self) -> None:
+        """Raises Differs: other files, or other bytes."""
+        theirs = {
+            f"{FOLDER}/{path.name}": path.read_bytes()
+            for path in sorted((self.folder / FOLDER).iterdir())
+            if path.name != "partition.metadata"
+        }
+        ours = self.disk.content()
+        if theirs.keys() != ours.keys():
+            raise Differs(f"{self.told[-1]}: other files: {sorted(theirs.keys() ^ ours.keys())}")
+        for path, data in theirs.items():
+            own = ours[path]
+            if ".snapshot" in path:
+                if parsed(data) != parsed(own):
+                    raise Differs(f"{self.told[-1]}: {path}: {parsed(data)} and {parsed(own)}")
+            elif data != own:
+                at = next(
+                    (n for n, (a, b) in enumerate(zip(data, own, strict=False)) if a != b),
+                    min(len(data), len(own)),
+                )
+                raise Differs(
+                    f"{self.told[-1]}: {path}: {len(data)} bytes and {len(own)}, from {at} on"
+                )
+
+
+def compare(host: Host, folder: Path, seed: int, operations: int = 40) -> int:
+    """A history of this seed, told to both; how many operations. Raises Differs."""
+    chance = Random(seed)
+    config = configured(chance)
+    both = Both(host, folder, config)
+    client = Client(chance, config, follows=chance.random() < 0.4)
+    both.open(client.time)
+    for done in range(operations):
+        try:
+            both.perform(client.next(both.log))
+        except Ended:
+            return done
+    return operations

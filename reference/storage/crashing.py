@@ -1,0 +1,239 @@
+"""Histories, crashes and starts together: what a crash leaves is started from, and judged.
+
+A crash may come at any entry of the disk's journal, in the middle of an operation and of a start.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Final
+
+import msgspec
+
+from reference.storage.broker import Broker
+from reference.storage.batches import Batch
+from reference.storage.disk import Crash, MemoryDisk, Mode
+from reference.storage.histories import Client, Operation, configured, perform
+from reference.storage.producers import Refused
+from reference.storage.promises import Broken, Moment, batches_in, broken
+from reference.storage.rules import Config, StorageRules
+
+STATES_MAX: Final = 4000
+"""Of one moment so many states are enumerated at most."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What does not hold. at: how much of the journal there was; operations: what was done."""
+
+    promise: str
+    said: str
+    seed: int
+    at: int
+    operations: tuple[str, ...]
+
+
+class Judged(msgspec.Struct):
+    """states: that were started from. moments: cuts of journals that they were left by."""
+
+    states: int = 0
+    moments: int = 0
+    histories: int = 0
+    operations: Counter[str] = msgspec.field(default_factory=Counter)
+    found: list[Found] = []
+
+    def add(self, other: Judged) -> None:
+        self.states += other.states
+        self.moments += other.moments
+        self.histories += other.histories
+        self.operations += other.operations
+        self.found = [*self.found, *other.found]
+
+
+class Story:
+    """A broker on a disk in memory, and what it promised after each operation."""
+
+    def __init__(
+        self,
+        rules: StorageRules,
+        now: int,
+        content: dict[str, bytes] | None = None,
+        moment: Moment | None = None,
+    ) -> None:
+        self.rules = rules
+        self.disk = MemoryDisk(content)
+        self.disk.now = now
+        self.done: list[Operation] = []
+        self.full: list[Batch] = list(moment.full) if moment else []
+        self.told_start = moment.told_start if moment else 0
+        self.moments = [Moment(0, (), tuple(self.full), 0, 0, 0, 0, self.told_start)]
+        self.broker = Broker(self.disk, rules, now)
+        self._note()
+
+    def _note(self) -> None:
+        log = self.broker.log
+        batches = tuple(batches_in(log))
+        known = {each.base for each in batches}
+        if self.rules.config.compact:
+            end = self.full[-1].last + 1 if self.full else 0
+            kept = [each for each in self.full if each.last < log.end]
+            self.full = [*kept, *(each for each in batches if each.base >= min(end, log.end))]
+            self.full = list({each.base: each for each in self.full}.values())
+            assert known <= {each.base for each in self.full}
+        else:
+            self.full = list(batches)
+        self.moments.append(
+            Moment(
+                len(self.disk.journal),
+                batches,
+                tuple(self.full),
+                log.start,
+                log.end,
+                log.recovery_point,
+                log.high_watermark,
+                self.told_start,
+            )
+        )
+
+    def perform(self, operation: Operation) -> None:
+        """Raises OSError."""
+        self.done.append(operation)
+        broker, words = self.broker, operation.words
+        try:
+            match operation.name:
+                case "stop" | "crash":
+                    if operation.name == "stop":
+                        broker.stop()
+                    now = broker.log.now
+                    self.broker = Broker(self.disk, self.rules, now)
+                case "start":
+                    if broker.delete_records(int(words[0])):
+                        self.told_start = max(self.told_start, int(words[0]))
+                case "truncate":
+                    self.told_start = min(self.told_start, int(words[0]))
+                    broker.truncate(int(words[0]))
+                case "anew":
+                    self.told_start = min(self.told_start, int(words[0]))
+                    self.full = []
+                    broker.start_anew(int(words[0]))
+                case "clean":
+                    broker.clean(*map(int, words))
+                case "checkpoint":
+                    broker.checkpoint()
+                case "hw":
+                    perform(broker.log, operation)
+                    broker.checkpoint_high_watermark()
+                case _:
+                    perform(broker.log, operation)
+        except Refused:
+            pass
+        self._note()
+
+    def crash(self, upto: int) -> Crash:
+        return Crash(self.disk, upto)
+
+    def around(self, upto: int) -> tuple[Moment, Moment, list[Moment]]:
+        """The moments between which this length of the journal lies, and all up to there."""
+        last = next(
+            (at for at, each in enumerate(self.moments) if each.length >= upto),
+            len(self.moments) - 1,
+        )
+        return self.moments[max(last - 1, 0)], self.moments[last], self.moments[: last + 1]
+
+
+def judged_start(
+    story: Story, upto: int, content: dict[str, bytes]
+) -> tuple[list[Broken], Broker | None, MemoryDisk]:
+    """What does not hold after a start from this content."""
+    disk = MemoryDisk(content)
+    disk.now = story.disk.now
+    before, after, moments = story.around(upto)
+    try:
+        broker = Broker(disk, story.rules, story.broker.log.now)
+        return list(broken(broker, before, after, moments)), broker, disk
+    except Exception as error:  # A start is to be possible, whatever is there.
+        return [Broken("StartUpTotal", f"{type(error).__name__}: {error}")], None, disk
+
+
+def played(
+    rules: Callable[[Config], StorageRules], seed: int, operations: int, config: Config | None = None
+) -> Story:
+    """A history by chance."""
+    chance = Random(seed)
+    drawn = configured(chance)
+    config = config or drawn
+    client = Client(chance, config, follows=chance.random() < 0.4)
+    story = Story(rules(config), client.time)
+    for _ in range(operations):
+        if chance.random() < 0.08:
+            story.perform(Operation("checkpoint"))
+        client.cleaned = story.broker.dirty
+        operation = client.next(story.broker.log)
+        story.perform(operation)
+    return story
+
+
+def judge(
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    states: int,
+    operations: int = 25,
+    mode: Mode = "ordered",
+    config: Config | None = None,
+) -> Judged:
+    """So many states that crashes of a history leave, each started from and judged; of every fifth
+    the start is crashed as well."""
+    story = played(rules, seed, operations, config)
+    chance = Random(seed + 1_000_003)
+    out = Judged(histories=1)
+    out.operations.update(each.name for each in story.done)
+    cuts = sorted(chance.randint(1, len(story.disk.journal)) for _ in range(max(states // 5, 1)))
+    for upto in cuts:
+        out.moments += 1
+        crash = story.crash(upto)
+        for number in range(5):
+            content = crash.process() if number == 4 else crash.drawn(chance, mode)
+            out.states += 1
+            wrong, broker, disk = judged_start(story, upto, content)
+            if not wrong and broker is not None and number == 0:
+                again, more = _again(story, upto, disk, broker, chance, mode)
+                wrong, out.states = again, out.states + more
+            for each in wrong[:1]:
+                done = tuple(str(operation)[:60] for operation in story.done)
+                out.found.append(Found(*each, seed, upto, done))
+    return out
+
+
+def _again(
+    story: Story, upto: int, disk: MemoryDisk, broker: Broker, chance: Random, mode: Mode
+) -> tuple[list[Broken], int]:
+    """A second crash, in the start or behind it: what the first start calls durable is."""
+    broker.checkpoint()
+    log = broker.log
+    before, after, moments = story.around(upto)
+    cut = chance.randint(0, len(disk.journal))
+    whole = cut == len(disk.journal)
+    content = Crash(disk, cut).drawn(chance, mode)
+    batches = tuple(batches_in(log))
+    durable = log.recovery_point if whole else min(before.durable, after.durable)
+    now = Moment(
+        0, batches, before.full, max(after.start, before.start, log.start), log.end, durable,
+        log.high_watermark, min(before.told_start, after.told_start),
+    )  # fmt: skip
+    second = MemoryDisk(content)
+    second.now = story.disk.now
+    try:
+        started = Broker(second, story.rules, log.now)
+        return list(broken(started, now, now, moments)), 1
+    except Exception as error:
+        return [Broken("StartUpTotal", f"again: {type(error).__name__}: {error}")], 1
+
+
+def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """All states that crashes at these moments leave, ordered; the first STATES_MAX of each."""
+    for upto in cuts:
+        for number, content in enumerate(story.crash(upto).states()):
+            if number >= STATES_MAX:
+                break
+            yield upto, content
