@@ -84,10 +84,16 @@ class Broker:
         return risen
 
     def truncate(self, offset: int) -> None:
+        self._lower(offset)
         if self.log.truncate(offset):
             self.checkpoint()
 
+    def _lower(self, offset: int) -> None:
+        if self.rules.recovery_point_first():
+            self._write(RECOVERY_POINTS, min(self.log.recovery_point, offset))
+
     def start_anew(self, offset: int) -> None:
+        self._lower(self.log.segments[0].base)
         self.log.truncate_fully(offset)
         self.checkpoint()
 

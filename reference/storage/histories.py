@@ -129,7 +129,7 @@ class Client:
             data, origin = self.batch()
             return Operation("leader", (str(self.epoch), origin, data.hex()))
         offset, out = log.end, b""
-        if self.chance.random() < 0.03:
+        if self.config.compact and self.chance.random() < 0.05:
             offset += 2  # The leader's log was compacted.
         for _ in range(self.chance.choice((1, 2, 5))):
             data = moved(self.batch()[0], offset, self.epoch)

@@ -38,7 +38,7 @@ def load(
     log = Log(files, folder, rules, now, Epochs(files, folder, rules))
     log.start = start
     _finish_swaps(log)
-    _load_segments(log)
+    _load_segments(log, recovery_point, clean)
     end = _recover(log, recovery_point, clean)
     log.active.open_indexes()
     if log.epochs.cut_end(end):
@@ -89,7 +89,7 @@ def _finish_swaps(log: Log) -> None:
         log.names_changed = True
 
 
-def _load_segments(log: Log) -> None:
+def _load_segments(log: Log, recovery_point: int, clean: bool) -> None:
     """Those without an offset index are recovered on the way (D16)."""
     files, folder = log.files, log.folder
     names = files.list(folder)
@@ -111,7 +111,8 @@ def _load_segments(log: Log) -> None:
             damaged = False
         except Damaged:
             damaged = True
-        if damaged or log.rules.recovers_index(has_index):
+        early = log.rules.recovers_early(clean, base, recovery_point)
+        if (damaged or not has_index) and early:
             _recover_segment(log, segment)
         log.segments.append(segment)
 
@@ -136,7 +137,8 @@ def _recover(log: Log, recovery_point: int, clean: bool) -> int:
         for segment in log.between(recovery_point, 1 << 62):
             below = [each for each in log.segments if each.base < segment.base]
             before = below[-1].last_batch() if below else None
-            if below and not log.rules.joins(segment.base, below[-1].next_offset()):
+            above = below and segment.base > recovery_point
+            if above and not log.rules.joins(segment.base, below[-1].next_offset()):
                 _drop(log, segment.base)
                 break
             try:

@@ -165,6 +165,8 @@ class Log:
             self._later(empty.delete)
         else:
             self.active.close_indexes()
+            if self.rules.roll_synced() or self.rules.closing_synced(self.recovery_point, base):
+                self.active.sync()
             self.segments.append(self.open_segment(base))
         self._moved(self.end)
         self.producers.end = base
@@ -189,7 +191,7 @@ class Log:
         if self.rules.folder_synced(begins, self.names_changed):
             self.files.sync_folder(self.folder)
             self.names_changed = False
-        self.recovery_point = max(self.recovery_point, end)
+        self.recovery_point = max(self.recovery_point, self.rules.flushed_upto(end, self.end))
 
     def _later(self, task: Callable[[], None]) -> None:
         self.tasks.append(task)
@@ -289,8 +291,10 @@ class Log:
             return True
         going = [each for each in self.segments if each.base > offset]
         self.segments = self.segments[: len(self.segments) - len(going)]
-        for each in going:
+        for each in self.rules.cut_in_order(going):
             each.rename(".deleted")
+            if self.rules.cut_synced():
+                self.files.sync_folder(self.folder)
         for each in going:
             self._later(each.delete)
         self.active.truncate(offset, self.now)
@@ -384,7 +388,7 @@ class Log:
         if not self.producers.entries:
             return
         fresh = Producers(self.files, self.folder)
-        for segment in self.segments:
+        for segment in self.between(0, end):
             for _, batch in segment.batches():
                 if batch.last >= end:
                     break
@@ -395,8 +399,7 @@ class Log:
         for producer, entry in self.producers.entries.items():
             known = fresh.entries.get(producer)
             if known is not None and known.epoch == entry.epoch and known.batches:
-                last = entry.batches[-1] if entry.batches else None
-                if last is None or known.batches[-1] == last:
+                if not entry.batches or known.batches[-1][:3] == entry.batches[-1][:3]:
                     entry.batches = known.batches
 
     # -- Reading, stopping

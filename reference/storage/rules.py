@@ -8,12 +8,13 @@ Kafka under these.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from reference.storage.batches import Batch
 
+T = TypeVar("T")
 OFFSETS_MAX: Final = (1 << 31) - 1
 """How far an offset may be from its segment's first."""
 BATCHES_KEPT: Final = 5
@@ -86,6 +87,11 @@ class StorageRules:
             or not 0 <= distance <= OFFSETS_MAX
         )
 
+    def roll_synced(self) -> bool:
+        """D3: whether a segment is durable before the next begins. Where offsets may have gaps,
+        nothing would tell that its end is missing."""
+        return self.config.compact
+
     def index_due(self, since: int) -> bool:
         """D4. since: bytes since the last entry."""
         return since > self.config.index_interval
@@ -101,6 +107,16 @@ class StorageRules:
         """D5: whether a flush syncs the names, too. begins_there: a flushed segment begins above
         the recovery point. names_changed: a file has come or gone since they were synced."""
         return begins_there or names_changed
+
+    def flushed_upto(self, target: int, end: int) -> int:
+        """D5: where the recovery point is after a flush. target: up to where it was asked for,
+        perhaps before a truncation to this end."""
+        return min(target, end)
+
+    def closing_synced(self, recovery_point: int, base: int) -> bool:
+        """D5: whether the last entries of a segment are synced as it closes: a flush behind a roll
+        to this base leaves out what lies below the recovery point."""
+        return recovery_point >= base
 
     def parent_synced(self) -> bool:
         """D5: whether the name of a new partition is made durable."""
@@ -119,6 +135,15 @@ class StorageRules:
     def recovery_point_cut(self, recovery_point: int, end: int) -> int:
         """D7: after a truncation to this end."""
         return min(recovery_point, end)
+
+    def recovery_point_first(self) -> bool:
+        """D7: whether the lower recovery point is durable before anything is cut: what a crash
+        leaves in the midst of it is read through then."""
+        return True
+
+    def cut_in_order(self, segments: Sequence[T]) -> list[T]:
+        """D7: in which order segments above the cut go. segments: ascending."""
+        return list(reversed(segments))
 
     def epochs_cut_at_once(self) -> bool:
         """D7: whether the epoch file follows a truncation before it returns."""
@@ -166,9 +191,10 @@ class StorageRules:
 
     # -- Loading, recovery (D15 to D18)
 
-    def recovers_index(self, has_index: bool) -> bool:
-        """D16: whether a segment is recovered that need not be, for lack of its index."""
-        return not has_index
+    def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
+        """D16: whether a segment without its index is recovered before all others. (The one that
+        the recovery point lies in may be torn, and is to be recovered first.)"""
+        return clean or base < recovery_point
 
     def assigns_epoch(self, epoch: int, latest: int | None) -> bool:
         """D17: whether recovery notes the epoch of a batch. latest: that it knows."""
@@ -180,7 +206,7 @@ class StorageRules:
 
     def joins(self, base: int, end: int) -> bool:
         """D17: whether a segment with this base may follow one that ends there."""
-        return base == end
+        return base >= end if self.config.compact else base == end
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:
         """D18: after a start."""
@@ -218,7 +244,16 @@ class AsKafka(StorageRules):
     def folder_synced(self, begins_there: bool, names_changed: bool) -> bool:
         return begins_there
 
+    def roll_synced(self) -> bool:
+        return False
+
     def skips_when_full(self) -> bool:
+        return False
+
+    def flushed_upto(self, target: int, end: int) -> int:
+        return target
+
+    def closing_synced(self, recovery_point: int, base: int) -> bool:
         return False
 
     def parent_synced(self) -> bool:
@@ -226,6 +261,12 @@ class AsKafka(StorageRules):
 
     def log_start_durable(self) -> bool:
         return False
+
+    def recovery_point_first(self) -> bool:
+        return False
+
+    def cut_in_order(self, segments: Sequence[T]) -> list[T]:
+        return list(segments)
 
     def epochs_cut_at_once(self) -> bool:
         return False
@@ -235,6 +276,9 @@ class AsKafka(StorageRules):
 
     def cleaning_synced(self) -> bool:
         return False
+
+    def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
+        return True
 
     def fits(self, batch: Batch, before: Batch) -> bool:
         return True
