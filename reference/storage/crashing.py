@@ -16,6 +16,7 @@ from reference.storage.broker import Broker
 from reference.storage.batches import Batch
 from reference.storage.disk import Crash, MemoryDisk, Mode
 from reference.storage.histories import Client, Operation, configured, perform
+from reference.storage.indexes import Full
 from reference.storage.producers import Refused
 from reference.storage.promises import Broken, Moment, batches_in, broken
 from reference.storage.rules import Config, StorageRules
@@ -74,15 +75,11 @@ class Story:
     def _note(self) -> None:
         log = self.broker.log
         batches = tuple(batches_in(log))
-        known = {each.base for each in batches}
-        if self.rules.config.compact:
-            end = self.full[-1].last + 1 if self.full else 0
-            kept = [each for each in self.full if each.last < log.end]
-            self.full = [*kept, *(each for each in batches if each.base >= min(end, log.end))]
-            self.full = list({each.base: each for each in self.full}.values())
-            assert known <= {each.base for each in self.full}
-        else:
-            self.full = list(batches)
+        # Of what was cut nothing is promised; what is deleted, or cleaned away, may come back.
+        end = self.full[-1].last + 1 if self.full else 0
+        kept = [each for each in self.full if each.last < log.end]
+        added = [each for each in batches if each.base >= min(end, log.end)]
+        self.full = list({each.base: each for each in (*kept, *added)}.values())
         self.moments.append(
             Moment(
                 len(self.disk.journal),
@@ -169,8 +166,10 @@ def played(
         if chance.random() < 0.08:
             story.perform(Operation("checkpoint"))
         client.cleaned = story.broker.dirty
-        operation = client.next(story.broker.log)
-        story.perform(operation)
+        try:
+            story.perform(client.next(story.broker.log))
+        except Full:
+            break  # As Kafka is (skips_when_full), the log cannot go on.
     return story
 
 

@@ -38,7 +38,13 @@ def load(
     log = Log(files, folder, rules, now, Epochs(files, folder, rules))
     log.start = start
     _finish_swaps(log)
+    recovery_point = rules.recovers_from(recovery_point, start)
     _load_segments(log, recovery_point, clean)
+    if rules.drops_below_start():
+        ends = [each.base for each in log.segments[1:]]
+        going = [one for one, end in zip(log.segments, ends, strict=False) if end <= start]
+        log.segments = log.segments[len(going) :]
+        log.delete(going)
     end = _recover(log, recovery_point, clean)
     log.active.open_indexes()
     if log.epochs.cut_end(end):

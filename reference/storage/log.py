@@ -370,10 +370,10 @@ class Log:
         made: dict[int, Update] = {}
         done: list[Completed] = []
         for _, batch in segment.batches():
-            if batch.last < start or batch.producer < 0:
-                continue
             if batch.last >= end:
                 break
+            if batch.last < start or batch.producer < 0:
+                continue
             if batch.producer not in made:
                 made[batch.producer] = self.producers.prepare(batch.producer, "replication")
             if (ended := made[batch.producer].append(batch)) is not None:
@@ -388,7 +388,7 @@ class Log:
         if not self.producers.entries:
             return
         fresh = Producers(self.files, self.folder)
-        for segment in self.between(0, end):
+        for segment in self.between(self.start, end):
             for _, batch in segment.batches():
                 if batch.last >= end:
                     break

@@ -53,7 +53,7 @@ def broken(
     yield from _prefix(log, found, moments, compact)
     yield from _flushed(log, found, before, after, compact)
     yield from _in_order(found, moments, compact)
-    yield from _epochs(log, found, compact)
+    yield from _epochs(log, found)
     if not log.start <= log.high_watermark <= log.end:
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
     told = min(before.told_start, after.told_start)
@@ -137,7 +137,7 @@ def _in_order(
                 yield Broken("NoHole", f"{one.last + 1} to {other.base - 1}")
 
 
-def _epochs(log: Log, found: Sequence[Batch], compact: bool) -> Iterator[Broken]:
+def _epochs(log: Log, found: Sequence[Batch]) -> Iterator[Broken]:
     """EpochCacheSound."""
     starts = dict(log.epochs.entries)
     first: dict[int, int] = {}
@@ -152,10 +152,9 @@ def _epochs(log: Log, found: Sequence[Batch], compact: bool) -> Iterator[Broken]
     for epoch, start in log.epochs.entries:
         if start > log.end and epoch not in first:
             yield Broken("EpochCacheSound", f"epoch {epoch} begins at {start}, behind the end")
-        if epoch not in first and not compact and found and start > found[0].base:
-            below = [each for each in found if each.base >= start]
-            if below and below[0].epoch != epoch:
-                yield Broken("EpochCacheSound", f"epoch {epoch} at {start} is in no batch")
+        for each in found:
+            if each.base <= start <= each.last and start > log.start and each.epoch != epoch:
+                yield Broken("EpochCacheSound", f"epoch {epoch} at {start}, where {each.epoch} is")
 
 
 def indexes(log: Log) -> Iterator[Broken]:

@@ -64,7 +64,7 @@ class StorageRules:
         open_txns: (first offset, producer), ascending, the one that ends among them. first,
         producer: of that one. marker: its offset.
         """
-        return next((at for at, _ in open_txns if at != first), marker + 1)
+        return next((at for at, _ in open_txns if first != at < marker), marker + 1)
 
     def starts_anew(self, log_end: int, log_start: int, first: int, last: int) -> bool:
         """D2: whether a follower, whose leader's log starts within a batch, takes the whole batch.
@@ -191,6 +191,14 @@ class StorageRules:
 
     # -- Loading, recovery (D15 to D18)
 
+    def drops_below_start(self) -> bool:
+        """D16: whether segments below the log start go at once. They need not be whole."""
+        return True
+
+    def recovers_from(self, recovery_point: int, start: int) -> int:
+        """D17: the recovery point, by the checkpoints."""
+        return max(recovery_point, start)
+
     def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
         """D16: whether a segment without its index is recovered before all others. (The one that
         the recovery point lies in may be torn, and is to be recovered first.)"""
@@ -276,6 +284,12 @@ class AsKafka(StorageRules):
 
     def cleaning_synced(self) -> bool:
         return False
+
+    def drops_below_start(self) -> bool:
+        return False
+
+    def recovers_from(self, recovery_point: int, start: int) -> int:
+        return recovery_point
 
     def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
         return True
