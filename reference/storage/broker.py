@@ -66,7 +66,7 @@ class Broker:
         self._checkpoint_start()
 
     def _checkpoint_start(self) -> None:
-        if self.log.start > self.log.segments[0].base:
+        if self.rules.start_written(self.log.start, self.log.segments[0].base):
             self._write(LOG_STARTS, self.log.start)
         elif self.files.size(LOG_STARTS) is not None:
             write_text(self.files, LOG_STARTS, lines([]))

@@ -5,8 +5,10 @@ A crash may come at any entry of the disk's journal, in the middle of an operati
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Final
 
@@ -68,7 +70,8 @@ class Story:
         self.done: list[Operation] = []
         self.full: list[Batch] = list(moment.full) if moment else []
         self.told_start = moment.told_start if moment else 0
-        self.moments = [Moment(0, (), tuple(self.full), 0, 0, 0, 0, self.told_start)]
+        self.committed = moment.committed if moment else 0
+        self.moments = [Moment(0, (), tuple(self.full), 0, 0, 0, 0, self.told_start, 0)]
         self.broker = Broker(self.disk, rules, now)
         self._note()
 
@@ -90,6 +93,7 @@ class Story:
                 log.recovery_point,
                 log.high_watermark,
                 self.told_start,
+                self.committed,
             )
         )
 
@@ -112,6 +116,7 @@ class Story:
                     broker.truncate(int(words[0]))
                 case "anew":
                     self.told_start = min(self.told_start, int(words[0]))
+                    self.committed = int(words[0])
                     self.full = []
                     broker.start_anew(int(words[0]))
                 case "clean":
@@ -120,11 +125,20 @@ class Story:
                     broker.checkpoint()
                 case "hw":
                     perform(broker.log, operation)
+                    self.committed = max(self.committed, broker.log.high_watermark)
                     broker.checkpoint_high_watermark()
                 case _:
                     perform(broker.log, operation)
         except Refused:
             pass
+        self._note()
+
+    def again(self, operation: Operation) -> None:
+        """The same append, after it failed, while nobody knows yet."""
+        self._note()
+        self.done.append(operation)
+        with suppress(ValueError, OSError):
+            perform(self.broker.log, operation)
         self._note()
 
     def crash(self, upto: int) -> Crash:
@@ -219,6 +233,7 @@ def _again(
     now = Moment(
         0, batches, before.full, max(after.start, before.start, log.start), log.end, durable,
         log.high_watermark, min(before.told_start, after.told_start),
+        max(before.committed, after.committed),
     )  # fmt: skip
     second = MemoryDisk(content)
     second.now = story.disk.now
@@ -236,3 +251,91 @@ def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[st
             if number >= STATES_MAX:
                 break
             yield upto, content
+
+
+# -- Errors of the disk, and followers
+
+
+ERRORS: Final = (errno.EIO, errno.ENOSPC)
+
+
+def judge_failing(
+    rules: Callable[[Config], StorageRules], seed: int, operations: int = 25
+) -> Judged:
+    """A history in which the disk fails once, in an append and what comes with it: a write that is
+    cut short, a sync, a roll. Another append may still come before the directory is taken offline
+    (D21); then the broker starts again, from what is there."""
+    chance = Random(seed)
+    config = configured(chance)
+    client = Client(chance, config, follows=chance.random() < 0.3)
+    story = Story(rules(config), client.time)
+    calls = chance.randint(1, 120)
+    number = chance.choice(ERRORS)
+    kind = chance.choice(("write", "sync", "create", ""))
+
+    def fails(operation: str, path: str) -> int:
+        nonlocal calls
+        if not appends or operation == "read" or (kind and operation != kind):
+            return 0
+        calls -= 1
+        return number if calls == 0 else 0
+
+    story.disk.fails = fails
+    appends = False
+    out = Judged(histories=1)
+    for _ in range(operations):
+        client.cleaned = story.broker.dirty
+        operation = client.next(story.broker.log)
+        appends = operation.name in ("leader", "follower")
+        try:
+            story.perform(operation)
+        except Full:
+            break
+        except OSError:
+            out.operations["failed"] += 1
+            story.again(operation)
+            break
+    out.operations.update(each.name for each in story.done)
+    upto = len(story.disk.journal)
+    wrong, _, _ = judged_start(story, upto, story.crash(upto).process())
+    out.states = 1
+    done = tuple(str(each)[:60] for each in story.done)
+    out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]
+    return out
+
+
+def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+    """A new replica copies a log from its start on, batch by batch: EventuallyFullyReplicated."""
+    story = played(rules, seed, 20)
+    leader = story.broker.log
+    disk = MemoryDisk()
+    follower = Broker(disk, story.rules, leader.now)
+    follower.start_anew(leader.start)
+    said = ""
+    try:
+        for batch in leader.read(leader.start, leader.end):
+            follower.log.append_or_start_anew(batch.data, batch.epoch)
+    except Refused as error:
+        said = f"{error.error}: {error}"
+    batches = batches_in(leader)
+    if not said and batches and follower.log.end != batches[-1].last + 1 > leader.start:
+        said = f"ends at {follower.log.end}, the leader at {leader.end}"
+    out = Judged(states=1, histories=1)
+    if said:
+        done = tuple(str(each)[:60] for each in story.done)
+        out.found = [Found("EventuallyFullyReplicated", said, seed, 0, done)]
+    return out
+
+
+def judge_all(
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    states: int,
+    mode: Mode = "ordered",
+) -> Judged:
+    """Of a seed: crashes of one history, a failing disk in others, a follower of one."""
+    out = judge(rules, seed, states, mode=mode)
+    for at in range(5):
+        out.add(judge_failing(rules, 5 * seed + at))
+    out.add(judge_follower(rules, seed))
+    return out

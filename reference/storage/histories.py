@@ -61,14 +61,14 @@ class Client:
         chance = self.chance
         time = self.time - chance.choice((0, 0, 0, 700))
         kind = chance.random()
-        if kind < 0.35:
+        if kind < 0.25:
             return data_batch(self._records(), time), "client"
         producer = chance.choice(self.producers)
-        if kind < 0.42 and producer.last and not producer.open:
+        if kind < 0.32 and producer.last and not producer.open:
             return producer.last, "client"  # A retry.
-        if kind < 0.45 and not producer.open:
+        if kind < 0.35 and not producer.open:
             producer.epoch, producer.sequence = producer.epoch + 1, 0
-        if producer.open and kind > 0.65:
+        if producer.open and kind > 0.6:
             producer.open = False
             commit = chance.random() < 0.5
             return marker_batch(commit, time, producer.id, producer.epoch), "coordinator"
@@ -97,6 +97,8 @@ class Client:
         """What is done now."""
         chance = self.chance
         draw = chance.random()
+        if self.config.compact and chance.random() < 0.2:
+            return self._clean(log)
         if draw < 0.6:
             return self._append(log)
         if draw < 0.66:
@@ -114,9 +116,7 @@ class Client:
             return Operation("start", (str(chance.randint(log.start, log.high_watermark)),))
         if draw < 0.91:
             return Operation("retain")
-        if draw < 0.96 and self.config.compact:
-            return self._clean(log)
-        if draw < 0.98:
+        if draw < 0.96:
             self.time += chance.choice((1000, 60_000, 3_600_000))
             return Operation("now", (str(self.time),))
         return Operation(chance.choice(("stop", "crash")))
@@ -131,7 +131,7 @@ class Client:
         offset, out = log.end, b""
         if self.config.compact and self.chance.random() < 0.05:
             offset += 2  # The leader's log was compacted.
-        for _ in range(self.chance.choice((1, 2, 5))):
+        for _ in range(self.chance.choice((1, 3, 6))):
             data = moved(self.batch()[0], offset, self.epoch)
             offset = next(iter(batches_of(data)))[1].last + 1
             out += data
@@ -152,7 +152,7 @@ class Client:
         if first > log.end:
             first = log.start
         if first >= upto:
-            return Operation("tasks")
+            return Operation("hw", (str(log.end),))
         keys = self.chance.choice((2, 3, 1000))
         return Operation("clean", (str(first), str(upto), str(keys)))
 

@@ -118,7 +118,8 @@ def _load_segments(log: Log, recovery_point: int, clean: bool) -> None:
         except Damaged:
             damaged = True
         early = log.rules.recovers_early(clean, base, recovery_point)
-        if (damaged or not has_index) and early:
+        missing = not has_index or (not has_times and log.rules.recovers_time_index())
+        if (damaged or missing) and early:
             _recover_segment(log, segment)
         log.segments.append(segment)
 
@@ -143,10 +144,12 @@ def _recover(log: Log, recovery_point: int, clean: bool) -> int:
         for segment in log.between(recovery_point, 1 << 62):
             below = [each for each in log.segments if each.base < segment.base]
             before = below[-1].last_batch() if below else None
-            above = below and segment.base > recovery_point
-            if above and not log.rules.joins(segment.base, below[-1].next_offset()):
-                _drop(log, segment.base)
-                break
+            if below and segment.base > recovery_point:
+                first = segment.first_batch()
+                rises = bool(first and before and first.epoch > before.epoch)
+                if not log.rules.joins(segment.base, below[-1].next_offset(), rises):
+                    _drop(log, segment.base)
+                    break
             try:
                 cut = _recover_segment(log, segment, before)
             except OutOfOrder:

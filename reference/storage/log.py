@@ -30,6 +30,7 @@ class Log:
         self.segments: list[Segment] = []
         self.end = self.start = self.high_watermark = self.recovery_point = 0
         self.first_unstable: int | None = None
+        self.replayed = False
         self.tasks: list[Callable[[], None]] = []
         self.names_changed = True
 
@@ -102,6 +103,9 @@ class Log:
         made, done, retry = self._check(batches, origin)
         if retry is not None:
             return retry
+        rises = bool(self.epochs.entries) and self.epochs.entries[-1][1] >= self.end
+        if self.active.size == 0 and self.segments[1:] and self.rules.roll_synced(rises):
+            self.segments[-2].sync()
         self.active.append(last, data)
         if self.rules.end_before_index():
             self._moved(last + 1)
@@ -165,7 +169,7 @@ class Log:
             self._later(empty.delete)
         else:
             self.active.close_indexes()
-            if self.rules.roll_synced() or self.rules.closing_synced(self.recovery_point, base):
+            if self.rules.closing_synced(self.recovery_point, base):
                 self.active.sync()
             self.segments.append(self.open_segment(base))
         self._moved(self.end)
@@ -213,10 +217,18 @@ class Log:
     def stabilise(self) -> None:
         """Look anew for the first transaction without an end that is committed."""
         first = self.producers.first_unstable()
-        if first is not None and first < self.start:
-            following = self.read(self.start, self.end)[:1]
-            first = max([self.start, *(each.base for each in following)])
+        if first is not None and (first < self.start or self.replayed):
+            # Kafka asks the log where that lies, which may be behind it by now.
+            following = self._from(max(first, self.start))
+            first = self.end if following is None else max(following.base, self.start)
         self.first_unstable = first
+
+    def _from(self, offset: int) -> Batch | None:
+        """The batch that has the offset, or else the next one."""
+        for segment in self.between(offset, self.end):
+            if (found := segment.find(offset)) is not None:
+                return found[1]
+        return None
 
     def increment_start(self, offset: int) -> bool:
         """DeleteRecords and retention (D9). Raises Refused: above the high watermark."""
@@ -346,6 +358,7 @@ class Log:
         """From the latest snapshot and what follows it; snapshots at the last two segments and at
         the end (D18)."""
         marks = {each.base for each in self.segments[-2:]} | {end}
+        self.replayed = True
         producers = self.producers
         if not producers.snapshots and clean:
             for each in sorted(marks):

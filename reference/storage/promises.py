@@ -20,7 +20,7 @@ from reference.storage.rules import StorageRules
 class Moment(NamedTuple):
     """length: of the disk's journal by then. batches: of the log. full: those that it would have
     without compaction. durable: below, all is flushed. told_start: what clients were told that is
-    deleted below."""
+    deleted below. committed: what the log was told of the high watermark."""
 
     length: int
     batches: tuple[Batch, ...]
@@ -30,6 +30,7 @@ class Moment(NamedTuple):
     durable: int
     high_watermark: int
     told_start: int
+    committed: int
 
 
 class Broken(NamedTuple):
@@ -56,6 +57,8 @@ def broken(
     yield from _epochs(log, found)
     if not log.start <= log.high_watermark <= log.end:
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
+    if log.start > max(before.committed, after.committed):
+        yield Broken("HwWithinLog", f"start {log.start}, committed {after.committed}")
     told = min(before.told_start, after.told_start)
     if log.start < told:
         yield Broken("DeletedStaysDeleted", f"{log.start} < {told}")
@@ -272,12 +275,15 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
             yield Broken(name, f"{key!r} is {seen.get(key)!r}, not {value!r}")
     for key in seen.keys() - expected.keys():
         yield Broken("AbortedInvisible", f"{key!r} is {seen[key]!r}, and was never committed")
-    replayed: dict[int, tuple[int, int]] = {}
-    for batch in whole:
-        if batch.producer >= 0 and not batch.is_control:
-            replayed[batch.producer] = batch.producer_epoch, batch.last_sequence
-    for producer, (epoch, sequence) in replayed.items():
-        entry = log.producers.entries.get(producer)
-        told = None if entry is None else (entry.epoch, entry.last_sequence)
-        if told != (epoch, sequence) and (entry is None or entry.epoch <= epoch):
-            yield Broken("LastSequenceKept", f"{producer}: {told}, not {(epoch, sequence)}")
+    for producer, last in _last(whole).items():
+        if _last(found).get(producer) != last:
+            yield Broken("LastSequenceKept", f"{producer}: {_last(found).get(producer)}, not {last}")
+
+
+def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:
+    """Epoch and last sequence of each producer of data, by the log."""
+    return {
+        each.producer: (each.producer_epoch, each.last_sequence)
+        for each in batches
+        if each.producer >= 0 and not each.is_control
+    }

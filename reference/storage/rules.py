@@ -87,10 +87,11 @@ class StorageRules:
             or not 0 <= distance <= OFFSETS_MAX
         )
 
-    def roll_synced(self) -> bool:
-        """D3: whether a segment is durable before the next begins. Where offsets may have gaps,
-        nothing would tell that its end is missing."""
-        return self.config.compact
+    def roll_synced(self, rises: bool) -> bool:
+        """D3: whether a segment is durable before anything is in the next. Where offsets may have
+        gaps, nothing would tell that its end is missing. rises: whether an epoch begins there: what
+        was cut within a batch goes on so."""
+        return self.config.compact or rises
 
     def index_due(self, since: int) -> bool:
         """D4. since: bytes since the last entry."""
@@ -130,6 +131,11 @@ class StorageRules:
         """D9: whether a risen log start is durable before it is told."""
         return True
 
+    def start_written(self, start: int, base: int) -> bool:
+        """D6: whether the checkpoint has a log start. base: of the first segment: that those below
+        are gone may not be durable yet."""
+        return start > 0
+
     # -- Truncation, log start, retention (D7 to D10)
 
     def recovery_point_cut(self, recovery_point: int, end: int) -> int:
@@ -144,6 +150,11 @@ class StorageRules:
     def cut_in_order(self, segments: Sequence[T]) -> list[T]:
         """D7: in which order segments above the cut go. segments: ascending."""
         return list(reversed(segments))
+
+    def rereads_time(self, known: int) -> bool:
+        """D7: whether the largest timestamp is looked for anew in what is left of a segment. known:
+        by its index, which was cut."""
+        return True
 
     def epochs_cut_at_once(self) -> bool:
         """D7: whether the epoch file follows a truncation before it returns."""
@@ -199,6 +210,10 @@ class StorageRules:
         """D17: the recovery point, by the checkpoints."""
         return max(recovery_point, start)
 
+    def recovers_time_index(self) -> bool:
+        """D16: whether a segment without its time index is as one without any."""
+        return True
+
     def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
         """D16: whether a segment without its index is recovered before all others. (The one that
         the recovery point lies in may be torn, and is to be recovered first.)"""
@@ -212,9 +227,9 @@ class StorageRules:
         """D17: whether a batch may follow another in a log that recovers."""
         return batch.base > before.last and batch.epoch >= before.epoch
 
-    def joins(self, base: int, end: int) -> bool:
+    def joins(self, base: int, end: int, rises: bool) -> bool:
         """D17: whether a segment with this base may follow one that ends there."""
-        return base >= end if self.config.compact else base == end
+        return base == end or (base > end and self.roll_synced(rises))
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:
         """D18: after a start."""
@@ -252,7 +267,7 @@ class AsKafka(StorageRules):
     def folder_synced(self, begins_there: bool, names_changed: bool) -> bool:
         return begins_there
 
-    def roll_synced(self) -> bool:
+    def roll_synced(self, rises: bool) -> bool:
         return False
 
     def skips_when_full(self) -> bool:
@@ -268,6 +283,15 @@ class AsKafka(StorageRules):
         return False
 
     def log_start_durable(self) -> bool:
+        return False
+
+    def start_written(self, start: int, base: int) -> bool:
+        return start > base
+
+    def rereads_time(self, known: int) -> bool:
+        return known >= 0
+
+    def recovers_time_index(self) -> bool:
         return False
 
     def recovery_point_first(self) -> bool:
@@ -297,7 +321,7 @@ class AsKafka(StorageRules):
     def fits(self, batch: Batch, before: Batch) -> bool:
         return True
 
-    def joins(self, base: int, end: int) -> bool:
+    def joins(self, base: int, end: int, rises: bool) -> bool:
         return True
 
     def snapshot_suffices(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from reference.storage.batches import Batch, Corrupt, batches_of, fault_of, header_of, pieces
@@ -135,6 +136,12 @@ class Segment:
                 return position, batch
         return None
 
+    def first_batch(self) -> Batch | None:
+        """None: there is none, or it is torn."""
+        with suppress(Corrupt):
+            return next((batch for _, batch in self.batches()), None)
+        return None
+
     def last_batch(self) -> Batch | None:
         last = None
         start = self.find(self.offsets.last)
@@ -206,7 +213,7 @@ class Segment:
         if self.size == 0:
             self.created, self._first_time = now, None
         self._since_entry = 0
-        if self.latest[0] >= 0:
+        if self.rules.rereads_time(self.latest[0]):
             self._latest = self._largest()
         return cut
 
