@@ -233,7 +233,7 @@ def _again(
     now = Moment(
         0, batches, before.full, max(after.start, before.start, log.start), log.end, durable,
         log.high_watermark, min(before.told_start, after.told_start),
-        max(before.committed, after.committed),
+        max(before.committed, after.committed, log.high_watermark),
     )  # fmt: skip
     second = MemoryDisk(content)
     second.now = story.disk.now
@@ -272,10 +272,14 @@ def judge_failing(
     calls = chance.randint(1, 120)
     number = chance.choice(ERRORS)
     kind = chance.choice(("write", "sync", "create", ""))
+    end = chance.choice(("", "", ".txnindex"))
+    calls = 1 if end else calls
 
     def fails(operation: str, path: str) -> int:
         nonlocal calls
-        if not appends or operation == "read" or (kind and operation != kind):
+        if not appends or operation == "read" or not path.endswith(end):
+            return 0
+        if kind and operation != kind:
             return 0
         calls -= 1
         return number if calls == 0 else 0

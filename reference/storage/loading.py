@@ -146,8 +146,10 @@ def _recover(log: Log, recovery_point: int, clean: bool) -> int:
             before = below[-1].last_batch() if below else None
             if below and segment.base > recovery_point:
                 first = segment.first_batch()
-                rises = bool(first and before and first.epoch > before.epoch)
-                if not log.rules.joins(segment.base, below[-1].next_offset(), rises):
+                rises = first is not None and (first.epoch, segment.base) in log.epochs.entries
+                end = below[-1].next_offset()
+                filled = first is not None or segment is not log.active
+                if not log.rules.joins(segment.base, end, filled, rises):
                     _drop(log, segment.base)
                     break
             try:

@@ -57,7 +57,8 @@ def broken(
     yield from _epochs(log, found)
     if not log.start <= log.high_watermark <= log.end:
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
-    if log.start > max(before.committed, after.committed):
+    anew = before.batches and not after.batches
+    if log.start > max(before.committed, after.committed) and not anew:
         yield Broken("HwWithinLog", f"start {log.start}, committed {after.committed}")
     told = min(before.told_start, after.told_start)
     if log.start < told:
@@ -233,8 +234,8 @@ def visible(batches: Sequence[Batch], aborted: Sequence[Aborted]) -> dict[bytes,
     return found
 
 
-def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], int]:
-    """Of a log that is whole; and the first offset of what is open, or the end."""
+def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], dict[int, int]]:
+    """Of a log that is whole; and the first offset of what is open, by producer."""
     open_: dict[int, int] = {}
     found: list[Aborted] = []
     for batch in batches:
@@ -244,13 +245,12 @@ def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], int]:
                 found.append(Aborted(batch.producer, first, batch.last, 0))
         elif batch.is_transactional and batch.producer not in open_:
             open_[batch.producer] = batch.base
-    end = batches[-1].last + 1 if batches else 0
-    return found, min(open_.values(), default=end)
+    return found, open_
 
 
 def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iterator[Broken]:
-    """CompactionKeepsLatest, AbortedInvisible, LastSequenceKept: of what is below every open
-    transaction."""
+    """CompactionKeepsLatest, AbortedInvisible: of what is below every open transaction;
+    LastSequenceKept, MarkersKept, EndKept."""
     if log.start > 0 or log.segments[0].base > 0:
         return
     full = next(
@@ -263,7 +263,13 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
         (),
     )
     whole = [each for each in full if each.last < log.end]
-    aborted, stable = _aborted(whole)
+    aborted, open_ = _aborted(whole)
+    still_open = _aborted(found)[1]
+    if still_open.keys() - open_.keys():
+        yield Broken("MarkersKept", f"open are {still_open}, not {open_}")
+    stable = min(open_.values(), default=log.end)
+    if whole and found and found[-1].last < whole[-1].last and log.end > whole[-1].last:
+        yield Broken("EndKept", f"{found[-1].last} is the last offset, {whole[-1].last} was")
     expected = visible([each for each in whole if each.last < stable], aborted)
     rows = [row for segment in log.segments for row in segment.txns.rows]
     seen = visible([each for each in found if each.last < stable], rows)
@@ -281,9 +287,12 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
 
 
 def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:
-    """Epoch and last sequence of each producer of data, by the log."""
-    return {
-        each.producer: (each.producer_epoch, each.last_sequence)
-        for each in batches
-        if each.producer >= 0 and not each.is_control
-    }
+    """Epoch and last sequence of each producer of data, by the log. A marker of a later epoch ends
+    the one before."""
+    found: dict[int, tuple[int, int]] = {}
+    for each in batches:
+        if each.producer >= 0 and not each.is_control:
+            found[each.producer] = each.producer_epoch, each.last_sequence
+        elif each.producer in found and each.producer_epoch > found[each.producer][0]:
+            del found[each.producer]
+    return found

@@ -227,9 +227,10 @@ class StorageRules:
         """D17: whether a batch may follow another in a log that recovers."""
         return batch.base > before.last and batch.epoch >= before.epoch
 
-    def joins(self, base: int, end: int, rises: bool) -> bool:
-        """D17: whether a segment with this base may follow one that ends there."""
-        return base == end or (base > end and self.roll_synced(rises))
+    def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
+        """D17: whether a segment with this base may follow one that ends there. filled: whether
+        anything is in it, or was before it was compacted. rises: whether an epoch begins with it."""
+        return base == end or (base > end and filled and self.roll_synced(rises))
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:
         """D18: after a start."""
@@ -321,7 +322,7 @@ class AsKafka(StorageRules):
     def fits(self, batch: Batch, before: Batch) -> bool:
         return True
 
-    def joins(self, base: int, end: int, rises: bool) -> bool:
+    def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
         return True
 
     def snapshot_suffices(self) -> bool:

@@ -20,6 +20,7 @@ class Z150TransactionsForgotten(StorageRules):
 BUG = declared(
     __name__,
     Z150TransactionsForgotten,
+    "MarkersKept",
     "AbortedInvisible",
     "CompactionKeepsLatest",
     source="KAFKA-8351, 6afb0ca, PR 6722",
