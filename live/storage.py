@@ -15,8 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
 from live.witness.host import Host, running
 from live.witness.jars import class_path
+from reference.storage.broker import CLEAN, LOG_STARTS, RECOVERY_POINTS, offset_in
+from reference.storage.crashing import played
 from reference.storage.disk import MemoryDisk
 from reference.storage.histories import Client, Operation, configured, perform
 from reference.storage.indexes import Full
@@ -147,6 +151,19 @@ class Both:
             raise Differs(f"{self.told[-1]}: Kafka is at {said}, the engine at {own}")
         self.files()
 
+    def dump(self) -> int:
+        """How many files Kafka's tool accepts. Raises Differs."""
+        done = 0
+        for path in sorted((self.folder / FOLDER).iterdir()):
+            if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
+                path.write_bytes(self.disk.content()[f"{FOLDER}/{path.name}"])
+                said = self.ask(f"dump {path}")
+                wrong = [word for word in ("Mismatches", "Exception", "rror", "!") if word in said]
+                if wrong and path.suffix != ".timeindex":
+                    raise Differs(f"{path.name}: DumpLogSegments says {said[:300]}")
+                done += 1
+        return done
+
     def files(self) -> None:
         """Raises Differs: other files, or other bytes."""
         theirs = {
@@ -180,16 +197,59 @@ def _entries(data: bytes) -> object:
         return data
 
 
-def compare(host: Host, folder: Path, seed: int, operations: int = 40) -> int:
-    """A history of this seed, told to both; how many operations. Raises Differs."""
+class Compared(msgspec.Struct):
+    """operations: after each of which both were compared. crashed: directories that both started
+    from, or refused. why: Kafka did not start, and neither did the engine. dumped: files that
+    Kafka's tool accepts. differ: what is not the same."""
+
+    histories: int = 0
+    operations: int = 0
+    crashed: int = 0
+    refused: int = 0
+    dumped: int = 0
+    why: dict[str, int] = {}
+    differ: list[str] = []
+
+
+def compare(host: Host, folder: Path, seed: int, total: Compared, operations: int = 40) -> None:
+    """A history of this seed, told to both. At its end every fiftieth is dumped as well."""
     chance = Random(seed)
     config = configured(chance)
     both = Both(host, folder, config)
     client = Client(chance, config, follows=chance.random() < 0.4)
-    both.open(client.time)
-    for done in range(operations):
-        try:
+    total.histories += 1
+    try:
+        both.open(client.time)
+        for _ in range(operations):
             both.perform(client.next(both.log))
-        except Ended:
-            return done
-    return operations
+            total.operations += 1
+        if seed % 50 == 0:
+            total.dumped += both.dump()
+    except Ended:
+        pass
+    except Differs as error:
+        total.differ = [*total.differ, f"seed {seed}: {error}"]
+
+
+def compare_crashes(host: Host, folder: Path, seed: int, crashes: int, total: Compared) -> None:
+    """What crashes of a history leave, ordered, is started from by both."""
+    story = played(AsKafka, seed, 25)
+    chance = Random(seed)
+    for _ in range(crashes):
+        upto = chance.randint(1, len(story.disk.journal))
+        content = story.crash(upto).drawn(chance, "ordered")
+        part = {path: data for path, data in content.items() if path.startswith(f"{FOLDER}/")}
+        if not part:
+            continue
+        start = offset_in(content.get(LOG_STARTS), "t", 0)
+        recovery_point = offset_in(content.get(RECOVERY_POINTS), "t", 0)
+        both = Both(host, folder, story.rules.config, part)
+        total.crashed += 1
+        try:
+            both.open(story.broker.log.now, start or 0, recovery_point or 0, CLEAN in content)
+        except Ended as ended:
+            total.refused += 1
+            why = str(ended).partition("Kafka says !")[2].partition(" in file ")[0]
+            total.why = {**total.why, why[:80]: total.why.get(why[:80], 0) + 1}
+        except Differs as error:
+            total.differ = [*total.differ, f"seed {seed}, crash at {upto}: {error}"]

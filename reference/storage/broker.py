@@ -33,13 +33,13 @@ class Broker:
         was_clean = files.size(CLEAN) is not None
         if rules.marker_goes_first():
             self._remove_marker()
-        start = self._offset(LOG_STARTS, 0)
-        recovery_point = self._offset(RECOVERY_POINTS, 0)
+        start = self._offset(LOG_STARTS)
+        recovery_point = self._offset(RECOVERY_POINTS)
         folder = f"{topic}-{number}"
         self.log: Log = load(files, folder, rules, now, start, recovery_point, was_clean)
         self._remove_marker()
-        self.log.update_high_watermark(self._offset(HIGH_WATERMARKS, 0))
-        self.dirty = self._offset(CLEANED, 0)
+        self.log.update_high_watermark(self._offset(HIGH_WATERMARKS))
+        self.dirty = self._offset(CLEANED)
 
     def _remove_marker(self) -> None:
         if self.files.size(CLEAN) is not None:
@@ -47,13 +47,11 @@ class Broker:
             if self.rules.marker_removal_synced():
                 self.files.sync_folder("")
 
-    def _offset(self, name: str, default: int) -> int:
+    def _offset(self, name: str) -> int:
         if self.files.size(name) is None:
-            return default
-        rows = read_lines(self.files.read(name), 1) or []
+            return 0
         topic, number = self.key.split()
-        found = [row[-1] for row in rows if [str(each) for each in row[:-1]] == [topic, number]]
-        return int(found[0]) if found else default
+        return offset_in(self.files.read(name), topic, int(number)) or 0
 
     def _write(self, name: str, offset: int) -> None:
         write_text(self.files, name, lines([f"{self.key} {offset}"]))
@@ -115,3 +113,11 @@ class Broker:
         self.files.create(CLEAN)
         self.files.write(CLEAN, 0, b'{"version":0,"brokerEpoch":0}')
         self.files.sync(CLEAN)
+
+
+def offset_in(checkpoint: bytes | None, topic: str, number: int) -> int | None:
+    """What it says of a partition; a checkpoint that is none says nothing (D6)."""
+    rows = read_lines(checkpoint or b"", 2) or []
+    return next(
+        (int(row[2]) for row in rows if len(row) == 3 and row[:2] == [topic, number]), None
+    )

@@ -66,6 +66,8 @@ class _Transactions:
 def clean(log: Log, first: int, upto: int, keys: int) -> int:
     """A round over what lies below an offset; up to where it knows keys, which is where the next
     one begins. first: of the first dirty offset. keys: so many it can tell apart."""
+    if log.rules.flushes_before_cleaning():
+        log.flush(log.end)
     offsets, mapped = _map(log, first, upto, keys)
     transactions = _Transactions()
     for group in _groups(log, mapped + 1, upto):

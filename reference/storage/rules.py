@@ -175,6 +175,10 @@ class StorageRules:
         offset of the active segment."""
         return min(stable, high_watermark, active)
 
+    def flushes_before_cleaning(self) -> bool:
+        """D11: whether all is durable that takes older records away."""
+        return True
+
     def aborted_above(self, mapped: int, upper: int) -> int:
         """D13: up to where aborted transactions are looked for, while a segment is cleaned. mapped:
         the end of what the map knows; upper: that of the segment."""
@@ -305,6 +309,9 @@ class AsKafka(StorageRules):
         return False
 
     def cut_synced(self) -> bool:
+        return False
+
+    def flushes_before_cleaning(self) -> bool:
         return False
 
     def cleaning_synced(self) -> bool:
