@@ -32,6 +32,26 @@ public class Session {
       produce(common, acks);
     }
     consume(common, 3 * RECORDS);
+    for (String protocol : List.of("classic", "consumer")) {
+      subscribe(common, protocol, 3 * RECORDS);
+    }
+  }
+
+  private static void subscribe(Properties common, String protocol, int records) {
+    Properties own = new Properties();
+    own.putAll(common);
+    own.put("group.id", protocol);
+    own.put("group.protocol", protocol);
+    own.put("auto.offset.reset", "earliest");
+    try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(own)) {
+      consumer.subscribe(List.of(TOPIC));
+      int found = 0;
+      while (found < records) {
+        found += consumer.poll(Duration.ofSeconds(1)).count();
+      }
+      consumer.commitSync();
+      System.out.println(protocol + " " + found);
+    }
   }
 
   private static void produce(Properties common, String acks) {

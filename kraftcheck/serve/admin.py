@@ -66,8 +66,8 @@ class Cluster:
     # --- What it is like
 
     def describe(self) -> dict[str, Any]:
-        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; what
-        was asked that is `unserved`.
+        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; the
+        groups' `coordinator`; what was asked that is `unserved`.
         """
         return self.command("describe")
 
@@ -81,6 +81,11 @@ class Cluster:
     def leader_of(self, topic: str, partition: int) -> int:
         """Whom the controller has decided on; -1: nobody."""
         leader: int = self.partition(topic, partition)["leader"]
+        return leader
+
+    def coordinator(self) -> int:
+        """Who leads what groups and consumers have committed; -1: nobody."""
+        leader: int = self.describe()["coordinator"]
         return leader
 
     # --- What is done to it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.data import Data
+from kraftcheck.serve.groups import Groups
 from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
 from kraftcheck.serve.world import Setup
@@ -12,5 +13,7 @@ from kraftcheck.serve.world import Setup
 def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core:
     """watched, recorded: as in `World`."""
     core = Core(setup, watched, recorded)
-    core.served = Metadata(core).served | Data(core).served | Offsets(core).served
+    groups = Groups(core)
+    core.served = Metadata(core).served | Data(core).served
+    core.served |= groups.served | Offsets(core, groups).served
     return core

@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from uuid import UUID
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, snake, uvarint
@@ -58,7 +59,9 @@ class Waiting(Protocol):
 
     request: Request
     partitions: frozenset[ServedPartition]
-    """Whose news may end the waiting."""
+    """Whose news may end the waiting; none: any may."""
+    hurries: bool
+    """Whether it is only the cluster that is waited for, whose time may leap then."""
 
     def is_ready(self) -> bool: ...
     def expire(self) -> None:
@@ -110,10 +113,11 @@ class Core:
         self._asked: dict[int, Callable[[Any], None]] = {}
         self._numbers = 1000
         """Of requests to the reference; those below are its own clients'."""
+        self._ids = 0
         self._arms: list[Arm] = []
         self.world = World(setup, self, watched, recorded)
         self._up = self.world.up()
-        self.served: Mapping[str, Serve] = {}
+        self.served: dict[str, Serve] = {}
         """Who serves each API (cluster.py)."""
 
     # --- What arrives
@@ -208,14 +212,18 @@ class Core:
         self.world.call(delay, self._expire, waiting)
         return waiting
 
+    def after(self, real_ms: int, what: Callable[[], None]) -> None:
+        """Has something happen after so many milliseconds as clients count them."""
+        self.world.call(1000 * real_ms * self.setup.speed, lambda _: what(), 0)
+
     def waits(self, connection: int) -> bool:
         """Whether a request of this connection is not answered yet."""
         return any(w.request.connection == connection for w in self._waiting)
 
     @property
     def in_haste(self) -> bool:
-        """Whether a producer waits for replicas, or somebody for a topic's leaders."""
-        return any(w.request.api != "Fetch" for w in self._waiting)
+        """Whether somebody waits for the cluster alone: for replicas, or for a topic's leaders."""
+        return any(w.hurries for w in self._waiting)
 
     def _expire(self, waiting: Waiting) -> None:
         if waiting in self._waiting:
@@ -284,6 +292,11 @@ class Core:
         told = self._asked.pop(response.request.client, None)
         if told is not None:
             told(response)
+
+    def new_id(self, client: str) -> str:
+        """Of a member, as Kafka makes them: its client's and a number that nobody else has."""
+        self._ids += 1
+        return f"{client}-{UUID(bytes=self.setup.uuid(f'member/{self._ids}'))}"
 
     # --- Commands, of an administrator who is outside
 
@@ -359,6 +372,7 @@ class Core:
         return {
             "up": sorted(self._up),
             "time": self.world.now,
+            "coordinator": self.world.offsets.controller.partition.leader,
             "unserved": list(self.unserved),
             "topics": {
                 name: [

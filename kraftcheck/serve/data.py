@@ -15,6 +15,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core, Request, Serve, Waiting
+from kraftcheck.serve.logs import Appends
 from kraftcheck.serve.sessions import Sessions, Wanted
 from kraftcheck.serve.world import FETCH_MAX, OFFSETS, ServedPartition, ServedTopic
 from reference.partition.log import end_offset_for
@@ -22,7 +23,6 @@ from reference.partition.messages import (
     CLIENTS,
     ConsumerFetchRequest,
     ListOffsetsRequest,
-    ProduceTimeout,
     Timestamp,
 )
 from reference.partition.types import UNDEFINED, BrokerRow
@@ -216,67 +216,12 @@ class Data:
         return {"leader_epoch": end.epoch, "end_offset": offset}
 
 
-class Appends:
-    """The batches of one request, of which each is answered once (W8)."""
-
-    def __init__(self, core: Core, broker: int) -> None:
-        self._core = core
-        self._broker = broker
-        self._open: dict[int, ServedPartition] = {}
-
-    def append(
-        self,
-        partition: ServedPartition,
-        batch: Batch,
-        acks: int,
-        told: Callable[[str, int], None],
-    ) -> str:
-        """Gives a batch to the leader; `told` hears the error and the base offset, now or later.
-        Returns why it was ignored, or "".
-        """
-        world = self._core.world
-        at_once: list[Any] = []
-        placed = False
-
-        def answered(response: Any) -> None:
-            if not placed:
-                at_once.append(response)
-                return
-            del self._open[number]
-            offset = UNDEFINED
-            if response.error == "NONE":
-                offset = world.offset_of(partition.row(self._broker), response.offset)
-            told(response.error, offset)
-
-        number = self._core.number(answered)
-        self._open[number] = partition
-        ignored = world.append(partition, self._broker, batch, acks, number)
-        # Only now it is known where the batch is.
-        placed = True
-        for response in at_once:
-            answered(response)
-        if acks == 0:
-            self._core.forget(number)
-            del self._open[number]
-        return ignored
-
-    def are_settled(self) -> bool:
-        return not self._open
-
-    def expire(self) -> None:
-        """P19. Who waits still is told so by the reference."""
-        for number, partition in list(self._open.items()):
-            for parked in partition.row(self._broker).parked:
-                if parked.request.client == number:
-                    timeout = ProduceTimeout(parked.request)
-                    self._core.world.give(partition, self._broker, timeout)
-
-
 class Produce:
     """A produce request: a slot for each partition, which is settled once (W8)."""
 
     def __init__(self, data: Data, request: Request) -> None:
         self.request = request
+        self.hurries = True
         self.partitions: frozenset[ServedPartition] = frozenset()
         self.responses: list[Message] = []
         self.failed: list[str] = []
@@ -338,6 +283,7 @@ class Fetch:
 
     def __init__(self, data: Data, request: Request, wanted: dict[Any, Wanted]) -> None:
         self.request = request
+        self.hurries = False
         self.wanted = wanted
         self.session: Any = None
         self.partitions: frozenset[ServedPartition] = frozenset()

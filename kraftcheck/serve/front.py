@@ -179,6 +179,10 @@ class Front:
     # --- Connections
 
     def opened(self, connection: Connection) -> None:
+        if self._file.closed:
+            # The end has been judged, and nothing begins any more.
+            connection.transport.abort()
+            return
         self._numbers += 1
         connection.number = self._numbers
         self._connections[connection.number] = connection

@@ -47,9 +47,11 @@ def judged(tape: Path) -> Judged:
 def _said(tape: Path, played: Replayed) -> Judged:
     reasons = []
     for partition in played.violated:
-        for each in partition.violations:
-            where = f"{partition.topic.name}-{partition.index}"
-            reasons.append(f"{each.invariant} is violated in {where}: {each.explanation}")
+        where = f"{partition.topic.name}-{partition.index}"
+        for found in partition.violations:
+            reasons.append(f"{found.invariant} is violated in {where}: {found.explanation}")
+    for each in played.core.world.broken:
+        reasons.append(f"{each.invariant} is violated in {each.where}: {each.why}")
     if played.difference is not None:
         reasons.append(f"the tape played again gives another answer: {played.difference}")
     unknown = []

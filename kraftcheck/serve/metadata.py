@@ -19,6 +19,8 @@ from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 
 TOPIC, BROKER = 2, 4
+FEATURES = {"group.version": 1}
+"""What clients are told that the cluster has agreed on: the consumer protocol (KIP-848)."""
 _DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
 
 
@@ -31,6 +33,7 @@ class _Made:
 
     def __init__(self, request: Request, topics: Iterable[ServedTopic], answer: Serve) -> None:
         self.request = request
+        self.hurries = True
         self.partitions = frozenset(each for topic in topics for each in topic.partitions)
         self._answer = answer
         self._over = False
@@ -74,7 +77,16 @@ class Metadata:
                     "max_version": versions(name).last,
                 }
                 for name in SERVED
-            ]
+            ],
+            "supported_features": [
+                {"name": name, "min_version": 0, "max_version": level}
+                for name, level in FEATURES.items()
+            ],
+            "finalized_features_epoch": 0,
+            "finalized_features": [
+                {"name": name, "min_version_level": level, "max_version_level": level}
+                for name, level in FEATURES.items()
+            ],
         }
 
     # --- Brokers and topics

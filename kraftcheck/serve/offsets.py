@@ -1,52 +1,51 @@
 """What consumers have committed: records of one partition, replicated like any other.
 
-The leader of `__consumer_offsets` is the coordinator of every group. A commit is appended there and
-answered when all in-sync replicas have it; a fetch reads what is committed of the leader's log, so
-that after a failover the new leader knows as much. Groups have no members here: a commit comes from
-a consumer that was assigned its partitions by hand (Kafka's OffsetMetadataManager, whose group is
-then empty).
+A commit is checked by its group (groups.py), appended to `__consumer_offsets`, and answered when
+all in-sync replicas have it; a fetch reads what is committed of the leader's log, so that after a
+failover the new leader knows as much. Whoever commits without being a member may do so while the
+group is empty (Kafka's OffsetMetadataManager).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
-
-import msgspec
+from typing import Final
 
 from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import single
+from kraftcheck.serve.batches import Batch
+from kraftcheck.serve.classic import ClassicGroup
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Request, Serve, Waiting
-from kraftcheck.serve.data import Appends
+from kraftcheck.serve.groups import Committed, GroupGone, Groups
+from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, wrapped
 from kraftcheck.serve.world import OFFSETS, ServedPartition, ServedTopic
 from reference.partition.types import UNDEFINED
 
-COMMIT_MS: Final = 5000
-"""offsets.commit.timeout.ms."""
-TOLD: Final = {
-    "NONE": "NONE",
-    "NOT_LEADER_OR_FOLLOWER": "NOT_COORDINATOR",
-    "REQUEST_TIMED_OUT": "REQUEST_TIMED_OUT",
-}
-"""What a consumer hears of what an append met; COORDINATOR_NOT_AVAILABLE else."""
+_MEMBERS_FROM: Final = 9
+"""The version of OffsetCommit and OffsetFetch that knows members of the consumer protocol."""
 
 
-class Committed(NamedTuple):
-    """A record. topic: its id, in hexadecimal."""
+class Kept:
+    """What a log says. by_group: by topic and partition."""
 
-    group: str
-    topic: str
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str
+    def __init__(self) -> None:
+        self.by_group: dict[str, dict[tuple[str, int], Committed]] = {}
+
+    def take(self, batch: Batch) -> None:
+        record = batch.value
+        if isinstance(record, Committed):
+            self.by_group.setdefault(record.group, {})[record.topic, record.partition] = record
+        elif isinstance(record, GroupGone):
+            self.by_group.pop(record.group, None)
 
 
 class Offsets:
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, groups: Groups) -> None:
         self._core = core
         self._world = core.world
+        self._groups = groups
+        log = core.world.offsets
+        self._kept = Followed(core.world, log, Kept, Kept.take, committed=True)
         self.served: dict[str, Serve] = {
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
@@ -64,7 +63,7 @@ class Offsets:
 
     def _offset_commit(self, request: Request) -> Message | Waiting:
         body, commit = request.body, Commit(self._core, request)
-        is_member = body["generation_id_or_member_epoch"] >= 0 or body["member_id"]
+        refused = self._commit_error(request)
         for topic in body["topics"]:
             of = self._topic(topic)
             slots: list[Message] = []
@@ -74,8 +73,8 @@ class Offsets:
                 index = asked["partition_index"]
                 slot: Message = {"partition_index": index}
                 slots.append(slot)
-                if is_member:
-                    slot["error_code"] = ERRORS["UNKNOWN_MEMBER_ID"]
+                if refused != "NONE":
+                    slot["error_code"] = ERRORS[refused]
                 elif of is None or index >= len(of.partitions):
                     unknown = (
                         "UNKNOWN_TOPIC_OR_PARTITION" if "name" in topic else "UNKNOWN_TOPIC_ID"
@@ -93,36 +92,46 @@ class Offsets:
                     commit.append(self._world.offsets, slot, record)
         if commit.is_ready():
             return commit.answer()
-        return self._core.wait(commit, COMMIT_MS)
+        return self._core.wait(commit, WRITE_MS)
+
+    def _commit_error(self, request: Request) -> str:
+        """G30, G31."""
+        body = request.body
+        error, coordinator = self._groups.of(request.broker)
+        if coordinator is None:
+            return error
+        id, epoch = body["group_id"], body["generation_id_or_member_epoch"]
+        group = coordinator.groups.get(id)
+        if group is None:
+            if epoch >= 0:
+                by_epoch = request.version >= _MEMBERS_FROM
+                return "GROUP_ID_NOT_FOUND" if by_epoch else "ILLEGAL_GENERATION"
+            group = coordinator.groups[id] = ClassicGroup(id, coordinator)
+        return group.commit_error(body)
 
     # --- What was committed
 
     def _offset_fetch(self, request: Request) -> Message:
         body = request.body
         if request.version < 8:
-            error, topics = self._fetched(request, body["group_id"], body["topics"])
+            error, topics = self._fetched(request, body)
             return {"error_code": ERRORS[error], "topics": topics}
         groups = []
         for group in body["groups"]:
-            error, topics = self._fetched(request, group["group_id"], group["topics"])
+            error, topics = self._fetched(request, group)
             told = {"group_id": group["group_id"], "error_code": ERRORS[error], "topics": topics}
             groups.append(told)
         return {"groups": groups}
 
-    def _fetched(
-        self, request: Request, group: str, asked: list[Message] | None
-    ) -> tuple[str, list[Message]]:
-        log, broker = self._world.offsets, request.broker
-        row = log.row(broker)
-        error = log.rules.list_offsets_error(row)
-        if error != "NONE":
-            loading = error == "OFFSET_NOT_AVAILABLE"
-            return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", []
-        known: dict[tuple[str, int], Committed] = {}
-        for entry in row.log[: row.high_watermark]:
-            record: Committed = self._world.batch(entry).value
-            if record.group == group:
-                known[record.topic, record.partition] = record
+    def _fetched(self, request: Request, said: Message) -> tuple[str, list[Message]]:
+        error, coordinator = self._groups.of(request.broker)
+        if coordinator is None:
+            return error, []
+        group = coordinator.groups.get(said["group_id"])
+        if group is not None and (error := group.fetch_error(said)) != "NONE":
+            return error, []
+        known = self._kept.of(request.broker).by_group.get(said["group_id"], {})
+        asked = said["topics"]
         if asked is None:
             asked = self._all(known, request.version >= 10)
         return "NONE", [self._told(topic, known) for topic in asked]
@@ -162,17 +171,16 @@ class Commit:
 
     def __init__(self, core: Core, request: Request) -> None:
         self.request = request
+        self.hurries = True
         self.partitions: frozenset[ServedPartition] = frozenset()
         self.topics: list[Message] = []
         self._appends = Appends(core, request.broker)
 
     def append(self, log: ServedPartition, slot: Message, record: Committed) -> None:
         def answered(error: str, offset: int) -> None:
-            slot["error_code"] = ERRORS[TOLD.get(error, "COORDINATOR_NOT_AVAILABLE")]
+            slot["error_code"] = ERRORS[TOLD.get(error, TOLD_ELSE)]
 
-        batch = single(msgspec.json.encode(record))
-        batch.value = record
-        self._appends.append(log, batch, -1, answered)
+        self._appends.append(log, wrapped(record), -1, answered)
 
     def is_ready(self) -> bool:
         return self._appends.are_settled()

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from heapq import heappop
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -92,6 +92,14 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     def uuid(self, name: str) -> bytes:
         """Sixteen bytes that nothing but the seed and the name decide."""
         return blake2b(f"{self.seed}/{name}".encode(), digest_size=16).digest()
+
+
+class Broken(NamedTuple):
+    """A promise that something other than a partition has broken."""
+
+    invariant: str
+    where: str
+    why: str
 
 
 class Owner(Protocol):
@@ -213,6 +221,7 @@ class World:
         self.now = 0
         """Microseconds of the cluster's own time."""
         self.queue = Queue()
+        self.broken: list[Broken] = []
         self.news: set[ServedPartition] = set()
         """Partitions of which somebody who waits may want to know."""
         self._batches: dict[tuple[int, int], Batch] = {}
@@ -239,6 +248,9 @@ class World:
     def distinct_steps(self) -> int:
         """How many are recorded; a cluster that idles takes the same ones again and again."""
         return sum(memo.steps for memo in self._memos)
+
+    def breaks(self, invariant: str, where: str, why: str) -> None:
+        self.broken.append(Broken(invariant, where, why))
 
     # --- Time
 

@@ -211,7 +211,8 @@ def test_a_committed_offset_outlives_its_coordinator(wire: Wire) -> None:
     assert _commit(wire, old, 5) == NONE
     assert _commit(wire, old, 7) == NONE
     assert _commit(wire, (old + 1) % 3, 9) == ERRORS["NOT_COORDINATOR"]
-    assert _commit(wire, old, 9, member_id="m") == ERRORS["UNKNOWN_MEMBER_ID"]
+    member = {"member_id": "m", "generation_id_or_member_epoch": 1}
+    assert _commit(wire, old, 9, **member) == ERRORS["UNKNOWN_MEMBER_ID"]
     wire.do("kill", broker=old)
     wire.wait(6)
     new = wire.ask((old + 1) % 3, "FindCoordinator", 3, key="g", key_type=0)["node_id"]

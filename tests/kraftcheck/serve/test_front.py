@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -81,6 +82,49 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"group.protocol": "classic", "session.timeout.ms": 6000, "heartbeat.interval.ms": 100},
+        {"group.protocol": "consumer"},
+    ],
+    ids=lambda settings: settings["group.protocol"],
+)
+def test_confluent_kafka_in_a_group(cluster: Cluster, settings: dict[str, Any]) -> None:
+    """Two share the partitions; the coordinator is killed; each record is there, of one of them."""
+    from confluent_kafka import Consumer, Producer
+
+    cluster.create_topic("t", partitions=4)
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"linger.ms": 0})
+    group = servers | {"group.id": "g", "auto.offset.reset": "earliest"} | settings
+    consumers = [Consumer(group) for _ in range(2)]
+    for each in consumers:
+        each.subscribe(["t"])
+    found: list[bytes] = []
+
+    def consume(until: Any) -> None:
+        end = time.monotonic() + 20
+        while not until():
+            assert time.monotonic() < end, found
+            for each in consumers:
+                message = each.poll(0.02)
+                if message is not None:
+                    assert message.error() is None
+                    found.append(message.value() or b"")
+
+    consume(lambda: all(len(each.assignment()) == 2 for each in consumers))
+    for half in (range(10), range(10, RECORDS)):
+        for at in half:
+            producer.produce("t", expected("g")[at], partition=at % 4)
+        producer.flush(10)
+        consume(lambda stop=half.stop: len(found) >= stop)
+        cluster.kill(cluster.coordinator())
+    assert sorted(found) == sorted(expected("g"))
+    for each in consumers:
+        each.close()
+
+
 def test_kafka_python(cluster: Cluster) -> None:
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
@@ -100,6 +144,11 @@ def test_kafka_python(cluster: Cluster) -> None:
     assert consumer.end_offsets([partition]) == {partition: RECORDS}
     consumer.close()
     assert found == expected("k")
+    member = KafkaConsumer(
+        "t", bootstrap_servers=servers, auto_offset_reset="earliest", group_id="h"
+    )
+    assert [next(member).value for _ in range(RECORDS)] == expected("k")
+    member.close()
 
 
 def test_aiokafka(cluster: Cluster) -> None:
@@ -118,6 +167,11 @@ def test_aiokafka(cluster: Cluster) -> None:
         consumer.assign([TopicPartition("t", 0)])
         found = [(await consumer.getone()).value for _ in range(RECORDS)]
         await consumer.stop()
+        options = {"group_id": "g", "auto_offset_reset": "earliest"}
+        member = AIOKafkaConsumer("t", bootstrap_servers=servers, **options)
+        await member.start()
+        assert [(await member.getone()).value for _ in range(RECORDS)] == found
+        await member.stop()
         return found
 
     assert asyncio.run(session()) == expected("a")
@@ -133,6 +187,7 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True, timeout=120)
     told = dict(line.split() for line in done.stdout.splitlines())
     wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
+    wanted |= {"classic": "30", "consumer": "30"}
     assert told == wanted, done.stderr
 
 

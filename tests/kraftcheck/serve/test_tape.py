@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,8 +76,9 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
     """A planted nondeterminism: something counts across clusters."""
     right, calls = metadata.Metadata._partition, iter(range(1000))
 
-    def wrong(self: metadata.Metadata, *of: object) -> Message:
-        return right(self, *of) | {"leader_epoch": next(calls)}  # type: ignore[arg-type]
+    def wrong(self: metadata.Metadata, *of: Any) -> Message:
+        told: Message = right(self, *of)
+        return told | {"leader_epoch": next(calls)}
 
     path = tape.with_name("planted")
     monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
