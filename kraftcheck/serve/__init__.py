@@ -3,7 +3,8 @@
 Reading order: `codec.py` (Kafka's messages), `apis.py` (which are served), `batches.py`, `world.py`
 (the partitions behind the front), `topics.py`; `core.py` with `metadata.py`, `data.py`,
 `sessions.py` (bytes that arrive to bytes that leave); `logs.py` (what coordinators keep),
-`classic.py` and `members.py` (groups), `groups.py`, `offsets.py`; `cluster.py`; `tape.py`
+`classic.py` and `members.py` (groups), `groups.py`, `producers.py` and `transactions.py`,
+`offsets.py`; `cluster.py`; `tape.py`
 (what arrived, and replay), `judging.py`, `front.py` (sockets), `admin.py` (faults by hand),
 `plugin.py` (a pytest fixture). docs/serve.md says what it is for, and what is not served.
 """

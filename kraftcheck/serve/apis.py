@@ -16,6 +16,7 @@ SERVED: Final = (
     *("OffsetCommit", "OffsetFetch", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
     *("ConsumerGroupHeartbeat", "DescribeGroups", "ConsumerGroupDescribe"),
     *("ListGroups", "DeleteGroups"),
+    *("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
     *("DescribeConfigs", "DescribeCluster"),
 )
 
@@ -55,6 +56,11 @@ ERRORS: Final = {
     "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,
     "INVALID_PRODUCER_EPOCH": 47,
     "INVALID_TXN_STATE": 48,
+    "INVALID_PRODUCER_ID_MAPPING": 49,
+    "INVALID_TRANSACTION_TIMEOUT": 50,
+    "CONCURRENT_TRANSACTIONS": 51,
+    "TRANSACTION_COORDINATOR_FENCED": 52,
+    "OPERATION_NOT_ATTEMPTED": 55,
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": 53,
     "NON_EMPTY_GROUP": 68,
     "GROUP_ID_NOT_FOUND": 69,
@@ -68,12 +74,14 @@ ERRORS: Final = {
     "FENCED_INSTANCE_ID": 82,
     "INVALID_RECORD": 87,
     "UNSTABLE_OFFSET_COMMIT": 88,
+    "PRODUCER_FENCED": 90,
     "UNKNOWN_TOPIC_ID": 100,
     "FETCH_SESSION_TOPIC_ID_ERROR": 106,
     "FENCED_MEMBER_EPOCH": 110,
     "UNRELEASED_INSTANCE_ID": 111,
     "UNSUPPORTED_ASSIGNOR": 112,
     "STALE_MEMBER_EPOCH": 113,
+    "TRANSACTION_ABORTABLE": 120,
     "INVALID_REGULAR_EXPRESSION": 128,
 }
 

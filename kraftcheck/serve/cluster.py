@@ -7,13 +7,16 @@ from kraftcheck.serve.data import Data
 from kraftcheck.serve.groups import Groups
 from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
+from kraftcheck.serve.producers import Producers
+from kraftcheck.serve.transactions import Transactions
 from kraftcheck.serve.world import Setup
 
 
 def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core:
     """watched, recorded: as in `World`."""
     core = Core(setup, watched, recorded)
-    groups = Groups(core)
-    core.served = Metadata(core).served | Data(core).served
-    core.served |= groups.served | Offsets(core, groups).served
+    groups, producers = Groups(core), Producers(core)
+    core.served = Metadata(core).served | Data(core, producers).served | groups.served
+    core.served |= Offsets(core, groups, producers).served
+    core.served |= Transactions(core, producers).served
     return core

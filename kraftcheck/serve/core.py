@@ -11,14 +11,14 @@ effects (tape.py).
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, snake, uvarint
 from kraftcheck.serve.topics import created
-from kraftcheck.serve.world import OFFSETS, ServedPartition, Setup, World
+from kraftcheck.serve.world import INTERNAL, ServedPartition, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -117,6 +117,8 @@ class Core:
         self._arms: list[Arm] = []
         self.world = World(setup, self, watched, recorded)
         self._up = self.world.up()
+        self.listeners: list[Callable[[Set[ServedPartition]], None]] = []
+        """Who wants to hear of which partitions there is news, in this order."""
         self.served: dict[str, Serve] = {}
         """Who serves each API (cluster.py)."""
 
@@ -237,6 +239,8 @@ class Core:
             self.world.news = set()
             if self.world.offsets in news:
                 self._see_who_is_up()
+            for each in self.listeners:
+                each(news)
         if self._waiting:
             self._finish(
                 [
@@ -386,7 +390,7 @@ class Core:
                     for each in topic.partitions
                 ]
                 for name, topic in self.world.topics.items()
-                if name != OFFSETS
+                if name not in INTERNAL
             },
         }
 

@@ -7,7 +7,7 @@ of it, and can commit nothing. Groups of either protocol: classic.py, members.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.serve.apis import ERRORS
@@ -17,6 +17,8 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Request, Serve, Waiting
 from kraftcheck.serve.logs import Followed, Promise, wrapped, write
 from kraftcheck.serve.members import ConsumerGroup, ConsumerRecord
+from kraftcheck.serve.world import ServedPartition
+from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED
 
 Group: TypeAlias = ClassicGroup | ConsumerGroup
@@ -101,6 +103,7 @@ class Groups:
         records: Followed[dict[str, Record]]
         records = Followed(core.world, self.log, dict, _take, committed=False)
         self._records = records
+        core.listeners.append(self._look)
         self.served: dict[str, Serve] = {
             "JoinGroup": self._join,
             "SyncGroup": self._sync,
@@ -112,6 +115,13 @@ class Groups:
             "ListGroups": self._list,
             "DeleteGroups": self._delete,
         }
+
+    def _look(self, news: Set[ServedPartition]) -> None:
+        """Whoever leads the log now goes on with the members' sessions."""
+        if self.log in news:
+            for broker in self.log.brokers:
+                if self.log.row(broker).status == "Running":
+                    self.of(broker)
 
     def of(self, broker: int) -> tuple[str, Coordinator | None]:
         """The coordinator that a broker is, or why it is none."""
@@ -287,7 +297,7 @@ def answered(promise: Promise) -> Message | Waiting:
     return promise if answer is None else answer
 
 
-def _take(known: dict[str, Record], batch: Batch) -> None:
+def _take(known: dict[str, Record], _: Entry, batch: Batch) -> None:
     record = batch.value
     if isinstance(record, GroupGone):
         known.pop(record.group, None)

@@ -13,10 +13,11 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import Batch, single
+from kraftcheck.serve.batches import UNSET, Batch, single
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Request
 from kraftcheck.serve.world import ServedPartition, World
+from reference.partition.log import Record
 from reference.partition.messages import ProduceTimeout
 from reference.partition.types import UNDEFINED
 
@@ -40,7 +41,7 @@ class Followed(Generic[State]):
         world: World,
         log: ServedPartition,
         fresh: Callable[[], State],
-        take: Callable[[State, Batch], None],
+        take: Callable[[State, Record, Batch], None],
         committed: bool,
     ) -> None:
         """committed: only what is below the high watermark counts."""
@@ -61,7 +62,7 @@ class Followed(Generic[State]):
         end = row.high_watermark if self._committed else len(row.log)
         if end > self._at:
             for entry in row.log[self._at : end]:
-                self._take(self._state, self._world.batch(entry))
+                self._take(self._state, entry, self._world.batch(entry))
             self._at = end
         return self._state
 
@@ -73,6 +74,16 @@ class Appends:
         self._core = core
         self._broker = broker
         self._open: dict[int, ServedPartition] = {}
+        self._held = 0
+
+    def hold(self) -> Callable[[], None]:
+        """A batch is to come that has to be let in first. Returns what says that it was."""
+        self._held += 1
+
+        def release() -> None:
+            self._held -= 1
+
+        return release
 
     def append(
         self,
@@ -111,7 +122,7 @@ class Appends:
         return ignored
 
     def are_settled(self) -> bool:
-        return not self._open
+        return not self._open and not self._held
 
     def expire(self) -> None:
         """P19. Who waits still is told so by the reference."""
@@ -122,9 +133,9 @@ class Appends:
                     self._core.world.give(partition, self._broker, timeout)
 
 
-def wrapped(record: Any) -> Batch:
-    """A record of a broker's own as a batch."""
-    batch = single(msgspec.json.encode(record))
+def wrapped(record: Any, producer: int = UNSET, epoch: int = UNSET) -> Batch:
+    """A record of a broker's own as a batch; of a transaction, if it has a producer."""
+    batch = single(msgspec.json.encode(record), producer, epoch)
     batch.value = record
     return batch
 
@@ -132,7 +143,9 @@ def wrapped(record: Any) -> Batch:
 def write(
     core: Core, broker: int, log: ServedPartition, batch: Batch, told: Callable[[str], None]
 ) -> None:
-    """A coordinator writes; `told` hears the error, as a client is told of it, now or later."""
+    """A coordinator writes; `told` hears the error once, as a client is told of it, now or later.
+    Of a broker that goes down nothing is heard any more.
+    """
     appends = Appends(core, broker)
     appends.append(log, batch, -1, lambda error, _: told(TOLD.get(error, TOLD_ELSE)))
     if not appends.are_settled():

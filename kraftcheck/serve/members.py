@@ -19,7 +19,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.classic import Runtime
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.logs import Promise
-from kraftcheck.serve.world import OFFSETS, World
+from kraftcheck.serve.world import INTERNAL, World
 from reference.groups.coordinator import CoordinatorHandlers
 from reference.groups.log import newest
 from reference.groups.messages import (
@@ -205,7 +205,8 @@ class ConsumerGroup:
         return self._numbers_of(
             (topic.id.hex(), partition.index)
             for name, topic in self._world.topics.items()
-            if name != OFFSETS and (name in known.names or (pattern and pattern.fullmatch(name)))
+            if name not in INTERNAL
+            and (name in known.names or (pattern and pattern.fullmatch(name)))
             for partition in topic.partitions
         )
 

@@ -14,13 +14,22 @@ from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
 from kraftcheck.serve.core import Core, Request, Serve, Waiting
 from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
-from kraftcheck.serve.world import MADE_MS, OFFSETS, ServedPartition, ServedTopic
+from kraftcheck.serve.world import (
+    INTERNAL,
+    MADE_MS,
+    OFFSETS,
+    TRANSACTIONS,
+    ServedPartition,
+    ServedTopic,
+)
 from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 
 TOPIC, BROKER = 2, 4
-FEATURES = {"group.version": 1}
-"""What clients are told that the cluster has agreed on: the consumer protocol (KIP-848)."""
+FEATURES = {"group.version": 1, "transaction.version": 2}
+"""What clients are told that the cluster has agreed on: the consumer protocol (KIP-848), and an
+epoch for each transaction (KIP-890).
+"""
 _DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
 
 
@@ -55,7 +64,6 @@ class Metadata:
         self._core = core
         self._world = core.world
         self._setup = core.setup
-        self._producers = 0
         self._cluster = urlsafe_b64encode(core.setup.uuid("cluster")).decode()[:22]
         self.served: dict[str, Serve] = {
             "ApiVersions": self._api_versions,
@@ -65,7 +73,6 @@ class Metadata:
             "DeleteTopics": self._delete_topics,
             "DescribeConfigs": self._describe_configs,
             "FindCoordinator": self._find_coordinator,
-            "InitProducerId": self._init_producer_id,
         }
 
     def _api_versions(self, request: Request) -> Message:
@@ -105,7 +112,9 @@ class Metadata:
         world, body = self._world, request.body
         asked = body["topics"]
         if asked is None or (not asked and request.version == 0):
-            wanted: list[_Named] = [each for each in world.topics.items() if each[0] != OFFSETS]
+            wanted: list[_Named] = [
+                each for each in world.topics.items() if each[0] not in INTERNAL
+            ]
         else:
             wanted = [self._named(each) for each in asked]
         if self._setup.auto_create and body.get("allow_auto_topic_creation", True):
@@ -158,7 +167,7 @@ class Metadata:
         return {
             "name": topic.name,
             "topic_id": topic.id,
-            "is_internal": topic.name == OFFSETS,
+            "is_internal": topic.name in INTERNAL,
             "partitions": [self._partition(each, broker, alive) for each in topic.partitions],
         }
 
@@ -222,7 +231,7 @@ class Metadata:
         for each in asked:
             name, topic = self._named({"topic_id": NO_UUID, **each})
             told: Message = {"name": name, "topic_id": each.get("topic_id", NO_UUID)}
-            if topic is None or topic.name == OFFSETS:
+            if topic is None or topic.name in INTERNAL:
                 error = "UNKNOWN_TOPIC_ID" if name is None else "UNKNOWN_TOPIC_OR_PARTITION"
                 told["error_code"] = ERRORS[error]
             else:
@@ -275,24 +284,26 @@ class Metadata:
             "num.partitions": str(self._setup.partitions),
         }
 
-    # --- Producers and coordinators
+    # --- Coordinators
 
-    def _init_producer_id(self, request: Request) -> Message:
-        if request.body["transactional_id"] is not None:
-            return {"error_code": ERRORS["TRANSACTIONAL_ID_AUTHORIZATION_FAILED"]}
-        self._producers += 1
-        return {"producer_id": 1000 + self._producers, "producer_epoch": 0}
+    def _find_coordinator(self, request: Request) -> Message | Waiting:
+        """Whoever leads the log of groups, or of transactions."""
+        name = TRANSACTIONS if request.body.get("key_type", 0) == 1 else OFFSETS
+        if name not in self._world.topics:
+            there = [self._world.make_internal(name)]
+            return self._core.wait(_Made(request, there, self._found_coordinator), MADE_MS)
+        return self._found_coordinator(request)
 
-    def _find_coordinator(self, request: Request) -> Message:
-        """Of a group, whoever leads its offsets; of transactions nobody: they are not served."""
-        body, error, why = request.body, "NONE", ""
-        leader = self._world.offsets.known(request.broker).leader
-        if body.get("key_type", 0) != 0:
-            error, why = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactions are not served"
-            self._core.note(f"{why}, asked by {request.client!r}")
+    def _found_coordinator(self, request: Request) -> Message:
+        body, error = request.body, "NONE"
+        kind = body.get("key_type", 0)
+        log = self._world.topics[TRANSACTIONS if kind == 1 else OFFSETS].partitions[0]
+        leader = log.known(request.broker).leader
+        if kind not in (0, 1):
+            error = "INVALID_REQUEST"
         elif leader not in self._alive(request.broker):
-            error, why = "COORDINATOR_NOT_AVAILABLE", "nobody leads the offsets"
-        told: Message = {"error_code": ERRORS[error], "error_message": why}
+            error = "COORDINATOR_NOT_AVAILABLE"
+        told: Message = {"error_code": ERRORS[error], "error_message": None}
         if error == "NONE":
             told |= {"node_id": leader, **self._endpoint(leader)}
         else:

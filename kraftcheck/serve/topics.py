@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kraftcheck.serve.world import OFFSETS, ServedTopic, World
+from kraftcheck.serve.world import INTERNAL, ServedTopic, World
 from reference.cluster.topics import DEFAULT, NewTopic, TopicError
 
 SETTINGS: Final = {
@@ -51,7 +51,7 @@ def made(world: World, said: Mapping[str, Any]) -> ServedTopic:
 def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
     """Raises TopicError for what Kafka refuses, and for settings that would not be kept."""
     name, setup = str(said["name"]), world.setup
-    if not is_name(name) or name == OFFSETS:
+    if not is_name(name) or name in INTERNAL:
         raise TopicError("INVALID_TOPIC_EXCEPTION", _NAME_WORDS)
     settings = {key: value for key, value in said.get("configs", {}).items() if value is not None}
     for key, value in settings.items():

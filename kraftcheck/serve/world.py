@@ -55,6 +55,9 @@ OFFSETS: Final = "__consumer_offsets"
 """A topic with one partition on every broker: what groups have committed. Its metadata says which
 brokers are alive as well.
 """
+TRANSACTIONS: Final = "__transaction_state"
+"""Likewise, of transactions; made when somebody first asks for their coordinator."""
+INTERNAL: Final = (OFFSETS, TRANSACTIONS)
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
 SILENCE_MS: Final = 2 * PARTITION.paces.session
@@ -222,6 +225,8 @@ class World:
         """Microseconds of the cluster's own time."""
         self.queue = Queue()
         self.broken: list[Broken] = []
+        self.isolated: set[int] = set()
+        """Brokers that are cut off from the others."""
         self.news: set[ServedPartition] = set()
         """Partitions of which somebody who waits may want to know."""
         self._batches: dict[tuple[int, int], Batch] = {}
@@ -234,8 +239,7 @@ class World:
         self.partitions_made = self.ids_made = self.values = 0
         self._lanes: list[World | ServedPartition] = [self]
         self._made = Topics(setup.brokers)
-        wanted = NewTopic(name=OFFSETS, assignments=(tuple(setup.brokers),))
-        self.offsets = self.make(wanted, {}).partitions[0]
+        self.offsets = self.make_internal(OFFSETS).partitions[0]
 
     def memo(self) -> PartitionMemo:
         """For a partition: rows have their number in one record only."""
@@ -307,12 +311,20 @@ class World:
                     self._crash(partition, broker, False)
         return topic
 
+    def make_internal(self, name: str) -> ServedTopic:
+        """With one partition, on every broker."""
+        return self.make(NewTopic(name=name, assignments=(tuple(self.setup.brokers),)), {})
+
     def up(self) -> frozenset[int]:
         """The brokers whose process runs."""
         if not self.topics:
             return frozenset()
         first = self.topics[OFFSETS].partitions
         return frozenset(b for b in self.setup.brokers if not first or first[0].is_running(b))
+
+    def reaches(self, broker: int, other: int) -> bool:
+        """Whether a broker's request comes to another."""
+        return broker == other or (other in self.up() and not self.isolated & {broker, other})
 
     def delete(self, name: str) -> None:
         """Raises TopicError. What its partitions did remains to be judged."""
@@ -370,7 +382,7 @@ class World:
         if known is None:
             self.values += 1
             known = self.values
-            if batch.producer != UNDEFINED:
+            if batch.sequence != UNDEFINED:
                 self._values[key] = known
         return known
 
@@ -378,9 +390,9 @@ class World:
         """As the reference counts a producer's batches: the number that is expected next for the
         records that are, the number of a remembered batch for the same one, and else neither.
         """
-        state = None if batch.producer == UNDEFINED else state_of(row.producers, batch.producer)
-        if batch.producer == UNDEFINED:
+        if batch.sequence == UNDEFINED:
             return UNDEFINED
+        state = state_of(row.producers, batch.producer)
         if state is None:
             return 0
         if state.epoch != batch.producer_epoch:
@@ -400,10 +412,10 @@ class World:
         row = partition.row(broker)
         value = self._value(partition, batch)
         partition.clients.values = self.values
-        request = ProduceRequest(
-            *(CLIENTS, broker, client, acks, (value,)),
-            *(batch.producer, batch.producer_epoch, self.sequence_of(row, batch)),
-        )
+        producer = (UNDEFINED, UNDEFINED, UNDEFINED)
+        if batch.sequence != UNDEFINED:
+            producer = batch.producer, batch.producer_epoch, self.sequence_of(row, batch)
+        request = ProduceRequest(CLIENTS, broker, client, acks, (value,), *producer)
         step = self.give(partition, broker, request)
         after = partition.row(broker)
         if len(after.log) > len(row.log):
@@ -461,6 +473,7 @@ class World:
         """Cuts a broker off from the others and the controller, or joins it again; clients reach
         it all along.
         """
+        (self.isolated.discard if whole else self.isolated.add)(broker)
         for partition in self._holding(broker):
             others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
             cut = Cut((broker,), others, False, 0)
@@ -472,6 +485,7 @@ class World:
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
+        self.isolated.clear()
         for partition in self.live_partitions:
             partition.now = self.now
             partition.heal(0)

@@ -187,8 +187,94 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True, timeout=120)
     told = dict(line.split() for line in done.stdout.splitlines())
     wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
-    wanted |= {"classic": "30", "consumer": "30"}
+    wanted |= {"classic": "30", "consumer": "30", "committed-transactions": "5"}
     assert told == wanted, done.stderr
+
+
+# --- Transactions
+
+
+def committed_in(cluster: Cluster) -> list[bytes | None]:
+    """What a consumer of what was committed finds in t-0."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "group.id": "g"}
+    consumer = Consumer(servers | {"enable.partition.eof": True})
+    consumer.assign([TopicPartition("t", 0, 0)])
+    found = []
+    while (message := consumer.poll(10)) is not None and message.error() is None:
+        found.append(message.value())
+    consumer.close()
+    return found
+
+
+def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
+    """One is committed, one aborted while leaders die; offsets go with a third."""
+    from confluent_kafka import Consumer, Producer
+
+    cluster.create_topic("t")
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"transactional.id": "x", "linger.ms": 0})
+    producer.init_transactions(10)
+    consumer = Consumer(servers | {"group.id": "h", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["t"])
+    for at, value in enumerate(expected("c")):
+        producer.begin_transaction()
+        producer.produce("t", value)
+        producer.flush(10)
+        if at == 5:
+            cluster.kill(cluster.leader_of("t", 0))
+        if at % 2:
+            producer.abort_transaction(20)
+        else:
+            producer.commit_transaction(20)
+    wanted = expected("c")[::2]
+    assert [message.value() for message in consumer.consume(len(wanted), 10)] == wanted
+    producer.begin_transaction()
+    positions = consumer.position(consumer.assignment())
+    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata())
+    producer.commit_transaction(20)
+    (committed,) = consumer.committed(consumer.assignment(), 10)
+    assert committed.offset == positions[0].offset
+    consumer.close()
+    assert committed_in(cluster) == wanted
+
+
+def test_transactions_of_kafka_python(cluster: Cluster) -> None:
+    from kafka import KafkaProducer
+
+    cluster.create_topic("t")
+    options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
+    producer = KafkaProducer(**options)
+    producer.init_transactions()
+    for value in (b"yes", b"no"):
+        producer.begin_transaction()
+        producer.send("t", value).get(10)
+        if value == b"yes":
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+    producer.close()
+    assert committed_in(cluster) == [b"yes"]
+
+
+def test_transactions_of_aiokafka(cluster: Cluster) -> None:
+    from aiokafka import AIOKafkaProducer
+
+    async def session() -> None:
+        options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
+        producer = AIOKafkaProducer(**options)
+        await producer.start()
+        async with producer.transaction():
+            await producer.send_and_wait("t", b"yes")
+        with pytest.raises(KeyError):
+            async with producer.transaction():
+                await producer.send_and_wait("t", b"no")
+                raise KeyError
+        await producer.stop()
+
+    asyncio.run(session())
+    assert committed_in(cluster) == [b"yes"]
 
 
 # --- Faults
