@@ -15,38 +15,50 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
+from kraftcheck.serve import plans
 from kraftcheck.serve.front import Front
-from kraftcheck.serve.judging import Conformed, Judged, conformed, judged
+from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, judged
 from kraftcheck.serve.world import Setup
 from reference.bugs.catalog import bug
 
 
 def serve(
-    setup: Setup, *, out: Path | None, admin_port: int, judge: int, log: bool, screen: Screen
+    setup: Setup,
+    *,
+    plan: Path | None,
+    out: Path | None,
+    admin_port: int,
+    judge: int,
+    log: bool,
+    screen: Screen,
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    judge: how many steps TLC judges at most; 0: none. Raises BadInput: a port is taken.
+    plan: a file of moves. judge: how many steps TLC judges at most; 0: none. Raises BadInput: a
+    port is taken, a plan that means nothing.
     """
+    moves = () if plan is None else plans.read(plan)
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, folder, admin_port, log, screen))
+    found = asyncio.run(_serve(setup, moves, folder, admin_port, log, screen))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
     return _tell(found, folder, judge, screen)
 
 
-async def _serve(setup: Setup, folder: Path, admin_port: int, log: bool, screen: Screen) -> Judged:
+async def _serve(
+    setup: Setup, moves: plans.Plan, folder: Path, admin_port: int, log: bool, screen: Screen
+) -> Judged:
     def say(line: str) -> None:
         if log:
             click.echo(line, err=True)
 
-    front = Front(setup, folder, say)
+    front = Front(setup, folder, say, moves)
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -83,6 +95,26 @@ def replay(tape: Path, *, out: Path | None, judge: int, screen: Screen) -> int:
     return _tell(judged(tape), folder, judge, screen)
 
 
+def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:
+    """Leave moves out of a tape as long as the same promise is broken; print those that are left.
+
+    Returns the exit code. Raises BadInput: no tape, or no promise is broken.
+    """
+    target = tape.with_name(f"{tape.name}-shrunk") if out is None else out / tape.name
+    found = plans.shrunk(tape, target)
+    screen.facts(
+        [
+            ("broken", found.promise),
+            ("moves", f"{len(found.kept)} are needed, {found.removed} are not"),
+            *[("", json.dumps(each)) for each in found.kept],
+            ("again", command_of(found.tape)),
+        ]
+    )
+    document = {"promise": found.promise, "kept": found.kept, "removed": found.removed}
+    screen.document(document | {"tape": str(found.tape), "verdict": "violated"})
+    return exits.VIOLATED
+
+
 def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
     steps: Conformed | None = None
     if judge:
@@ -99,6 +131,7 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
         [
             ("verdict", verdict),
             ("answers", f"{found.answers:,} to {found.arrivals:,} arrivals, equal when replayed"),
+            *([("invented", f"{found.invented:,} answers")] if found.invented else []),
             ("steps", f"{found.steps:,}, of which TLC judged {steps.judged if steps else 0:,}"),
             *[("", reason) for reason in reasons],
             ("again", found.command),

@@ -24,6 +24,7 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.serve import judging
 from kraftcheck.serve.core import FRAME_MAX
+from kraftcheck.serve.plans import Plan
 from kraftcheck.serve.tape import Taped
 from kraftcheck.serve.world import Setup
 
@@ -104,12 +105,17 @@ class Connection(asyncio.Protocol):
 
 
 class Front:
-    """A served cluster. `folder`: for tapes and what is judged."""
+    """A served cluster. `folder`: for tapes and what is judged. plan: commands with which each of
+    its clusters begins.
+    """
 
-    def __init__(self, setup: Setup, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, setup: Setup, folder: Path, say: Callable[[str], None], plan: Plan = ()
+    ) -> None:
         self.folder = folder
         self.log = say
         self.stopped: asyncio.Event = asyncio.Event()
+        self._plan = plan
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
@@ -119,7 +125,7 @@ class Front:
         self.admin_port = 0
 
     async def start(self, admin_port: int = 0) -> None:
-        """Listens. Raises BadInput: a port is taken."""
+        """Listens. Raises BadInput: a port is taken, or the plan means nothing."""
         loop = asyncio.get_running_loop()
         ports = []
         for broker, port in enumerate(self._setup.ports):
@@ -150,6 +156,9 @@ class Front:
         self._told = 0
         # Metadata, and the first election.
         self._clock.leap_to(200_000)
+        for said in self._plan:
+            if wrong := self._taped.command(self._clock.now(), said):
+                raise BadInput(f"the plan: {wrong}")
         self._tick()
 
     def end(self) -> judging.Judged:

@@ -31,6 +31,8 @@ class Judged(msgspec.Struct, frozen=True):
     arrivals: int
     answers: int
     steps: int
+    invented: int
+    """Answers that no rule knows of, because a fault asked for them."""
     command: str
     """What plays the tape again."""
 
@@ -71,6 +73,7 @@ def _said(tape: Path, played: Replayed) -> Judged:
         arrivals=played.arrivals,
         answers=played.answers,
         steps=played.steps,
+        invented=played.core.faults.invented,
         command=command_of(tape),
     )
 

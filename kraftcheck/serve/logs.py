@@ -15,7 +15,8 @@ import msgspec
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import UNSET, Batch, single
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Core, Request
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.requests import Request
 from kraftcheck.serve.world import ServedPartition, World
 from reference.partition.log import Record
 from reference.partition.messages import ProduceTimeout

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
-from kraftcheck.serve.core import Core, Request, Serve, Waiting
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
 from kraftcheck.serve.world import (
     INTERNAL,

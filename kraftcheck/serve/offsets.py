@@ -15,10 +15,11 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Ended
 from kraftcheck.serve.classic import ClassicGroup
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Core, Request, Serve, Waiting
+from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import Committed, GroupGone, Groups
 from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, wrapped
 from kraftcheck.serve.producers import Producers, Transactional
+from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.world import INTERNAL, ServedPartition, ServedTopic
 from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED

@@ -25,6 +25,8 @@ SETTINGS: Final = {
 FIXED: Final = ("cleanup.policy", "compression.type", "message.timestamp.type")
 """Those that would have to change what is stored: refused where they say something else."""
 NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_TOPIC: Final = ("do", "name", "partitions", "replicas", "assignments", "configs")
+"""What a command that makes a topic says, beside settings."""
 _NAME_WORDS: Final = "a topic's name has 1 to 249 of letters, digits, '.', '_' and '-'"
 
 
@@ -34,10 +36,12 @@ def is_name(name: str) -> bool:
 
 def created(world: World, said: Mapping[str, Any]) -> str:
     """Makes a topic on command: `name`, and if they are to be others than by default `partitions`,
-    `replicas`, `configs`. Returns what is wrong with it, or "".
+    `replicas`, and settings, with `_` for `.` in their names. Returns what is wrong with it, or "".
     """
+    given = {key: said[key] for key in said if key not in _TOPIC}
+    named = {key.replace("_", "."): str(value) for key, value in given.items()}
     try:
-        made(world, said)
+        made(world, {**said, "configs": named | said.get("configs", {})})
     except TopicError as error:
         return str(error)
     return ""

@@ -22,10 +22,11 @@ import msgspec
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Core, Request, Serve, Waiting
+from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import answered
 from kraftcheck.serve.logs import Followed, Promise, wrapped, write
 from kraftcheck.serve.producers import NODE, Producers, Transactional
+from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.world import TRANSACTIONS, ServedPartition
 from reference.partition.log import Record as Entry
 from reference.partition.messages import NOBODY

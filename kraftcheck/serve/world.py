@@ -355,6 +355,14 @@ class World:
             return self.batch(log[entry]).base
         return self.batch(log[-1]).end if log else 0
 
+    def watermark(self, partition: ServedPartition) -> int:
+        """The high watermark of who leads as the controller has decided; -1: nobody does."""
+        leader = partition.controller.partition.leader
+        if leader == NOBODY:
+            return UNDEFINED
+        row = partition.row(leader)
+        return self.offset_of(row, row.high_watermark)
+
     def entry_at(self, row: BrokerRow, offset: int) -> int:
         """The entry that holds an offset; one past the log's end for what it does not reach."""
         end = self.offset_of(row, len(row.log))

@@ -328,7 +328,7 @@ def test_a_connection_that_is_cut_after_the_request_has_had_its_effect(wire: Wir
         ({"do": "fly"}, "no command 'fly'"),
         ({"do": "kill", "broker": 3}, "no broker 3"),
         ({"do": "kill"}, "'broker' is missing"),
-        ({"do": "kill", "broker": "x"}, "invalid literal"),
+        ({"do": "kill", "broker": "x"}, "no broker 'x'"),
         ({"do": "create", "name": "u", "partitions": "0"}, "INVALID_PARTITIONS"),
         ({"do": "create", "name": "u", "partitions": "two"}, "invalid literal"),
         ({"do": "move", "topic": "u", "partition": 0}, "no partition u-0"),

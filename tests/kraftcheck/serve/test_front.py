@@ -427,10 +427,33 @@ def test_whose_producer_repeats_itself(kafka_cluster):
 
 def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     page = (repo_root / "docs/serve.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (tmp_path / "test_tutorial.py").write_text(example)
+    examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for at, example in enumerate(examples):
+        (tmp_path / f"test_tutorial_{at}.py").write_text(example)
+    (plan,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "plan.toml").write_text(plan)
+    (tmp_path / "test_plan.py").write_text(PLANNED)
     done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
-    assert "1 passed" in done.stdout, done.stdout
+    assert "6 passed" in done.stdout, done.stdout
+
+
+PLANNED = """
+def test_plan(kafka_cluster, kafka_plan):
+    assert [move["do"] for move in kafka_plan("plan.toml")] == ["create", "kill", "join"]
+    kafka_cluster.fire("go")
+    assert len(kafka_cluster.describe()["moves"]) == 1
+"""
+
+
+def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('[[move]]\ndo = "kill"\nbroker = 1\nwhen = { api = "Send" }\n')
+    call = [*KRAFTCHECK, "serve", "--plan", str(path), "--out", str(tmp_path)]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert re.fullmatch(
+        "kraftcheck: the plan: no API 'Send' is served; there are .*\n", done.stderr
+    )
 
 
 def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:

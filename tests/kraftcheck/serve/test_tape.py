@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +97,13 @@ def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.Monke
 
 
 def test_an_answer_too_many_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Core._do_heal
+    right = Core.hang_up
 
-    def wrong(self: Core, said: Mapping[str, object]) -> None:
-        right(self, said)
+    def wrong(self: Core) -> None:
+        right(self)
         self.effects.append(Effect(1, b"more"))
 
-    monkeypatch.setattr(Core, "_do_heal", wrong)
+    monkeypatch.setattr(Core, "hang_up", wrong)
     assert "was none and is" in judged(tape).reasons[0]
 
 
