@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import signal
 import sys
 import tempfile
@@ -38,6 +39,9 @@ def serve(
     port is taken, a plan that means nothing.
     """
     moves = () if plan is None else plans.read(plan)
+    # A connection is an open file, of which few are allowed unless more are asked for.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out

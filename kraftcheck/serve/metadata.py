@@ -160,7 +160,8 @@ class Metadata:
     def _unknown(self, name: str | None, request: Request, asked: Message) -> Message:
         if name is None:
             id = asked.get("topic_id", NO_UUID)
-            return {"error_code": ERRORS["UNKNOWN_TOPIC_ID"], "name": None, "topic_id": id}
+            no_name = None if request.version >= 12 else ""
+            return {"error_code": ERRORS["UNKNOWN_TOPIC_ID"], "name": no_name, "topic_id": id}
         error = "UNKNOWN_TOPIC_OR_PARTITION" if is_name(name) else "INVALID_TOPIC_EXCEPTION"
         return {"error_code": ERRORS[error], "name": name}
 

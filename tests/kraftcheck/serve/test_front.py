@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -19,7 +21,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.serve import front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
+from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
 from tests.kraftcheck.serve.wire import frame
 from tests.live.patched import missing
@@ -359,14 +363,45 @@ def test_garbage_ends_its_connection_and_no_other(cluster: Cluster) -> None:
         assert len(half.recv(4)) == 4
 
 
-def test_many_connections_are_served(cluster: Cluster) -> None:
+def test_a_thousand_connections_are_served(cluster: Cluster) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asked = frame("ApiVersions", 0, {})
-    senders = [connected(cluster) for _ in range(200)]
+    senders = [connected(cluster) for _ in range(1000)]
     for sender in senders:
         sender.sendall(struct.pack(">i", len(asked)) + asked)
     assert all(len(sender.recv(4)) == 4 for sender in senders)
     for sender in senders:
         sender.close()
+
+
+def test_frames_that_are_not_whole_are_bounded_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends most of them ends, with a line in the log; the others are served."""
+    monkeypatch.setattr(front, "BUFFERED_MAX", 100_000)
+    said: list[str] = []
+    asked = frame("ApiVersions", 0, {})
+
+    async def session() -> None:
+        served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, said.append)
+        await served.start()
+        port = served.setup.ports[0]
+        links = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        for (_, writer), size in zip(links, (30_000, 40_000, 50_000), strict=True):
+            writer.write(struct.pack(">i", 90_000) + bytes(size))
+            await writer.drain()
+        assert await links[2][0].read() == b""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(struct.pack(">i", len(asked)) + asked)
+        assert await reader.readexactly(4)
+        for _, writer in links:
+            writer.close()
+        served.close()
+
+    with contextlib.suppress(ConnectionResetError):
+        asyncio.run(asyncio.wait_for(session(), 20))
+    assert [line for line in said if "bytes wait; closed" in line]
 
 
 # --- The verb
