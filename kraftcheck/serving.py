@@ -6,6 +6,7 @@ import asyncio
 import json
 import resource
 import signal
+import ssl
 import sys
 import tempfile
 from pathlib import Path
@@ -27,6 +28,7 @@ def serve(
     setup: Setup,
     *,
     plan: Path | None,
+    certificate: Path | None,
     out: Path | None,
     admin_port: int,
     judge: int,
@@ -35,9 +37,11 @@ def serve(
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    plan: a file of moves. judge: how many steps TLC judges at most; 0: none. Raises BadInput: a
-    port is taken, a plan that means nothing.
+    plan: a file of moves. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
+    judges at most; 0: none. Raises BadInput: a port is taken, a plan that means nothing, no
+    certificate.
     """
+    tls = None if certificate is None else _tls(certificate)
     moves = () if plan is None else plans.read(plan)
     # A connection is an open file, of which few are allowed unless more are asked for.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -48,21 +52,37 @@ def serve(
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, moves, folder, admin_port, log, screen))
+    found = asyncio.run(_serve(setup, moves, tls, folder, admin_port, log, screen))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
     return _tell(found, folder, judge, screen)
 
 
+def _tls(certificate: Path) -> ssl.SSLContext:
+    """Raises BadInput: no certificate, or no key with it."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        tls.load_cert_chain(certificate)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(f"{certificate}: no certificate with its key: {error}") from None
+    return tls
+
+
 async def _serve(
-    setup: Setup, moves: plans.Plan, folder: Path, admin_port: int, log: bool, screen: Screen
+    setup: Setup,
+    moves: plans.Plan,
+    tls: ssl.SSLContext | None,
+    folder: Path,
+    admin_port: int,
+    log: bool,
+    screen: Screen,
 ) -> Judged:
     def say(line: str) -> None:
         if log:
             click.echo(line, err=True)
 
-    front = Front(setup, folder, say, moves)
+    front = Front(setup, folder, say, moves, tls)
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -88,6 +108,8 @@ def _announce(front: Front, screen: Screen) -> None:
         print(json.dumps(said), flush=True)
         return
     screen.line(f"bootstrap.servers={front.bootstrap}")
+    if setup.users:
+        screen.line(f"security.protocol=SASL_*, users {', '.join(name for name, _ in setup.users)}")
     screen.line(f"faults by hand: kraftcheck ctl --port {front.admin_port} kill broker=1")
     screen.line(f"tape: {front.tape}; Ctrl-C ends and judges")
     sys.stdout.flush()

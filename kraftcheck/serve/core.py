@@ -59,6 +59,10 @@ class Core:
         self._delayed: set[int] = set()
         """Connections whose request is held back."""
         self.world = World(setup, self, watched, recorded)
+        self.on_closed: Callable[[int], None] = lambda connection: None
+        """Who wants to hear that a connection is gone."""
+        self.gate: Serve = lambda request: self.served[request.api](request)
+        """Serves a request, if it is allowed (security.py)."""
         self.faults = Faults(self.world, self.hang_up)
         self._up = self.world.up()
         self.listeners: list[Callable[[Set[ServedPartition]], None]] = []
@@ -81,6 +85,7 @@ class Core:
     def closed(self, connection: int) -> None:
         self._connections.pop(connection, None)
         self._delayed.discard(connection)
+        self.on_closed(connection)
         self._waiting = [w for w in self._waiting if w.request.connection != connection]
 
     def frame(self, connection: int, data: bytes) -> None:
@@ -119,7 +124,7 @@ class Core:
             self._close(request.connection, f"{request.api} cut before it was handled")
             return
         try:
-            answer = invented(request) if request.invented else self.served[request.api](request)
+            answer = invented(request) if request.invented else self.gate(request)
         except Closed as why:
             self._close(request.connection, str(why))
             return
@@ -228,6 +233,8 @@ class Core:
         if request.cut == "after":
             self._close(request.connection, f"{request.api} cut after it was handled")
             return
+        if request.finish is not None:
+            body = request.finish(body)
         out = bytearray(8)
         if response_flexible(request.api, request.version):
             out.append(0)
@@ -238,6 +245,8 @@ class Core:
             self._close(request.connection, f"{request.api} cut within its answer")
             return
         self.effects.append(Effect(request.connection, bytes(out)))
+        if request.cut == "then":
+            self._close(request.connection, f"{request.api} was refused")
 
     def _close(self, connection: int, why: str) -> None:
         self.closed(connection)

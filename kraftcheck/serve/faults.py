@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,8 @@ from kraftcheck.serve.topics import created
 from kraftcheck.serve.world import ServedPartition, World
 from reference.partition.messages import NOBODY
 
+Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
+"""Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""
 ON_REQUESTS: Final = ("reset", "delay", "answer")
 """What is done to a request itself."""
 ON_BROKERS: Final = ("kill", "restart", "stop", "cut", "join")
@@ -84,6 +86,8 @@ class Faults:
         """hang_up: on all clients."""
         self._world = world
         self._hang_up = hang_up
+        self.commands: dict[str, Command] = {}
+        """Those of others."""
         self.moves: list[Move] = []
         self.invented = 0
         """Answers."""
@@ -102,11 +106,12 @@ class Faults:
             return str(error) if isinstance(error, _Unknown) else f"{said['do']}: {error}"
         return wrong
 
-    def _do(self, said: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], str | None]:
-        found: Any = getattr(self, f"_do_{snake(str(said.get('do')))}", None)
+    def _do(self, said: Mapping[str, Any]) -> Command:
+        name = str(said.get("do"))
+        found: Any = self.commands.get(name) or getattr(self, f"_do_{snake(name)}", None)
         if found is None:
             raise _Unknown(f"no command {said.get('do')!r}")
-        do: Callable[[Mapping[str, Any]], str | None] = found
+        do: Command = found
         return do
 
     def _broker(self, said: Mapping[str, Any]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import ssl
 import struct
 import time
 from collections import deque
@@ -120,16 +121,22 @@ class Connection(asyncio.Protocol):
 
 class Front:
     """A served cluster. `folder`: for tapes and what is judged. plan: commands with which each of
-    its clusters begins.
+    its clusters begins. tls: that clients are to speak.
     """
 
     def __init__(
-        self, setup: Setup, folder: Path, say: Callable[[str], None], plan: Plan = ()
+        self,
+        setup: Setup,
+        folder: Path,
+        say: Callable[[str], None],
+        plan: Plan = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.folder = folder
         self.log = say
         self.stopped: asyncio.Event = asyncio.Event()
         self._plan = plan
+        self._tls = tls
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
@@ -144,7 +151,8 @@ class Front:
         ports = []
         for broker, port in enumerate(self._setup.ports):
             made = lambda broker=broker: Connection(self, broker)  # noqa: E731
-            server = await self._listen(loop.create_server(made, self._setup.host, port), port)
+            opening = loop.create_server(made, self._setup.host, port, ssl=self._tls)
+            server = await self._listen(opening, port)
             ports.append(server.sockets[0].getsockname()[1])
         admin = asyncio.start_server(self._admin, "127.0.0.1", admin_port, limit=1 << 20)
         self.admin_port = (await self._listen(admin, admin_port)).sockets[0].getsockname()[1]

@@ -14,7 +14,7 @@ class Request:
 
     __slots__ = (
         *("api", "body", "broker", "client", "connection", "correlation", "version"),
-        *("cut", "delay_ms", "invented"),
+        *("cut", "delay_ms", "finish", "invented"),
     )
 
     def __init__(
@@ -28,7 +28,11 @@ class Request:
         self.client = client
         self.body: Message = {}
         self.cut = ""
-        """Where the connection ends: `before` it is handled, `after`, or `within` its answer."""
+        """Where the connection ends: `before` it is handled, `after`, `within` its answer, or when
+        that was given: `then`.
+        """
+        self.finish: Callable[[Message], Message] | None = None
+        """What is done to the answer before it leaves."""
         self.delay_ms = 0
         self.invented = ""
         """An error that is told in place of the answer."""

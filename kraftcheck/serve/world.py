@@ -87,6 +87,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     min_insync_replicas: int = 1
     auto_create: bool = True
     bug: str | None = None
+    users: tuple[tuple[str, str], ...] = ()
 
     @property
     def brokers(self) -> range:

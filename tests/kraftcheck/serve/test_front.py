@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -327,6 +328,53 @@ def test_brokers_stop_and_start(cluster: Cluster) -> None:
         cluster.kill(9)
     with pytest.raises(CommandError, match="no partition u-0"):
         cluster.leader_of("u", 0)
+
+
+# --- Security
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl makes a certificate")
+def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
+    from confluent_kafka import KafkaException, Producer
+    from confluent_kafka.admin import AdminClient
+    from kafka import KafkaProducer
+
+    pem = tmp_path / "broker.pem"
+    call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    call += ["-keyout", str(pem), "-out", str(tmp_path / "own.pem"), "-subj", "/CN=localhost"]
+    call += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(call, check=True, capture_output=True)
+    pem.write_text(pem.read_text() + (tmp_path / "own.pem").read_text())
+    process = Process("--judge", "0", "--user", "ann:secret", "--certificate", str(pem))
+    servers = {
+        **{"bootstrap.servers": process.cluster.bootstrap_servers, "log_level": 0},
+        **{"security.protocol": "SASL_SSL", "ssl.ca.location": str(pem), "sasl.username": "ann"},
+    }
+    for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+        login = servers | {"sasl.mechanism": mechanism}
+        producer = Producer(login | {"sasl.password": "secret"})
+        producer.produce("t", mechanism.encode())
+        assert producer.flush(10) == 0
+        with pytest.raises(KafkaException, match="_TRANSPORT"):
+            AdminClient(login | {"sasl.password": "wrong"}).list_topics(timeout=1)
+    other = KafkaProducer(
+        bootstrap_servers=process.cluster.bootstrap_servers,
+        security_protocol="SASL_SSL",
+        ssl_cafile=str(pem),
+        sasl_mechanism="SCRAM-SHA-256",
+        sasl_plain_username="ann",
+        sasl_plain_password="secret",
+    )
+    other.send("t", b"k").get(10)
+    other.close()
+    assert process.cluster.end_offset("t", 0) == 4
+    process.cluster.command("deny", kind="topic", operation="Write", name="t")
+    told: list[str] = []
+    producer.produce("t", b"no", on_delivery=lambda error, _: told.append(error.name()))
+    producer.flush(10)
+    assert told == ["TOPIC_AUTHORIZATION_FAILED"]
+    assert process.cluster.end().verdict == "holds"
+    process.close()
 
 
 # --- Garbage
