@@ -346,7 +346,7 @@ def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
     subprocess.run(call, check=True, capture_output=True)
     pem.write_text(pem.read_text() + (tmp_path / "own.pem").read_text())
     process = Process("--judge", "0", "--user", "ann:secret", "--certificate", str(pem))
-    servers = {
+    servers: dict[str, Any] = {
         **{"bootstrap.servers": process.cluster.bootstrap_servers, "log_level": 0},
         **{"security.protocol": "SASL_SSL", "ssl.ca.location": str(pem), "sasl.username": "ann"},
     }
