@@ -18,7 +18,7 @@ SERVED: Final = (
     *("ListGroups", "DeleteGroups"),
     *("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
     *("SaslHandshake", "SaslAuthenticate"),
-    *("DescribeConfigs", "DescribeCluster"),
+    *("DescribeConfigs", "DescribeCluster", "CreatePartitions", "IncrementalAlterConfigs"),
 )
 
 OFFERED_FROM: Final = {"Produce": 0}

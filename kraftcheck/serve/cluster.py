@@ -9,6 +9,7 @@ from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
 from kraftcheck.serve.producers import Producers
 from kraftcheck.serve.security import Security
+from kraftcheck.serve.settings import Settings
 from kraftcheck.serve.transactions import Transactions
 from kraftcheck.serve.world import Setup
 
@@ -20,6 +21,7 @@ def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core
     core.served = Metadata(core).served | Data(core, producers).served | groups.served
     core.served |= Offsets(core, groups, producers).served
     core.served |= Transactions(core, producers).served
+    core.served |= Settings(core).served
     security = Security(core)
     core.served |= security.served
     core.gate = security.gate

@@ -14,7 +14,7 @@ from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
+from kraftcheck.serve.topics import asked_for, is_name, made
 from kraftcheck.serve.world import (
     INTERNAL,
     MADE_MS,
@@ -26,13 +26,10 @@ from kraftcheck.serve.world import (
 from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 
-TOPIC, BROKER = 2, 4
 FEATURES = {"group.version": 1, "transaction.version": 2}
 """What clients are told that the cluster has agreed on: the consumer protocol (KIP-848), and an
 epoch for each transaction (KIP-890).
 """
-_DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
-
 
 _Named: TypeAlias = tuple[str | None, ServedTopic | None]
 """What was asked for by name, or by id, and what there is."""
@@ -72,7 +69,7 @@ class Metadata:
             "DescribeCluster": self._describe_cluster,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
-            "DescribeConfigs": self._describe_configs,
+            "CreatePartitions": self._create_partitions,
             "FindCoordinator": self._find_coordinator,
         }
 
@@ -242,49 +239,26 @@ class Metadata:
             results.append(told)
         return {"responses": results}
 
-    # --- Settings
-
-    def _describe_configs(self, request: Request) -> Message:
-        return {"results": [self._configs(each) for each in request.body["resources"]]}
-
-    def _configs(self, asked: Message) -> Message:
-        kind, name = asked["resource_type"], asked["resource_name"]
-        told = {"resource_type": kind, "resource_name": name, "error_message": None, "configs": []}
-        topic = self._world.topics.get(name)
-        if kind == TOPIC and topic is not None:
-            known = {k: (topic.configs.get(k, v), k in topic.configs) for k, v in self.settings()}
-            source = _OF_TOPIC
-        elif kind == BROKER and name in ("", *map(str, self._setup.brokers)):
-            known = {k: (v, True) for k, v in self._of_brokers().items()}
-            source = _OF_BROKER
-        else:
-            wrong = "UNKNOWN_TOPIC_OR_PARTITION" if kind == TOPIC else "INVALID_REQUEST"
-            return told | {"error_code": ERRORS[wrong], "error_message": f"no {name!r}"}
-        keys = asked["configuration_keys"]
-        return told | {
-            "configs": [
-                {
-                    "name": key,
-                    "value": value,
-                    "read_only": kind == BROKER,
-                    "config_source": source if own else _DEFAULT,
-                    "documentation": None,
-                }
-                for key, (value, own) in known.items()
-                if keys is None or key in keys
-            ]
-        }
-
-    def settings(self) -> Iterable[tuple[str, str]]:
-        least = {"min.insync.replicas": str(self._setup.min_insync_replicas)}
-        return (SETTINGS | least).items()
-
-    def _of_brokers(self) -> dict[str, str]:
-        return {
-            "auto.create.topics.enable": str(self._setup.auto_create).lower(),
-            "min.insync.replicas": str(self._setup.min_insync_replicas),
-            "num.partitions": str(self._setup.partitions),
-        }
+    def _create_partitions(self, request: Request) -> Message | Waiting:
+        body, results, there = request.body, [], []
+        for asked in body["topics"]:
+            told: Message = {"name": asked["name"], "error_message": None}
+            results.append(told)
+            manual = asked["assignments"]
+            replicas = None if manual is None else [each["broker_ids"] for each in manual]
+            try:
+                topic = self._world.topics.get(asked["name"])
+                if topic is None or topic.name in INTERNAL:
+                    raise TopicError("UNKNOWN_TOPIC_OR_PARTITION", "no such topic")
+                self._world.extend(topic, asked["count"], replicas, body["validate_only"])
+                there.append(topic)
+            except TopicError as error:
+                told |= {"error_code": ERRORS[error.code], "error_message": str(error)}
+        answer: Message = {"results": results}
+        if not there:
+            return answer
+        waiting = _Made(request, there, lambda _: answer)
+        return self._core.wait(waiting, min(MADE_MS, body["timeout_ms"]))
 
     # --- Coordinators
 

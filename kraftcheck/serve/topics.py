@@ -58,15 +58,8 @@ def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str
     if not is_name(name) or name in INTERNAL:
         raise TopicError("INVALID_TOPIC_EXCEPTION", _NAME_WORDS)
     settings = {key: value for key, value in said.get("configs", {}).items() if value is not None}
-    for key, value in settings.items():
-        if key not in SETTINGS:
-            raise TopicError("INVALID_CONFIG", f"{key} is not known here")
-        if key in FIXED and value != SETTINGS[key]:
-            raise TopicError("INVALID_CONFIG", f"{key} = {value} is not served")
+    checked(settings)
     least = settings.get("min.insync.replicas", str(setup.min_insync_replicas))
-    largest = settings.get("max.message.bytes", "0")
-    if not least.isdecimal() or int(least) < 1 or not largest.isdecimal():
-        raise TopicError("INVALID_CONFIG", "no number of this kind")
     manual = tuple(tuple(each) for each in said.get("assignments", ()))
     # From a command line they are text.
     partitions, replicas = (int(said.get(key, DEFAULT)) for key in ("partitions", "replicas"))
@@ -85,3 +78,16 @@ def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str
         min_insync_replicas=int(least),
     )
     return wanted, settings
+
+
+def checked(settings: Mapping[str, str]) -> None:
+    """Raises TopicError for what is not known, would not be kept, or is no number."""
+    for key, value in settings.items():
+        if key not in SETTINGS:
+            raise TopicError("INVALID_CONFIG", f"{key} is not known here")
+        if key in FIXED and value != SETTINGS[key]:
+            raise TopicError("INVALID_CONFIG", f"{key} = {value} is not served")
+    least = settings.get("min.insync.replicas", "1")
+    largest = settings.get("max.message.bytes", "0")
+    if not least.isdecimal() or int(least) < 1 or not largest.isdecimal():
+        raise TopicError("INVALID_CONFIG", "no number of this kind")

@@ -25,7 +25,7 @@ import msgspec
 
 from kraftcheck.serve.batches import WRAP, Batch
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
-from reference.cluster.topics import NewTopic, Topics
+from reference.cluster.topics import NewTopic, TopicError, Topics
 from reference.partition.log import Record, last_sequence, state_of
 from reference.partition.messages import (
     CLIENTS,
@@ -293,24 +293,48 @@ class World:
         self.ids_made += 1
         topic = ServedTopic(wanted.name, self.setup.uuid(f"topic/{self.ids_made}"), configs)
         self.topics[wanted.name] = topic
-        for index, replicas in enumerate(assignments):
-            constants = PartitionConstants(
-                replicas=replicas,
-                min_insync_replicas=wanted.min_insync_replicas,
-                unclean_election=configs.get("unclean.leader.election.enable") == "true",
-                fetch_max_records=FETCH_MAX,
-            )
-            recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
-            partition = ServedPartition(self, topic, index, constants, recorder)
-            self.partitions_made += 1
-            topic.partitions.append(partition)
-            self.all.append(partition)
-            self._lanes.append(partition)
-            partition.begin()
-            for broker in replicas:
-                if broker not in self.up():
-                    self._crash(partition, broker, False)
+        for replicas in assignments:
+            self._add(topic, replicas, wanted.min_insync_replicas)
         return topic
+
+    def _add(self, topic: ServedTopic, replicas: tuple[int, ...], least: int) -> None:
+        """One more partition. least: min.insync.replicas."""
+        constants = PartitionConstants(
+            replicas=replicas,
+            min_insync_replicas=least,
+            unclean_election=topic.configs.get("unclean.leader.election.enable") == "true",
+            fetch_max_records=FETCH_MAX,
+        )
+        recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
+        partition = ServedPartition(self, topic, len(topic.partitions), constants, recorder)
+        self.partitions_made += 1
+        topic.partitions.append(partition)
+        self.all.append(partition)
+        self._lanes.append(partition)
+        partition.begin()
+        for broker in replicas:
+            if broker not in self.up():
+                self._crash(partition, broker, False)
+
+    def extend(
+        self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
+    ) -> None:
+        """More partitions: where that is wanted, or on the brokers that follow. only: whether it
+        could be. Raises TopicError.
+        """
+        have, brokers = len(topic.partitions), list(self.setup.brokers)
+        if count <= have:
+            raise TopicError("INVALID_PARTITIONS", f"the topic has {have} partitions already")
+        first = topic.partitions[0].constants
+        size = len(first.replicas)
+        if wanted is None:
+            turns = [[*brokers[at % len(brokers) :], *brokers] for at in range(have, count)]
+            wanted = [each[:size] for each in turns]
+        usual = all(len(each) == size == len({*each} & {*brokers}) for each in wanted)
+        if len(wanted) != count - have or not usual:
+            raise TopicError("INVALID_REPLICA_ASSIGNMENT", f"not {size} brokers for each partition")
+        for replicas in () if only else wanted:
+            self._add(topic, tuple(replicas), first.min_insync_replicas)
 
     def make_internal(self, name: str) -> ServedTopic:
         """With one partition, on every broker."""

@@ -326,6 +326,41 @@ def test_a_topic_is_gone_when_it_is_deleted(wire: Wire) -> None:
     assert said["topics"][0]["error_code"] == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
 
 
+def test_a_topic_gets_more_partitions(wire: Wire) -> None:
+    def ask(**more: object) -> int:
+        asked = [{"name": "t", "count": 3, "assignments": None} | more]
+        said = wire.ask(0, "CreatePartitions", 1, topics=asked, timeout_ms=1000)
+        error: int = said["results"][0]["error_code"]
+        return error
+
+    assert ask(name="u") == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+    assert ask(count=1) == ERRORS["INVALID_PARTITIONS"]
+    assert ask(assignments=[{"broker_ids": [0, 1, 2]}]) == ERRORS["INVALID_REPLICA_ASSIGNMENT"]
+    assert ask(count=2, assignments=[{"broker_ids": [2, 0, 1]}]) == NONE
+    assert ask() == NONE
+    said = wire.ask(1, "Metadata", 4, topics=[{"name": "t"}])
+    found = [p["replica_nodes"] for p in said["topics"][0]["partitions"]]
+    assert (found[1], len(found)) == ([2, 0, 1], 3)
+    assert [p["error_code"] for p in said["topics"][0]["partitions"]] == [NONE] * 3
+
+
+def test_settings_change_where_nothing_depends_on_them(wire: Wire) -> None:
+    def ask(key: str, value: str | None, operation: int = 0, name: str = "t") -> int:
+        config = {"name": key, "value": value, "config_operation": operation}
+        resource = {"resource_type": 2, "resource_name": name, "configs": [config]}
+        said = wire.ask(0, "IncrementalAlterConfigs", 1, resources=[resource])
+        error: int = said["responses"][0]["error_code"]
+        return error
+
+    assert ask("max.message.bytes", "300") == NONE
+    assert wire.produce(batch(b"v" * 400))["error_code"] == ERRORS["MESSAGE_TOO_LARGE"]
+    assert ask("max.message.bytes", None, operation=1) == NONE
+    assert wire.produce(batch(b"v" * 400))["error_code"] == NONE
+    for key, value in (("x", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact")):
+        assert ask(key, value) == ERRORS["INVALID_CONFIG"]
+    assert ask("retention.ms", "1", name="u") == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"]
+
+
 def test_metadata_makes_a_topic_and_names_its_leader_at_once(wire: Wire) -> None:
     said = wire.ask(1, "Metadata", 4, topics=[{"name": "new"}])
     (partition,) = said["topics"][0]["partitions"]

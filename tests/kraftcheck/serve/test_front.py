@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -194,6 +195,71 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
     wanted |= {"classic": "30", "consumer": "30", "committed-transactions": "5"}
     assert told == wanted, done.stderr
+
+
+# --- Administrators
+
+
+def test_administrators_of_confluent_kafka(cluster: Cluster) -> None:
+    """What is asked (A1): that all of it is served is seen at the end."""
+    from confluent_kafka import Consumer, TopicCollection, TopicPartition
+
+    # Its types are not whole.
+    admin: Any = importlib.import_module("confluent_kafka.admin")
+    servers: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    client = admin.AdminClient(servers)
+    client.create_topics([admin.NewTopic("t", 2, 3)])["t"].result()
+    client.create_partitions([admin.NewPartitions("t", 4)])["t"].result()
+    topic = admin.ConfigResource("topic", "t")
+    assert client.describe_configs([topic])[topic].result()["min.insync.replicas"].value == "2"
+    entry = {"incremental_operation": admin.AlterConfigOpType.SET}
+    changed = admin.ConfigEntry("retention.ms", "1000", **entry)
+    resource = admin.ConfigResource("topic", "t", incremental_configs=[changed])
+    client.incremental_alter_configs([resource])[resource].result()
+    assert client.describe_configs([topic])[topic].result()["retention.ms"].value == "1000"
+    assert len(client.describe_cluster().result().nodes) == 3
+    assert len(client.describe_topics(TopicCollection(["t"]))["t"].result().partitions) == 4
+    latest = client.list_offsets({TopicPartition("t", 0): admin.OffsetSpec.latest()})
+    assert [each.result().offset for each in latest.values()] == [0]
+    consumer = Consumer(servers | {"group.id": "g"})
+    consumer.commit(offsets=[TopicPartition("t", 0, 0)], asynchronous=False)
+    consumer.close()
+    assert [g.group_id for g in client.list_consumer_groups().result().valid] == ["g"]
+    assert client.describe_consumer_groups(["g"])["g"].result().group_id == "g"
+    assert client.delete_consumer_groups(["g"])["g"].result() is None
+    client.delete_topics(["t"])["t"].result()
+    assert client.list_topics().topics == {}
+
+
+def test_administrators_of_kafka_python_and_aiokafka(cluster: Cluster) -> None:
+    from aiokafka.admin import AIOKafkaAdminClient
+    from aiokafka.admin import NewPartitions as OtherPartitions
+    from aiokafka.admin import NewTopic as OtherTopic
+    from kafka.admin import KafkaAdminClient, NewPartitions, NewTopic
+
+    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    client.create_topics([NewTopic("t", 2, 3)])
+    client.create_partitions({"t": NewPartitions(4)})
+    assert client.list_topics() == ["t"]
+    assert len(client.describe_topics(["t"])[0]["partitions"]) == 4
+    assert len(client.describe_cluster()["brokers"]) == 3
+    client.delete_topics(["t"])
+    client.close()
+
+    async def session() -> None:
+        other = AIOKafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+        await other.start()
+        await other.create_topics([OtherTopic("u", 2, 3)])
+        await other.create_partitions({"u": OtherPartitions(4)})
+        assert await other.list_topics() == ["u"]
+        assert len((await other.describe_topics(["u"]))[0]["partitions"]) == 4
+        assert len((await other.describe_cluster())["brokers"]) == 3
+        await other.list_consumer_groups()
+        await other.describe_consumer_groups(["g"])
+        await other.delete_topics(["u"])
+        await other.close()
+
+    asyncio.run(session())
 
 
 # --- Transactions
