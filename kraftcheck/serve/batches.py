@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import google_crc32c
 import msgspec
@@ -44,6 +44,13 @@ class Undecodable(ValueError):
     """Records that cannot be read here."""
 
 
+class Ended(NamedTuple):
+    """What a marker says: a transaction was ended."""
+
+    decision: str
+    coordinator_epoch: int
+
+
 class Batch(msgspec.Struct):
     """A batch as it came. base: its first offset, and what `data` says once it was appended."""
 
@@ -60,6 +67,10 @@ class Batch(msgspec.Struct):
     base: int = UNSET
     value: Any = None
     """Of a broker's own record, what it says."""
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def last_sequence(self) -> int:
@@ -113,8 +124,8 @@ def parsed(data: bytes | None, limit: int) -> Batch:
         raise Refused("INVALID_RECORD", "offsets do not begin at 0 and go up by one")
     if attributes & CONTROL or attributes & 7 >= len(CODECS):
         raise Refused("INVALID_RECORD", f"attributes {attributes:#x}")
-    if attributes & TRANSACTIONAL:
-        raise Refused("INVALID_TXN_STATE", "transactions are not served")
+    if producer == UNSET and attributes & TRANSACTIONAL:
+        raise Refused("INVALID_RECORD", "a transaction without a producer id")
     if producer == UNSET:
         # aiokafka numbers its plain batches too: idempotence is told by the producer id alone.
         epoch = sequence = UNSET
@@ -123,16 +134,38 @@ def parsed(data: bytes | None, limit: int) -> Batch:
     return Batch(data, n, attributes, first, latest, producer, epoch, sequence, crc)
 
 
-def single(value: bytes) -> Batch:
-    """A batch of one record of a broker's own, whose value this is."""
-    body = b"\0\0\0\1" + _zigzag(len(value)) + value + b"\0"
+def single(value: bytes, producer: int = UNSET, epoch: int = UNSET) -> Batch:
+    """A batch of one record of a broker's own, whose value this is; of a transaction, if it has a
+    producer.
+    """
+    attributes = 0 if producer == UNSET else TRANSACTIONAL
+    return _made(NO_KEY, value, attributes, producer, epoch)
+
+
+def marker(producer: int, epoch: int, said: Ended) -> Batch:
+    """That ends a producer's transaction (EndTransactionMarker, of version 0)."""
+    key = _KEY.pack(0, said.decision == "Commit")
+    value = _END.pack(0, said.coordinator_epoch)
+    batch = _made(_zigzag(len(key)) + key, value, TRANSACTIONAL | CONTROL, producer, epoch)
+    batch.value = said
+    return batch
+
+
+NO_KEY: Final = b"\1"
+_KEY: Final = struct.Struct(">hh")
+_END: Final = struct.Struct(">hi")
+
+
+def _made(key: bytes, value: bytes, attributes: int, producer: int, epoch: int) -> Batch:
+    """A batch of one record. key: with its length before it."""
+    body = b"\0\0\0" + key + _zigzag(len(value)) + value + b"\0"
     body = _zigzag(len(body)) + body
     size = HEADER.size - LENGTH_BEGINS + len(body)
-    fields = (UNSET, MAGIC, 0, 0, 0, 0, 0, UNSET, UNSET, UNSET, 1)
+    fields = (UNSET, MAGIC, 0, attributes, 0, 0, 0, producer, epoch, UNSET, 1)
     data = HEADER.pack(0, size, *fields) + body
     crc: int = google_crc32c.value(data[CRC_BEGINS:])
     data = b"".join((data[: CRC_BEGINS - 4], crc.to_bytes(4, "big"), data[CRC_BEGINS:]))
-    return Batch(data, 1, 0, 0, 0, UNSET, UNSET, UNSET, crc)
+    return Batch(data, 1, attributes, 0, 0, producer, epoch, UNSET, crc)
 
 
 def _zigzag(value: int) -> bytes:
