@@ -120,7 +120,7 @@ def page(folder: Path, what: dict[str, Any], models: list[Any] | None = None) ->
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that are not about figures: drawing three takes most of the time of a page."""
     monkeypatch.setattr(plots, "curve", lambda points: "<svg></svg>")
-    monkeypatch.setattr(plots, "bars", lambda name, values, logarithmic=False: "<svg></svg>")
+    monkeypatch.setattr(plots, "bars", lambda name, values, axis: "<svg></svg>")
 
 
 class Reader(HTMLParser):
@@ -461,14 +461,25 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_figures_of_different_names_share_no_ids() -> None:
     values = [("a", 1.0, "1"), ("b", 0.0, "never")]
-    ids = [set(re.findall(r' id="([mp][0-9a-f]{8,})"', plots.bars(n, values))) for n in "xy"]
+    ids = [
+        set(re.findall(r' id="([mp][0-9a-f]{8,})"', plots.bars(n, values, "runs"))) for n in "xy"
+    ]
     assert not ids[0] & ids[1]
 
 
 def test_what_never_happened_is_red() -> None:
-    assert plots.NONE in plots.bars("x", [("a", 0.0, "never"), ("b", 2.0, "2")])
-    assert plots.NONE not in plots.bars("x", [("b", 2.0, "2")])
+    assert plots.NONE in plots.bars("x", [("a", 0.0, "never"), ("b", 2.0, "2")], "")
+    assert plots.NONE not in plots.bars("x", [("b", 2.0, "2")], "")
 
 
 def test_a_curve_of_one_point_is_drawn() -> None:
     assert plots.curve([[1, 90]]).startswith("<svg")
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_the_page_speaks_of_every_scenario_and_links_their_pages(tmp_path: Path) -> None:
+    part = {"verdict": "holds", "seconds": 1.0, "runs": 60, "distinct_steps": 12, "folder": "f"}
+    parts = {"partition": {**part, "rejected_steps": 3, "histories": "holds"}}
+    text = page(tmp_path, summary(parts=parts))
+    assert 'href="f/report.html"' in text
+    assert "scenario partition: 60 runs, 12 distinct steps, 3 rejected" in words(text)
