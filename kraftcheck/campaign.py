@@ -85,6 +85,7 @@ def _record(out: Path, campaign: Campaign, backend: str, master: str | None, scr
     _same_code(out, before)
     begin = monotonic()
     with (
+        exits.resumable(),
         backend_of(backend, master, campaign.runs) as place,
         screen.progress(f"simulating {campaign.scenario}", campaign.runs) as meter,
     ):
@@ -369,8 +370,9 @@ def check_place(name: str, master: str | None) -> None:
         raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
 
 
-def use_java(launcher: str) -> None:
-    """Takes this Java for TLC and Spark, in this process and in its workers."""
+def use_java(launcher: str | None = None) -> None:
+    """Takes this Java, or the one that is found, for all that is started by this process and its
+    workers."""
     os.environ["JAVA_HOME"] = str(java_home(find_java(launcher)))
 
 
