@@ -148,14 +148,7 @@ def record(
     topic cannot be made, the client library is not to be had, or nothing more can be written; what
     was recorded stays, as incomplete.
     """
-    try:
-        library: Library = load(plan.client, plan.api_version)
-        if plan.properties:
-            library = Configured(library, plan.properties)
-        if plan.observe:
-            load("kafka-python")  # its encoding of messages
-    except LibraryError as error:
-        raise RecordingError(str(error)) from None
+    library = _library(plan)
     plan, there = _with_topic(bootstrap, plan, patience)
     if there is not None and there.records:
         library = Behind(library, there.ends)
@@ -205,6 +198,17 @@ def record(
     except (LibraryError, ClientError, KafkaException) as error:
         raise RecordingError(f"{error}; the recording is incomplete") from None
     return recording
+
+
+def _library(plan: Plan) -> Library:
+    """Raises RecordingError: it is not to be had."""
+    try:
+        if plan.observe:
+            load("kafka-python")  # its encoding of messages
+        library = load(plan.client, plan.api_version)
+    except LibraryError as error:
+        raise RecordingError(str(error)) from None
+    return Configured(library, plan.properties) if plan.properties else library
 
 
 @contextmanager
