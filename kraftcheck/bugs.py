@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,23 @@ from kraftcheck.screen import Columns, Screen
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from kraftcheck.zoo.diffs import python_diffs, tla_diffs
-from kraftcheck.zoo.entries import manifest_of, scenario_of
+from kraftcheck.zoo.entries import manifest_of
 from kraftcheck.zoo.matrix import HEAD, cells_of, html, markdown, matrix, summary
 from kraftcheck.zoo.oracles import models_of
 from kraftcheck.zoo.reasons import NO_OVERLAY, NO_RUN
-from kraftcheck.zoo.witnesses import GROUNDS
+from kraftcheck.zoo.schedules import FOLDER
+from kraftcheck.zoo.witnesses import hunt_of
+from kraftcheck.zoo.witnesses import stored as stored_witnesses
 from reference.bugs.bug import Bug
 from reference.bugs.catalog import CATALOG, bug
 from reference.protocols import parts_of
-from system.commands import command
+from system.commands import command, near
+
+FINDERS = ("invariants", "progress", "histories", "steps")
+"""Whose stored run `bugs show` names, the first that has one: those that need no further command
+come first."""
+JUDGED_BY = {"histories": "check", "steps": "conform"}
+"""The command behind `simulate` that has such an oracle asked."""
 
 LISTED = ("bug", "class", "property", "seen by", "title")
 
@@ -131,14 +140,25 @@ def _said(label: str, text: str) -> list[tuple[str, str]]:
 
 
 def _simulated(found: Bug) -> list[tuple[str, str]]:
-    scenario = scenario_of(found)
-    if scenario is None or found.is_control:
+    """The commands by which a stored run of it is found again: a schedule, or so many runs of a
+    seed; nothing where no run is known."""
+    hunt, known = hunt_of(found), stored_witnesses().get(found.id, {})
+    oracle = next((each for each in FINDERS if each in known), None)
+    if hunt is None or oracle is None:
         return []
-    # Some bugs are about a cluster that is seldom drawn.
-    fixed = [f"{name}={value}" for name, value in GROUNDS.get(found.id, {}).items()]
-    grounds = [word for each in fixed for word in ("--option", each)]
-    runs = ("--scenario", scenario, "--runs", 300, "--seed", 1, "--bug", found.id, *grounds)
-    return [("try it", command("simulate", *runs, "--out", f"runs/{found.id}"))]
+    one = known[oracle]
+    if one.schedule:
+        return [("try it", command("replay", near(FOLDER / one.schedule)))]
+    options = [
+        word
+        for name, value in one.of(hunt).options.items()
+        for word in ("--option", f"{name}={value if type(value) is str else json.dumps(value)}")
+    ]
+    seed = ("--runs", one.run + 1, "--seed", one.seed, "--bug", found.id)
+    out = f"runs/{found.id}"
+    told = [command("simulate", "--scenario", hunt.scenario, *seed, *options, "--out", out)]
+    told += [command(JUDGED_BY[oracle], out)] if oracle in JUDGED_BY else []
+    return [("try it" if not at else "", each) for at, each in enumerate(told)]
 
 
 def _size(found: Bug) -> tuple[str, str]:

@@ -31,6 +31,7 @@ from traces.jobs.backends import Backend, Pool, Spark
 from traces.jobs.conform import ConformOptions
 from traces.jobs.conform import conform as conform_trace
 from traces.jobs.simulate import simulate as simulate_trace
+from traces.report.evidence import patterns_of
 from traces.schema import PROGRESSED, STOPPED, Campaign, Manifest, read_manifest, read_table
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def _record(out: Path, campaign: Campaign, backend: str, master: str | None, scr
     _same_code(out, before)
     begin = monotonic()
     with (
+        exits.resumable(),
         backend_of(backend, master, campaign.runs) as place,
         screen.progress(f"simulating {campaign.scenario}", campaign.runs) as meter,
     ):
@@ -297,7 +299,11 @@ def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) ->
 @contextmanager
 def _stages(screen: Screen) -> Iterator[Callable[[str, int, int], None]]:
     """Progress of a job in stages, one meter for each, opened when the first word of it comes."""
-    labels = {"read": "reading parts", "judge": "judging steps", "join": "joining back"}
+    labels = {
+        "read": "reading parts",
+        "judge": "judging steps and first rows",
+        "join": "joining back",
+    }
     with ExitStack() as stack:
         open_now: list[tuple[str, Meter]] = []
 
@@ -317,7 +323,7 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
         ("verdict", summary["parts"][CONFORM]["verdict"]),
         ("runs", f"{summary['runs']:,}"),
         ("steps", f"{summary['steps']:,}, {distinct['canonical']:,} distinct"),
-        ("rejected", f"{summary['rejected_steps']:,} distinct steps"),
+        ("rejected", f"{summary['rejected_steps']:,} distinct steps{_explained(summary)}"),
         *[("", reason) for reason in summary["parts"][CONFORM]["reasons"]],
     ]
     never = [action for action, taken in summary["actions"].items() if not taken]
@@ -328,12 +334,32 @@ def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> No
         screen.line(f"found: {each['check']} in run {each['run']}, step {each['step']}")
         screen.line(f"    {each['explanation']}")
         screen.line(f"    {each['replay']}")
-    for each in summary["rejections"][:LISTED]:
-        screen.line(f"rejected: {each['action']} in run {each['run']}, step {each['step']}")
-        for difference in each.get("differences", [])[:LISTED]:
-            screen.line(f"    {difference}")
-        screen.line(f"    {each['replay']}")
+    _show_causes(summary["rejections"], screen)
     screen.line(f"next      {command('report', folder)}")
+
+
+def _explained(summary: Mapping[str, Any]) -> str:
+    told = sum(bool(each.get("differences")) for each in summary["rejections"])
+    rejected: int = summary["rejected_steps"]
+    return f", {told:,} of them explained" if told < rejected else ""
+
+
+def _show_causes(rejections: Sequence[Mapping[str, Any]], screen: Screen) -> None:
+    """Rejected steps by cause, each with its first witness; where none was explained, the first."""
+    found = patterns_of(rejections)
+    for cause in found[:LISTED]:
+        kinds = ", ".join(f"{action} {number:,}" for action, number in cause.actions.items())
+        screen.line(f"rejected at {', '.join(cause.places)}: {cause.distinct:,} distinct ({kinds})")
+        first = cause.witnesses[0]
+        screen.line(f"    first {first['action']} in run {first['run']}, step {first['step']}")
+        for difference in first["differences"][:LISTED]:
+            screen.line(f"    {difference}")
+        screen.line(f"    {first['replay']}")
+    if len(found) > LISTED:
+        screen.line(f"and {len(found) - LISTED} more causes; the report has all")
+    for each in rejections[: 0 if found else LISTED]:
+        screen.line(f"rejected: {each['action']} in run {each['run']}, step {each['step']}")
+        screen.line(f"    {each['replay']}")
 
 
 # -- Where the work is done
@@ -344,8 +370,9 @@ def check_place(name: str, master: str | None) -> None:
         raise BadInput("--master is an address of Spark; leave it out, or take --backend spark")
 
 
-def use_java(launcher: str) -> None:
-    """Takes this Java for TLC and Spark, in this process and in its workers."""
+def use_java(launcher: str | None = None) -> None:
+    """Takes this Java, or the one that is found, for all that is started by this process and its
+    workers."""
     os.environ["JAVA_HOME"] = str(java_home(find_java(launcher)))
 
 

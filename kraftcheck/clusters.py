@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from kraftcheck import exits
+from kraftcheck.campaign import use_java
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from live.artifacts import ArtifactError, check, libraries, version
 from live.cluster import LAYOUTS, Cluster, ClusterError, Node
 from live.faults import KINDS
 from live.islands import IslandError
+from live.properties import PropertyError, properties
+from system.commands import command
+
+if TYPE_CHECKING:
+    from live.recording import Recording
 
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
 DEFAULT = Path("runs/cluster")
+PLAIN = "PLAINTEXT"
 
 
 def fetch(screen: Screen) -> int:
@@ -36,6 +46,7 @@ def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], scre
         if not equals:
             raise BadInput(f"--set {setting}: not of the form key=value")
     chosen = {key: value for key, _, value in pairs}
+    use_java()
     cluster = _tried(lambda: Cluster.up(folder, layout, islands, chosen, lasts=True))
     return _shown(cluster, screen)
 
@@ -57,6 +68,7 @@ def status(folder: Path, screen: Screen) -> int:
 def act(folder: Path, verb: str, names: tuple[str, ...], screen: Screen) -> int:
     """start, kill, pause or resume nodes; cut or heal the links of the first to the others."""
     cluster = _tried(lambda: Cluster.load(folder))
+    use_java()
     if verb == "partition":
         others = names[1:] or tuple(n.name for n in cluster.state.nodes if n.name != names[0])
         for other in others:
@@ -72,26 +84,44 @@ def act(folder: Path, verb: str, names: tuple[str, ...], screen: Screen) -> int:
 def record(
     bootstrap: str | None, folder: Path | None, out: Path, plan: dict[str, Any], screen: Screen
 ) -> int:
-    """Records a history into `out`; faults need a cluster of ours."""
+    """Records a history into `out`; faults need a cluster of ours, or a command that does them."""
     from live.recording import HISTORY, Plan, RecordingError
     from live.recording import record as work
 
+    try:
+        given = properties(plan.pop("config"), plan.pop("config_files"))
+    except PropertyError as error:
+        raise BadInput(str(error)) from None
     cluster = _tried(lambda: Cluster.load(folder)) if folder else None
     if bootstrap is None and cluster is None:
         raise BadInput("say what to record: --bootstrap HOST:PORT, or --cluster DIR")
     if plan["faults"] and cluster is None:
-        raise BadInput("--faults needs --cluster DIR: only a cluster of ours is disturbed")
+        raise BadInput(
+            "--faults needs --cluster DIR, a cluster of ours; for one that is not, say by "
+            "--fault-command what does them"
+        )
+    if plan["observe"] and given.get("security.protocol", PLAIN).upper() != PLAIN:
+        raise BadInput("--observe asks brokers by connections of its own, without TLS and SASL")
     if cluster is not None:
+        use_java()
         _refuse(plan["faults"], cluster)
     address = bootstrap or (cluster.bootstrap if cluster else "")
+    wanted = Plan(**plan, properties=given)
     try:
-        recording = work(address, Plan(**plan), out, cluster)
+        with screen.progress("recording", round(wanted.seconds)) as meter:
+            begin = monotonic()
+
+            def told(doing: str) -> None:
+                meter.update(min(round(monotonic() - begin), round(wanted.seconds)), doing)
+
+            recording = work(address, wanted, out, cluster, told=told)
     except RecordingError as error:
         raise BadInput(str(error)) from None
     end = "complete" if recording.complete else "INCOMPLETE: the final read did not reach the end"
     screen.line(f"{out / HISTORY}: {recording.lines} lines in {recording.seconds} s, {end}")
     if recording.held:
         screen.line(f"{recording.held} clients were left behind: their library never came back")
+    _show_recorded(recording, out, screen)
     screen.document(
         {
             "history": str(out / HISTORY),
@@ -99,9 +129,36 @@ def record(
             "seconds": recording.seconds,
             "complete": recording.complete,
             "held": recording.held,
+            "faults": [msgspec.to_builtins(each) for each in recording.faults],
+            "trouble": list(recording.trouble),
+            "topic_had": 0 if recording.standing is None else recording.standing.records,
         }
     )
     return exits.HOLDS if recording.complete else exits.UNKNOWN
+
+
+def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
+    """What was wrong meanwhile, what is left behind, and what to do with the recording."""
+    for each in recording.faults:
+        where = f" of node {each.node}" if each.node >= 0 else ""
+        screen.line(f"fault     {each.kind}{where}, {(each.end - each.begin) / 1000:.1f} s")
+    if not recording.faults:
+        screen.line("fault     none")
+    for line in recording.trouble:
+        screen.line(f"          {line}")
+    plan, there = recording.plan, recording.standing
+    screen.line(
+        f"topic     {plan.topic}: {plan.replication_factor} replicas, min ISR "
+        f"{plan.min_insync_replicas}{', unclean elections' if plan.unclean_election else ''}"
+        f"{'' if there is None or there.min_insync_replicas is None else ', as the cluster says'}"
+    )
+    left = "what was recorded is left in it"
+    if there is not None and there.records:
+        left += f", behind the {there.records:,} offsets that were there, which are not judged"
+    screen.line(f"          {left}")
+    screen.line(f"next      {command('check', out, '--html', out / 'pages')}")
+    if recording.kafka is not None or plan.observe:
+        screen.line(f"          {command('conform', out)}")
 
 
 def _refuse(faults: tuple[str, ...], cluster: Cluster) -> None:

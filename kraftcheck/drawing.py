@@ -195,9 +195,14 @@ def picture(title: str, run: Run, notes: Notes, found: Iterable[str]) -> Picture
         title=title,
         drawn=f"run {result.run} seed {result.seed}: {render_options(result.options)}",
         verdict=result.verdict,
-        found=[*[said[step][0] for step in sorted(said)], *found],
+        found=[*dict.fromkeys(_in_short(step, said[step]) for step in sorted(said)), *found],
         lines=list(narrate(run)),
     )
+
+
+def _in_short(number: int, said: Sequence[str]) -> str:
+    """What there is to say of a step in a line; steps of one cause say the same."""
+    return said[0] if len(said) == 1 else f"step {number}: {': '.join(said[:2])}"
 
 
 def _taken(number: int, step: Taken) -> Seen:
@@ -250,10 +255,17 @@ def _shown(value: object) -> str:
 # -- Runs of other implementations
 
 
-def foreign_picture(trace: ForeignTrace, judged: ForeignVerdict) -> Picture:
-    """The run of the first line that is not allowed; where all are, the first run."""
-    wrong = [(each.line, each.run) for each in judged.rejections]
-    run = min(wrong)[1] if wrong else trace.steps[0].run
+def foreign_picture(
+    trace: ForeignTrace, judged: ForeignVerdict, asked: int | None = None
+) -> Picture:
+    """A run: unless one is asked for that of the first line that something is wrong with; where
+    nothing is, the first. Raises BadInput: there is no such run.
+    """
+    runs = {step.line: step.run for step in trace.steps}
+    wrong = [each.line for each in judged.rejections] + [each.line for each in judged.findings]
+    run = asked if asked is not None else runs[min(wrong, default=trace.steps[0].line)]
+    if run not in runs.values():
+        raise BadInput(f"{trace.path}: there is no run {run}")
     steps = [step for step in trace.steps if step.run == run]
     said: dict[int, list[str]] = defaultdict(list)
     for each in judged.rejections:
@@ -270,8 +282,29 @@ def foreign_picture(trace: ForeignTrace, judged: ForeignVerdict) -> Picture:
         drawn=f"steps of {trace.producer or 'another implementation'}, by their lines",
         verdict=judged.verdict,
         found=judged.reasons,
-        lines=[f"{each.number:>6} {each.place.node:>3}  {each.took.words}" for each in seen],
+        lines=list(_told(seen, said)),
     )
+
+
+def _told(seen: Iterable[Seen], said: Notes) -> Iterable[str]:
+    """Each step in a line, what it changed in a second one, and what there is to say of it."""
+    for each in seen:
+        line = f"{each.took.words}  ignored: {each.ignored}" if each.ignored else each.took.words
+        sent = "; ".join(letter.words for letter in each.sent)
+        yield f"{each.number:>6} {each.place.node:>3}  {_in_one(line)}" + (
+            f"  => {_in_one(sent)}" if sent else ""
+        )
+        was = each.before
+        changed = [(k, was[k], v) for k, v in each.after.items() if was.get(k, v) != v]
+        if changed:
+            words = [f"{name} {old or '-'} -> {new or '-'}" for name, old, new in changed]
+            yield f"{'':>12}{_in_one('; '.join(words))}"
+        for number, word in enumerate(said.get(each.number, ())):
+            yield f"{'':>6} {'  ' if number else '!!'} {word}"
+
+
+def _in_one(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _logged(step: ForeignStep) -> Seen:

@@ -32,6 +32,7 @@ from typing import NoReturn
 import click
 
 from system.children import end_with_parent
+from system.commands import command
 
 HOLDS, VIOLATED, UNKNOWN, BAD_INPUT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED = 130, 143
@@ -89,15 +90,30 @@ def guarded(work: Callable[[], int | None]) -> int:
     except click.ClickException as error:
         return _usage(error)
     except Interrupted as stop:
-        return _say(str(stop), stop.code)
-    except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted", INTERRUPTED)
+        return _say(f"{stop}{_to_go_on(stop)}", stop.code)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        return _say(f"interrupted{_to_go_on(stop)}", INTERRUPTED)
     except (ReaderLeft, BrokenPipeError):
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
         return _explained(error)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Of work that the same command goes on with: whoever interrupts it is told that command."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        stop.add_note(command(*sys.argv[1:]))
+        raise
+
+
+def _to_go_on(stop: BaseException) -> str:
+    known = getattr(stop, "__notes__", [])
+    return f"; what was done is kept, and this goes on with the rest: {known[0]}" if known else ""
 
 
 # -- The end of a process

@@ -1,33 +1,66 @@
-"""`conform` for a step trace that another implementation wrote: a file of JSON lines.
+"""`conform` and `replay` for step traces that another implementation wrote: files of JSON lines.
 
-The format is in docs/foreign-traces.md; what is judged, and how, in traces/foreign.
+The format is in docs/foreign-traces.md; what is judged, and how, in traces/foreign; which decisions
+were met, in deciding.py.
 """
 
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from kraftcheck import exits
+from kraftcheck import artifacts, exits
+from kraftcheck.deciding import Decision, asked_of, deciding, decisions_of
 from kraftcheck.drawing import foreign_picture, write_page
 from kraftcheck.exits import BadInput
+from kraftcheck.judgement import page_name
 from kraftcheck.screen import Screen
 from tla_utils import find_jar
 from tla_utils.jar import JAR_VARIABLE
 from traces.foreign.batch import judge_batch
 from traces.foreign.chain import judge_chains
 from traces.foreign.profiles import read_profile
-from traces.foreign.reading import read_foreign
-from traces.foreign.verdicts import ForeignVerdict
+from traces.foreign.reading import ForeignTrace, read_foreign
+from traces.foreign.verdicts import ForeignVerdict, Rejection
+from traces.report.evidence import grouped
 
 LISTED = 5
+WIDTH = 78
+"""Of lists of decisions, beside their labels."""
+HEADER = b'"kraftcheck steps'
+
+
+class _Judged(NamedTuple):
+    """decided: of all rules, what was asked; None where rows are partial. deciding: by the line of
+    a refused step, which rules decide it, in words."""
+
+    trace: ForeignTrace
+    found: ForeignVerdict
+    decided: list[Decision] | None
+    deciding: dict[int, list[str]]
+
+
+def traces_in(path: Path) -> list[Path]:
+    """The step traces of a folder, by their headers; of anything else, that itself."""
+    if not path.is_dir():
+        return [path]
+    return [each for each in sorted(path.glob("*.jsonl")) if _has_header(each)]
+
+
+def _has_header(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return HEADER in file.readline(1 << 16)
 
 
 def conform(
-    path: Path,
+    paths: Sequence[Path],
     *,
     jar: str | None = None,
     backend: str = "auto",
@@ -36,16 +69,47 @@ def conform(
     page: Path | None = None,
     screen: Screen,
 ) -> int:
-    """Judge every step of the file: in batch mode if its rows are full, else in chain mode.
+    """Judge every step of the files: in batch mode if rows are full, else in chain mode.
 
     profile: the name of one (traces/foreign/profiles.py), for full rows. page: a file for a page
-    that draws the run of the first line that is not allowed.
+    that draws the run of the first line that is not allowed; of several traces, a folder.
 
     Raises TraceError for a line that the format does not allow, ToolError for a TLC that cannot be
     used or believed, BadInput for options that are about campaigns.
     """
     if master or backend != "auto":
         raise BadInput("--backend and --master are for campaigns; a step trace is judged here")
+    judged = []
+    for path in paths:
+        judged.append(_judged(path, jar, profile, screen))
+        _show(judged[-1], screen, named=len(paths) > 1)
+    if len(judged) > 1:
+        _show_together(judged, screen)
+    if page is not None:
+        _write_pages(judged, page)
+    documents = [_document(each) for each in judged]
+    screen.document(documents[0] if len(judged) == 1 else {"traces": documents})
+    return exits.worst([exits.code_of(each.found.verdict) for each in judged])
+
+
+def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None) -> int:
+    """Tell a run line by line, with what is wrong with it; unless one is named, the run of the
+    first line that is not allowed. Raises as `conform`; BadInput: there is no such run."""
+    judged = _judged(path, None, None, screen)
+    drawn = foreign_picture(judged.trace, judged.found, run)
+    screen.line(drawn.title)
+    screen.line(f"{'line':>6} {'n':>3}  what it received, and sent; below, what it changed")
+    for line in drawn.lines:
+        screen.line(line)
+    for line in judged.found.reasons:
+        screen.line(line)
+    if page is not None:
+        write_page(page, drawn)
+    screen.document({"run": drawn.title, "lines": list(drawn.lines), **_document(judged)})
+    return exits.code_of(judged.found.verdict)
+
+
+def _judged(path: Path, jar: str | None, profile: str | None, screen: Screen) -> _Judged:
     if jar:
         os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
     allowed = read_profile(profile) if profile else None
@@ -55,28 +119,44 @@ def conform(
     with screen.progress("judging steps", len(trace.steps)) as meter:
         found = judge_batch(trace, profile=allowed) if trace.full else judge_chains(trace)
         meter.update(len(trace.steps))
-    _show(found, screen)
-    if page is not None:
-        write_page(page, foreign_picture(trace, found))
-    screen.document(_document(found))
-    return exits.code_of(found.verdict)
+    asked = asked_of(trace)
+    refused = {each.line for each in found.rejections}
+    decided = None if asked is None else decisions_of(trace.constants, asked)
+    return _Judged(trace, found, decided, deciding(trace, refused))
 
 
-def _document(found: ForeignVerdict) -> dict[str, Any]:
+def _write_pages(judged: Sequence[_Judged], page: Path) -> None:
+    if len(judged) == 1:
+        write_page(page, foreign_picture(judged[0].trace, judged[0].found))
+        return
+    artifacts.claim(page)
+    for each in judged:
+        drawn = foreign_picture(each.trace, each.found)
+        write_page(page / f"{page_name(str(each.trace.path))}.html", drawn)
+
+
+def _document(judged: _Judged) -> dict[str, Any]:
+    found = judged.found
     return {
+        "file": str(judged.trace.path),
         "verdict": found.verdict,
         "reasons": found.reasons,
         **msgspec.to_builtins(found),
+        "decisions": msgspec.to_builtins(judged.decided),
+        "deciding": {str(line): said for line, said in judged.deciding.items()},
     }
 
 
-def _show(found: ForeignVerdict, screen: Screen) -> None:
+def _show(judged: _Judged, screen: Screen, *, named: bool) -> None:
+    found = judged.found
     facts = [
+        *([("file", str(judged.trace.path))] if named else []),
         ("verdict", found.verdict),
         ("mode", f"{found.mode}: {_meaning(found)}"),
         *([("judged as", found.profile)] if found.profile else []),
-        ("steps", f"{found.steps:,}, {found.distinct:,} distinct, of {found.nodes} nodes"),
+        ("steps", _steps(found)),
         *[("", reason) for reason in found.reasons[:LISTED]],
+        *([] if named else list(_decided(judged.decided))),
         *[("not asked", what) for what in found.not_asked],
     ]
     screen.facts(facts)
@@ -87,12 +167,80 @@ def _show(found: ForeignVerdict, screen: Screen) -> None:
                 f"{chain.accepted_lines} of {chain.lines} lines accepted, "
                 f"the last of them line {chain.last_accepted}"
             )
-    for each in found.rejections[:LISTED]:
-        screen.line(f"rejected: line {each.line}, {each.action or 'a step'} of node {each.node}")
-        for difference in each.differences[:LISTED]:
+    _show_rejections(judged, screen)
+
+
+def _show_rejections(judged: _Judged, screen: Screen) -> None:
+    """By cause, the first line of each in full, with the rules that decide it."""
+    causes = grouped(judged.found.rejections, lambda each: each.differences)
+    for _, alike in causes[:LISTED]:
+        first = alike[0]
+        more = f", and {len(alike) - 1:,} more for the same cause" if len(alike) > 1 else ""
+        screen.line(f"rejected: {_named(first)}{more}{_lines(alike[1:])}")
+        for difference in first.differences[:LISTED]:
             screen.line(f"    {difference}")
-    if len(found.rejections) > LISTED:
-        screen.line(f"and {len(found.rejections) - LISTED} more; --json has all")
+        for said in judged.deciding.get(first.line, ())[: LISTED + 1]:
+            screen.line(f"    by {said}")
+    if len(causes) > LISTED:
+        screen.line(f"and {len(causes) - LISTED} more causes; --json has all")
+
+
+def _named(each: Rejection) -> str:
+    return f"line {each.line}, {each.action or 'a step'} of node {each.node}"
+
+
+def _lines(alike: Sequence[Rejection]) -> str:
+    if not alike:
+        return ""
+    told = ", ".join(str(each.line) for each in alike[:LISTED])
+    return f" (line{'s' * (len(alike) > 1)} {told}{', ...' * (len(alike) > LISTED)})"
+
+
+def _show_together(judged: Sequence[_Judged], screen: Screen) -> None:
+    """What all the traces together have met."""
+    codes = [exits.code_of(each.found.verdict) for each in judged]
+    screen.line()
+    facts = [("all", f"{exits.VERDICTS[exits.worst(codes)]}, {len(judged)} traces")]
+    by_protocol: dict[type, list[list[Decision]]] = {}
+    for each in judged:
+        if each.decided is not None:
+            by_protocol.setdefault(type(each.trace.constants), []).append(each.decided)
+    for several in by_protocol.values():
+        facts += _decided([_sum(same) for same in zip(*several, strict=True)])
+    screen.facts(facts)
+
+
+def _sum(same: Sequence[Decision]) -> Decision:
+    """A rule, as all of several traces asked it."""
+    answers = {
+        word: sum(each.answers.get(word, 0) for each in same)
+        for word in (*same[0].answers, *same[0].never)
+    }
+    return msgspec.structs.replace(
+        same[0],
+        asked=sum(each.asked for each in same),
+        answers={word: times for word, times in answers.items() if times},
+        never=[word for word, times in answers.items() if not times],
+    )
+
+
+def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
+    """Which decisions of the spec were met: of the others the verdict says nothing."""
+    if decided is None:
+        yield "decisions", "which were asked is not known: rows are partial"
+        return
+    met = [each for each in decided if each.asked]
+    never = [str(each) for each in decided if not each.asked]
+    halves = [each.answers_missed for each in met if each.never]
+    yield "decisions", f"{len(met)} of {len(decided)} were asked; of the others nothing is known"
+    for label, each in (("never", ", ".join(never)), ("no answer", ", ".join(halves))):
+        for at, line in enumerate(textwrap.wrap(each, WIDTH, break_long_words=False)):
+            yield label if not at else "", line
+
+
+def _steps(found: ForeignVerdict) -> str:
+    nodes = f"{found.nodes} node{'s' * (found.nodes != 1)}"
+    return f"{found.steps:,} of {nodes}; judged were {found.distinct:,}, first rows among them"
 
 
 def _meaning(found: ForeignVerdict) -> str:

@@ -23,9 +23,13 @@ from reference.runner.narrate import narrate
 from reference.runner.run import Run, simulate_run
 from traces.jobs.conform import JOINED_RUNS, read_judged
 from traces.jobs.guidance import genome_of
+from traces.report.evidence import places_of
 from traces.schema import Manifest, PartEntry, digest, read_manifest, read_part
 
 Notes = dict[int, list[str]]
+CAUSES = 8
+"""So many of them are named by their first steps."""
+NOT_ALLOWED = "not allowed by the spec"
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -57,6 +61,8 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
         strange.append(f"from step {parted} on this is not what was recorded (by another version)")
         screen.line(f"!! {strange[0]}")
     for line in annotated(narrate(run), notes):
+        screen.line(line)
+    for line in conclusion(run, notes):
         screen.line(line)
     if page is not None:
         write_page(page, picture(f"run {number} of {folder}", run, notes, strange))
@@ -113,19 +119,28 @@ def _digest_of(value: object) -> bytes:
 
 
 def rejected_steps(folder: Path, number: int) -> Notes:
-    """What `conform` found against steps of this run: the first of each kind, with differences."""
+    """What `conform` found against steps of this run; the first of each cause, with differences."""
     found = read_judged(folder, JOINED_RUNS)
     if found is None:
         return {}
     rows = found.filter(pc.equal(found["run"], number)).to_pylist()
     summary = artifacts.read_json(folder / artifacts.SUMMARY)
     known = {each["key"]: each for each in summary.get("rejections", [])}
-    return {row["step"]: rejection(known.get(row["key"].hex(), {}), row) for row in rows}
+    first: dict[tuple[str, ...], int] = {}
+    notes: Notes = {}
+    for row in sorted(rows, key=lambda row: row["step"]):
+        told = known.get(row["key"].hex(), {})
+        places = places_of(told.get("differences", ()))
+        if places and first.setdefault(places, row["step"]) != row["step"]:
+            notes[row["step"]] = [f"{NOT_ALLOWED}, for the cause of step {first[places]}"]
+        else:
+            notes[row["step"]] = rejection(told, row)
+    return notes
 
 
 def rejection(told: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     """What to say of a rejected step. Nodes and values of an explanation are its witness's."""
-    said = "not allowed by the spec"
+    said = NOT_ALLOWED
     if told and (told["run"], told["step"]) != (row["run"], row["step"]):
         said += f", like step {told['step']} of run {told['run']}, where"
     return [said, *(told.get("differences") or [told.get("reason", "")])]
@@ -140,6 +155,18 @@ def annotated(lines: Iterable[str], notes: Notes) -> Iterator[str]:
         if index.isdigit() and (said := left.pop(int(index), None)):
             yield f"{'':>5} !! {said[0]}"
             yield from (f"{'':>8} {each}" for each in said[1:] if each)
+
+
+def conclusion(run: Run, notes: Notes) -> Iterator[str]:
+    """What is wrong with the run, where, one line each."""
+    for each in run.result.violations:
+        yield f"VIOLATED {each.invariant} in step {each.step}: {each.explanation}"
+    causes = [step for step, said in notes.items() if len(said) > 1]
+    if notes:
+        steps = ", ".join(str(step) for step in causes[:CAUSES]) or str(min(notes))
+        many = "one cause" if len(causes) == 1 else f"{len(causes)} causes"
+        more = " and others" if len(causes) > CAUSES else ""
+        yield f"REJECTED {len(notes):,} steps, for {many}, first in step {steps}{more}"
 
 
 def as_json(run: Run, parted: int | None, notes: Notes) -> dict[str, Any]:

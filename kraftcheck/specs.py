@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -20,6 +20,7 @@ from tla_utils import (
     find_java,
     read_manifest,
 )
+from tla_utils.runner import Running
 from traces.report.evidence import SPECS_VERSION
 
 DEFAULT_TIER = "small"
@@ -79,16 +80,22 @@ def _run(
     columns = Columns(CHECKED, [_expected_cells(model) for model in models])
     ended: dict[str, ModelResult] = {}
     waiting = list(models)
+    now: dict[str, Running] = {}
     screen.line(columns.head)
     with screen.progress("checking models", len(models)) as meter:
 
         def show(result: ModelResult) -> None:
             ended[result.model.name] = result
+            now.pop(result.model.name, None)
             while waiting and waiting[0].name in ended:
                 screen.line(columns.row(_cells(ended[waiting.pop(0).name])))
             meter.update(len(ended), f"last: {result.model.name}")
 
-        results = check_models(manifest, models, options, show)
+        def told(running: Running) -> None:
+            now[running.name] = running
+            meter.update(len(ended), ", ".join(map(str, [*now.values()])))
+
+        results = check_models(manifest, models, replace(options, told=told), show)
     for result in results:
         if result.reason:
             screen.line(f"{_word(result)} {result.model.name}: {result.reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -225,7 +226,8 @@ def _show_models(
             screen.line(columns.row(_cells(found)))
             meter.update(done, found.model)
 
-        return trying.try_models(own, manifest, models, options, place, timeout, told)
+        watched = replace(options, told=lambda running: meter.update(done, str(running)))
+        return trying.try_models(own, manifest, models, watched, place, timeout, told)
 
 
 def _cells(found: OfModel) -> list[object]:

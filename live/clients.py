@@ -36,7 +36,7 @@ class Setting:
 
     pace: seconds that a producer rests after each record. processes: where several topics are
     recorded at once, theirs together. aborts: which share of transactions is aborted on purpose.
-    library: whose producers and consumers they are.
+    library: whose producers and consumers they are. first_value: from where values are counted.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Setting:
         processes: Counter | None = None,
         aborts: float = 0.0,
         library: Library | None = None,
+        first_value: int = 1,
     ) -> None:
         self.journal = journal
         self.bootstrap = bootstrap
@@ -57,7 +58,7 @@ class Setting:
         self.pace = pace
         self.aborts = aborts
         self.library = library or Confluent()
-        self.values = Counter(1)
+        self.values = Counter(first_value)
         self.transactions = Counter(1)
         self.processes = processes or Counter()
         self.done = threading.Event()

@@ -27,11 +27,12 @@ import msgspec
 
 from live.artifacts import libraries, version
 from live.islands import Islands
+from live.witness.jars import program
 from system import children
 
 STATE = "cluster.json"
 CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
-JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 STARTED = "Kafka Server started"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOGGING = Path(__file__).resolve().parent / "kafka" / "log4j2.xml"
@@ -205,7 +206,7 @@ class Cluster:
         if self.is_running(name):
             raise ClusterError(f"{name} is running")
         logging = f"-Dlog4j2.configurationFile={LOGGING}"
-        words = [*JAVA, logging, "-cp", self._class_path(), "kafka.Kafka"]
+        words = [program("java"), *JVM, logging, "-cp", self._class_path(), "kafka.Kafka"]
         command = self.on(name, [*words, str(self._path(name, "properties"))])
         with open(self._path(name, "log"), "wb") as log:
             process = self._started(name, command, stdout=log, stderr=subprocess.STDOUT)
@@ -312,7 +313,7 @@ class Cluster:
 
     def tool(self, host: str, main: str, *arguments: str) -> subprocess.Popen[str]:
         """One of Kafka's own commands, started on that host; its input and output are pipes."""
-        words = [*JAVA, "-cp", self._class_path(), main, *arguments]
+        words = [program("java"), *JVM, "-cp", self._class_path(), main, *arguments]
         return subprocess.Popen(
             self.on(host, words),
             stdin=subprocess.PIPE,

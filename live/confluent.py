@@ -122,8 +122,9 @@ class ConfluentReader:
         }
         self._consumer = Consumer(settings, logger=MUTE)
 
-    def assign(self, topic: str, partitions: int) -> None:
-        self._consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+    def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
+        offsets = starts or [0] * partitions
+        self._consumer.assign([TopicPartition(topic, p, offsets[p]) for p in range(partitions)])
 
     def subscribe(self, topic: str, listener: Listener) -> None:
         def within(told: Callable[[Sequence[int]], None]) -> Callable[..., None]:

@@ -33,9 +33,9 @@ class Crew:
         self._threads.append(thread)
         thread.start()
 
-    def wait(self, seconds: float) -> None:
-        """So long, or until somebody has failed."""
-        self._failed.wait(seconds)
+    def wait(self, seconds: float) -> bool:
+        """So long, or until somebody has failed; returns whether somebody has."""
+        return self._failed.wait(seconds)
 
     def join(self, patience: float | None = None) -> int:
         """Waits for all, at most so many seconds in all. Returns how many are still held.

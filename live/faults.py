@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from itertools import count
 
 import msgspec
 
@@ -29,12 +32,17 @@ DOWN = ("kill", "power", "last", "last-power")
 DATA_LOSS = ("power", "last", "last-power")
 """Of no use but to who leads."""
 
+NOBODY = -1
+CALL_S = 120.0
+"""How long a fault command may take."""
+
 LEADER_SHARE = 0.6
 """How often the victim is who leads the topic: faults of others have less to tell."""
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What was done to a node, and for how long: the machine's clock, ms."""
+    """What was done to a node (NOBODY: by a command of the user's), and for how long: the
+    machine's clock, ms."""
 
     kind: str
     node: int
@@ -54,6 +62,12 @@ class Nemesis:
         self._topics = topics
         self._going: dict[tuple[str, str], int] = {}
         self.faults: list[Fault] = []
+        self.trouble: list[str] = []
+
+    @property
+    def going(self) -> str:
+        """What is wrong now, in words; empty: nothing."""
+        return ", ".join(f"{kind} {victim}" for kind, victim in [*self._going])
 
     def start(self, kind: str, victim: str) -> None:
         self._going[kind, victim] = _now()
@@ -138,6 +152,62 @@ def disturb(
             lasts = max(lasts, session + 2.0)
         done.wait(lasts)
         nemesis.stop(kind, victim)
+
+
+class Called:
+    """Faults by a command of the user's, for a cluster that is not ours.
+
+    It is called by a shell with `start N`, and some seconds later with `stop N`, N counting from 1;
+    KRAFTCHECK_BOOTSTRAP and KRAFTCHECK_TOPIC say of what. The first line that `start` prints says
+    what it did. `stop` is called for every fault that was begun, in the end as well.
+    """
+
+    def __init__(self, command: str, journal: Journal, bootstrap: str, topic: str) -> None:
+        self._command = command
+        self._journal = journal
+        self._environment = {"KRAFTCHECK_BOOTSTRAP": bootstrap, "KRAFTCHECK_TOPIC": topic}
+        self.going = ""
+        self.faults: list[Fault] = []
+        self.trouble: list[str] = []
+
+    def disturb(self, seed: int, done: threading.Event) -> None:
+        """One fault after the other until `done`; none is left when this returns."""
+        draw = random.Random(seed)
+        for number in count(1):
+            if done.wait(draw.uniform(2.0, 6.0)):
+                return
+            began, f = _now(), f"start-fault{number}"
+            said = self._call("start", number) or f"fault {number}"
+            self.going = said
+            for _ in range(2):  # as Jepsen's nemesis says it: before, and after
+                self._journal.moment(f, said)
+            done.wait(draw.uniform(3.0, 10.0))
+            self._call("stop", number)
+            for _ in range(2):
+                self._journal.moment(f"stop-fault{number}", said)
+            self.going = ""
+            self.faults.append(Fault(said, NOBODY, began, _now()))
+
+    def _call(self, verb: str, number: int) -> str:
+        """The first line that it printed."""
+        words = f"{self._command} {verb} {number}"
+        try:
+            done = subprocess.run(
+                words,
+                shell=True,  # as the user would type it
+                capture_output=True,
+                text=True,
+                timeout=CALL_S,
+                env={**os.environ, **self._environment},
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            self.trouble.append(f"`{words}` did not end in {CALL_S:.0f} s")
+            return ""
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            self.trouble.append(f"`{words}` ended with {done.returncode}: {last[:200]}")
+        return next(iter(done.stdout.splitlines()), "")[:80]
 
 
 def _now() -> int:

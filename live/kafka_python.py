@@ -22,10 +22,18 @@ OTHERWISE: Final = {
     "enable.idempotence": "enable_idempotence",
     "message.timeout.ms": "delivery_timeout_ms",
     "transactional.id": "transactional_id",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
 }
 """Options whose names differ from librdkafka's by more than the dots."""
 SLACK_S: Final = 5.0
 """How much longer than the library we wait for what it has promised to give up."""
+
+PRODUCER: Final = kafka.KafkaProducer.DEFAULT_CONFIG
+CONSUMER: Final = kafka.KafkaConsumer.DEFAULT_CONFIG
 
 _log = logging.getLogger("kafka")
 _log.addHandler(logging.NullHandler())
@@ -46,20 +54,35 @@ class KafkaPython:
         return f"kafka-python {kafka.__version__}"
 
     def sender(self, bootstrap: str, options: Options) -> KafkaPythonSender:
-        return KafkaPythonSender(bootstrap, {**_translated(options), **self._fixed})
+        return KafkaPythonSender(bootstrap, {**_translated(options, PRODUCER), **self._fixed})
 
     def reader(self, bootstrap: str, group: str, options: Options) -> KafkaPythonReader:
         try:
-            return KafkaPythonReader(bootstrap, group, {**_translated(options), **self._fixed})
+            settings = {**_translated(options, CONSUMER), **self._fixed}
+            return KafkaPythonReader(bootstrap, group, settings)
         except KafkaError as error:  # it asks the brokers at once
             raise LibraryError(f"{bootstrap}: kafka-python: {_name(error)}") from None
 
 
-def _translated(options: Options) -> dict[str, Any]:
-    found = {OTHERWISE.get(name, name.replace(".", "_")): each for name, each in options.items()}
+def _translated(options: Options, known: Mapping[str, Any]) -> dict[str, Any]:
+    """known: the options of such a client; those that only the other kind has are left out."""
+    others = {**PRODUCER, **CONSUMER}.keys() - known.keys()
+    named = {OTHERWISE.get(name, name.replace(".", "_")): each for name, each in options.items()}
+    found = {k: _typed(each, known.get(k)) for k, each in named.items() if k not in others}
     if found.get("acks") in ("0", "1"):
         found["acks"] = int(found["acks"])
     return found
+
+
+def _typed(value: Any, default: Any) -> Any:
+    """A property that was given as text, of the type that the library's own has."""
+    if not isinstance(value, str) or default is None or isinstance(default, str):
+        return value
+    if isinstance(default, bool):
+        return value == "true"
+    with suppress(ValueError):  # some say numbers or words, such as acks
+        return type(default)(value) if isinstance(default, int | float) else value
+    return value
 
 
 def _name(error: BaseException) -> str:
@@ -185,11 +208,11 @@ class KafkaPythonReader:
         }
         self._consumer = kafka.KafkaConsumer(**settings)
 
-    def assign(self, topic: str, partitions: int) -> None:
+    def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
         places = [kafka.TopicPartition(topic, p) for p in range(partitions)]
         self._consumer.assign(places)
         for place in places:
-            self._consumer.seek(place, 0)
+            self._consumer.seek(place, starts[place.partition] if starts else 0)
 
     def subscribe(self, topic: str, listener: Listener) -> None:
         self._consumer.subscribe([topic], listener=_Listening(listener))

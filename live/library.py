@@ -92,8 +92,8 @@ class Listener(Protocol):
 class Reader(Protocol):
     """A consumer with connections of its own. It reads what is committed."""
 
-    def assign(self, topic: str, partitions: int) -> None:
-        """From now on every partition, from its beginning."""
+    def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
+        """From now on every partition, from its beginning; or from these offsets."""
         ...
 
     def subscribe(self, topic: str, listener: Listener) -> None: ...
@@ -119,6 +119,24 @@ class Reader(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Configured:
+    """A library whose clients have further options, which give way to those of a recording."""
+
+    def __init__(self, library: Library, options: Options) -> None:
+        self._library = library
+        self._options = options
+
+    @property
+    def version(self) -> str:
+        return self._library.version
+
+    def sender(self, bootstrap: str, options: Options) -> Sender:
+        return self._library.sender(bootstrap, {**self._options, **options})
+
+    def reader(self, bootstrap: str, group: str, options: Options) -> Reader:
+        return self._library.reader(bootstrap, group, {**self._options, **options})
 
 
 class Library(Protocol):

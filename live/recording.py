@@ -16,10 +16,9 @@ cluster did not come to rest.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,25 +27,35 @@ from typing import Any
 import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from live import datalog, facts, grouplog, metadata
+from live.behind import Behind
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
-from live.faults import DOWN, Fault, Nemesis, disturb
+from live.faults import DOWN, Called, Fault, Nemesis, disturb
 from live.journal import Journal
 from live.libraries import load
-from live.library import ClientError, Library, LibraryError
+from live.library import ClientError, Configured, Library, LibraryError
+from live.properties import told as written
 from live.rest import settle
+from live.topics import (
+    MIN_ISR,
+    UNCLEAN,
+    Standing,
+    TopicError,
+    find,
+    first_value,
+    make,
+    standing,
+)
 from live.workloads import WORKLOADS
 
 HISTORY, RECORDING = "history.jsonl", "recording.json"
 
 
-CONNECT_S = 3.0
-"""Until an address that does not answer is given up."""
+TOLD_S = 0.5
 HELD_S = 120.0
 """How long a client may take to end after it was told to."""
 
@@ -70,7 +79,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Of transactions, the share that is aborted on purpose."""
     topic: str = "kraftcheck"
     make_topic: bool = True
-    """False: it is there, or made by being asked for; `replication_factor` and so on say how."""
+    """False: it is there, or made by being asked for; where the cluster says `replication_factor`
+    and so on, that counts."""
     partitions: int = 1
     replication_factor: int = 3
     min_insync_replicas: int = 2
@@ -89,6 +99,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
     timeout_ms: int = 10_000
     """How long a producer tries."""
+    properties: dict[str, str] = {}
+    """Of all clients, by the names of librdkafka (live/properties.py)."""
+    fault_command: str = ""
+    """What is called to hurt a cluster that is not ours (live/faults.py)."""
     observe: bool = False
     """Whether every broker is asked meanwhile what it knows of the topic (live/polling.py)."""
 
@@ -113,6 +127,10 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
     held: int = 0
     """How many clients their library never let go; what they asked last has no answer."""
+    standing: Standing | None = None
+    """The topic as it was before, where it was there."""
+    trouble: tuple[str, ...] = ()
+    """What went wrong with the fault command, one line each."""
     at_rest: bool = True
     """Whether a cluster of ours was at rest in the end (live/rest.py). If not, where its logs end
     and what was read last say nothing; a cluster that is not ours is not looked at."""
@@ -124,35 +142,46 @@ def record(
     folder: Path,
     cluster: Cluster | None = None,
     patience: float = 20.0,
+    told: Callable[[str], None] = lambda doing: None,
 ) -> Recording:
     """Makes the topic, records, and reads everything at the end.
 
-    patience: seconds to wait for the first answer. Raises RecordingError: nobody answers there, the
+    patience: seconds to wait for the first answer. told: called about every half second with what
+    is being done. Raises RecordingError: nobody answers there, the
     topic cannot be made, the client library is not to be had, or nothing more can be written; what
     was recorded stays, as incomplete.
     """
-    try:
-        library = load(plan.client, plan.api_version)
-        if plan.observe:
-            load("kafka-python")  # its encoding of messages
-    except LibraryError as error:
-        raise RecordingError(str(error)) from None
-    _find_topic(bootstrap, plan, patience)
+    library = _library(plan)
+    plan, there = _with_topic(bootstrap, plan, patience)
+    if there is not None and there.records:
+        library = Behind(library, there.ends)
+        told(f"topic {plan.topic} has records already: what is recorded begins behind them")
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     pace = 1 / plan.rate if plan.rate else 0.0
-    recording = _begun(bootstrap, plan, cluster, library)
+    recording = _begun(bootstrap, plan, cluster, library, there)
     try:
         _write(recording, folder)  # stands if this never gets to its end
         with Journal(folder / HISTORY) as journal:
             where = (bootstrap, plan.topic, plan.partitions, pace)
-            setting = Setting(journal, *where, aborts=plan.aborts, library=library)
+            setting = Setting(
+                journal,
+                *where,
+                aborts=plan.aborts,
+                library=library,
+                first_value=first_value(there),
+            )
             with _observed(bootstrap, plan, journal, folder):
-                faults, held = _work(setting, plan, cluster)
+                nemesis, held = _work(setting, plan, cluster, told)
+                told("waiting until the cluster is at rest")
                 at_rest = cluster is None or _settled(cluster, plan)
+            faults = nemesis.faults if nemesis else []
+            told("reading everything once more")
             complete = read_all(setting, {}) and at_rest
             lines = journal.lines
-        records = _dumped(cluster, plan.topic, folder)
+        # Logs on disks hold what was there before as well.
+        own = there is None or not there.records
+        records = _dumped(cluster, plan.topic, folder) if own else []
         recording = msgspec.structs.replace(
             recording,
             complete=complete,
@@ -162,6 +191,7 @@ def record(
             envelope=_envelope(plan, records, faults, cluster),
             envelope_is="read from the metadata log" if records else "assumed",
             faults=tuple(faults),
+            trouble=tuple(nemesis.trouble) if nemesis else (),
             held=held,
             at_rest=at_rest,
         )
@@ -171,6 +201,17 @@ def record(
     except (LibraryError, ClientError, KafkaException) as error:
         raise RecordingError(f"{error}; the recording is incomplete") from None
     return recording
+
+
+def _library(plan: Plan) -> Library:
+    """Raises RecordingError: it is not to be had."""
+    try:
+        if plan.observe:
+            load("kafka-python")  # its encoding of messages
+        library = load(plan.client, plan.api_version)
+    except LibraryError as error:
+        raise RecordingError(str(error)) from None
+    return Configured(library, plan.properties) if plan.properties else library
 
 
 @contextmanager
@@ -195,10 +236,17 @@ def _settled(cluster: Cluster, plan: Plan) -> bool:
     return settle(cluster, admin, plan.topic, plan.partitions)
 
 
-def _begun(bootstrap: str, plan: Plan, cluster: Cluster | None, library: Library) -> Recording:
+def _begun(
+    bootstrap: str,
+    plan: Plan,
+    cluster: Cluster | None,
+    library: Library,
+    there: Standing | None,
+) -> Recording:
     """What is known of a recording before its end."""
     return Recording(
-        plan=plan,
+        plan=msgspec.structs.replace(plan, properties=written(plan.properties)),
+        standing=there,
         bootstrap=bootstrap,
         client=library.version,
         kafka=cluster.state.version if cluster else None,
@@ -271,8 +319,10 @@ def _envelope(
     return facts.envelope(moves, [f.kind for f in faults], outages, cluster.session_ms)
 
 
-def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> tuple[list[Fault], int]:
-    """The faults that were done, and how many clients their library did not let go."""
+def _work(
+    setting: Setting, plan: Plan, cluster: Cluster | None, told: Callable[[str], None]
+) -> tuple[Nemesis | Called | None, int]:
+    """Who did the faults, and how many clients their library did not let go."""
     workload = WORKLOADS[plan.workload]
     clients = [
         *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
@@ -280,7 +330,8 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> tuple[list[F
         *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
-    crew, nemesis = Crew(), None
+    crew = Crew()
+    nemesis: Nemesis | Called | None = None
     for role, at, options in clients:
         crew.start(role, setting, at, options)
     disturbers = Crew()
@@ -291,14 +342,21 @@ def _work(setting: Setting, plan: Plan, cluster: Cluster | None) -> tuple[list[F
         admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
         leader = partial(_leader, admin, cluster, plan.topic)
         disturbers.start(disturb, nemesis, names, *how, leader)
+    elif plan.fault_command:
+        nemesis = Called(plan.fault_command, setting.journal, setting.bootstrap, plan.topic)
+        disturbers.start(nemesis.disturb, plan.seed, calm)
+    until = time.monotonic() + plan.seconds
     try:
-        crew.wait(plan.seconds)
+        while (left := until - time.monotonic()) > 0 and not crew.wait(min(TOLD_S, left)):
+            going = f", now {nemesis.going}" if nemesis and nemesis.going else ""
+            told(f"{setting.journal.lines:,} lines, {max(0.0, left):.0f} s to go{going}")
     finally:
         calm.set()
         setting.done.set()
+        told("undoing faults, ending clients")
         disturbers.join()  # no node stays down or paused
     held = crew.join(HELD_S)
-    return (nemesis.faults if nemesis else []), held
+    return nemesis, held
 
 
 def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
@@ -327,31 +385,22 @@ def _producer_options(plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def _is_open(address: str) -> bool:
-    """Whether somebody takes connections at HOST:PORT, with or without a protocol before it."""
-    host, _, port = address.strip().rpartition("://")[2].rpartition(":")
+def _with_topic(bootstrap: str, plan: Plan, patience: float) -> tuple[Plan, Standing | None]:
+    """The plan with the rules of its topic, and the topic as it was, where it was there."""
+    config = {MIN_ISR: str(plan.min_insync_replicas), UNCLEAN: str(plan.unclean_election).lower()}
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _find_topic(bootstrap: str, plan: Plan, patience: float) -> None:
-    admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
-    config = {
-        "min.insync.replicas": str(plan.min_insync_replicas),
-        "unclean.leader.election.enable": str(plan.unclean_election).lower(),
-    }
-    topic = NewTopic(plan.topic, plan.partitions, plan.replication_factor, config=config)
-    if not any(_is_open(each) for each in bootstrap.split(",")):
-        # The library would ask again and again for as long as it has patience.
-        raise RecordingError(f"{bootstrap}: nobody listens there")
-    try:
-        admin.list_topics(plan.topic if not plan.make_topic else None, timeout=patience)
+        admin = find(bootstrap, plan.properties, patience)
         if plan.make_topic:
-            admin.create_topics([topic], operation_timeout=20)[plan.topic].result(30)
-    except KafkaException as error:
-        raise RecordingError(f"{bootstrap}: {error.args[0].str()}") from None
-    except TimeoutError:
-        raise RecordingError(f"{bootstrap}: topic {plan.topic} was not made in time") from None
+            make(admin, plan.topic, plan.partitions, plan.replication_factor, config)
+            return plan, None
+        there = standing(bootstrap, plan.properties, admin, plan.topic, plan.partitions)
+    except TopicError as error:
+        raise RecordingError(str(error)) from None
+    if there.records and plan.workload == "groups":
+        raise RecordingError(
+            f"topic {plan.topic} has records already, and members of a group would begin with "
+            "those: name a topic without any"
+        )
+    names = ("replication_factor", "min_insync_replicas", "unclean_election")
+    known = {n: v for n in names if (v := getattr(there, n)) is not None}
+    return msgspec.structs.replace(plan, **known), there

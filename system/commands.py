@@ -18,11 +18,11 @@ def protocol_folders() -> list[str]:
 
 def command(*words: object) -> str:
     """A command of kraftcheck to copy, with the protocols that this process was given."""
-    given = [word for folder in protocol_folders() for word in ("--protocol", _near(folder))]
+    given = [word for folder in protocol_folders() for word in ("--protocol", near(folder))]
     return shlex.join(["kraftcheck", *given, *map(str, words)])
 
 
-def _near(folder: str) -> str:
+def near(folder: str | Path) -> str:
     """As somebody would type it here: what lies below this folder is named from here."""
     path, here = Path(folder).absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) and path != here else str(path)

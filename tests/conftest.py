@@ -55,6 +55,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 SEARCH = "test_the_search_finds_nothing"
+CORPUS = "test_corpus.py"
 
 
 def _is_chaos(config: pytest.Config) -> bool:
@@ -83,10 +84,19 @@ def _bounded(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     if not _is_chaos(config) or not os.environ.get("CHAOS_MINUTES"):
         return
-    wanted = [i for i in items if i.path.name == "test_corpus.py" or i.name == SEARCH]
+    wanted = [i for i in items if i.path.name == CORPUS or i.name == SEARCH]
     if wanted:
         config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
-        items[:] = wanted
+        items[:] = sorted(wanted, key=lambda item: item.path.name != CORPUS)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Minutes bound the corpus, too."""
+    if item.path.name == CORPUS and _is_chaos(item.config):
+        from tests.stateful import searching
+
+        if searching.is_corpus_over():
+            pytest.skip("CHAOS_MINUTES are needed for the searches")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -32,7 +32,7 @@ from tla_utils.manifest import (
     same_counts,
 )
 from tla_utils.output import TlcResult, Verdict
-from tla_utils.runner import OUTPUT_FILE, ModuleText, TlcJob, run_tlc
+from tla_utils.runner import OUTPUT_FILE, ModuleText, Running, TlcJob, run_tlc
 
 # From about this many states on, the flags for long runs pay: measured on a specification with
 # records in its states, 5,300 took 6.9 processor seconds with the flags for short runs and 6.4 with
@@ -70,13 +70,15 @@ class RunOptions:
     """How to run models.
 
     cores: worker threads of all JVMs together; None is one per processor. java, jar: None finds
-    them. keep: a folder in which TLC's output is kept, one file `<model>.out` each.
+    them. keep: a folder in which TLC's output is kept, one file `<model>.out` each. told: called
+    every other second, by some thread, with a model that runs.
     """
 
     cores: int | None = None
     java: Java | None = None
     jar: Jar | None = None
     keep: Path | None = None
+    told: Callable[[Running], None] | None = None
 
 
 DEFAULT_RUN = RunOptions()
@@ -100,6 +102,7 @@ def check_models(
         java=options.java or find_java(),
         jar=options.jar or find_jar(),
         keep=options.keep,
+        told=options.told,
     )
     results: dict[str, ModelResult] = {}
     for result in _run_all(manifest, models, tools):
@@ -179,6 +182,7 @@ def _run(manifest: Manifest, model: Model, files: Outline, options: RunOptions) 
         long=_is_long(model),
         java=options.java,
         jar=options.jar,
+        told=told_as(model.name, options),
     )
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         work = Path(folder) / "work"
@@ -189,6 +193,12 @@ def _run(manifest: Manifest, model: Model, files: Outline, options: RunOptions) 
             if options.keep is not None and output.is_file():
                 options.keep.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(output, options.keep / f"{model.name}.out")
+
+
+def told_as(name: str, options: RunOptions) -> Callable[[Running], None] | None:
+    """Tells of a run by the name of its model."""
+    told = options.told
+    return None if told is None else lambda running: told(running._replace(name=name))
 
 
 def _is_long(model: Model) -> bool:

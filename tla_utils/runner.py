@@ -24,9 +24,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from system import children
 from system.files import read_text
@@ -60,6 +61,23 @@ class Simulate:
     depth: int = 100
 
 
+TOLD_S = 2.0
+_PROGRESS = re.compile(r"^Progress\(.*?([\d,]+) distinct states found", re.MULTILINE)
+
+
+class Running(NamedTuple):
+    """How far a run of TLC is. seconds: since it began. states: the distinct ones that it has
+    found, as it said last, which it does after some seconds and then once a minute; None before."""
+
+    name: str
+    seconds: float
+    states: int | None
+
+    def __str__(self) -> str:
+        states = "" if self.states is None else f"{self.states:,} states, "
+        return f"{self.name} ({states}{self.seconds:.0f} s)"
+
+
 @dataclass(frozen=True, slots=True)
 class TlcJob:
     """One run of TLC, fully described.
@@ -75,6 +93,7 @@ class TlcJob:
     coverage: count how often each action is taken.
     long: JVM flags for searches over about 30 s instead of those for short jobs.
     java, jar: what to run; None finds them (see jar.py).
+    told: called every other second while it runs, by a thread of its own.
     """
 
     module: Path | ModuleText
@@ -95,6 +114,7 @@ class TlcJob:
     java: Java | None = None
     jar: Jar | None = None
     defines: Mapping[str, str] = field(default_factory=dict)
+    told: Callable[[Running], None] | None = None
 
     @property
     def name(self) -> str:
@@ -185,7 +205,8 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
     config = _write_inputs(job, work_dir)
     command = command_line(job, work_dir)
     output = work_dir / OUTPUT_FILE
-    ended = _execute(command, work_dir, output, job.timeout_s)
+    with _telling(job, output):
+        ended = _execute(command, work_dir, output, job.timeout_s)
     stopped = ""
     if ended.exit_code is None:
         stopped = f"stopped after the time limit of {job.timeout_s:g} s"
@@ -270,6 +291,32 @@ def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | Non
         cpu_seconds=usage.ru_utime + usage.ru_stime,
         peak_rss_mb=_rss_mb(usage),
     )
+
+
+@contextlib.contextmanager
+def _telling(job: TlcJob, output: Path) -> Iterator[None]:
+    """Tells whoever wants to know how far TLC is."""
+    told = job.told
+    if told is None:
+        yield
+        return
+    begin, over = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not over.wait(TOLD_S):
+            said: list[str] = []
+            with contextlib.suppress(OSError):  # not there yet
+                said = _PROGRESS.findall(read_text(output, errors="replace"))
+            states = int(said[-1].replace(",", "")) if said else None
+            told(Running(job.name, time.monotonic() - begin, states))
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
 
 
 def _rss_mb(usage: resource.struct_rusage) -> float:

@@ -159,7 +159,11 @@ def cluster_heal(**options: Any) -> int:
     help="Of kafka-python: what the brokers speak, where it cannot ask them.",
 )
 @click.option("--topic", default="kraftcheck", show_default=True)
-@click.option("--existing-topic", is_flag=True, help="Do not make the topic; it is as described.")
+@click.option(
+    "--existing-topic",
+    is_flag=True,
+    help="Write into a topic that is there, behind what it has; the cluster says how it is.",
+)
 @click.option("--partitions", type=click.IntRange(1, 1000), default=1, show_default=True)
 @click.option("--replication-factor", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--min-insync-replicas", type=click.IntRange(1), default=2, show_default=True)
@@ -177,6 +181,25 @@ def cluster_heal(**options: Any) -> int:
     help="Kinds of faults; may be repeated. power: a kill that loses what was not flushed; last: "
     "of the last replica in sync.",
 )
+@click.option(
+    "--fault-command",
+    default="",
+    metavar="COMMAND",
+    help="For a cluster that is not ours: called with `start N`, later with `stop N`.",
+)
+@click.option(
+    "--config",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A property of all clients, as librdkafka names it (TLS, SASL, ...); may be repeated.",
+)
+@click.option(
+    "--config-file",
+    "config_files",
+    multiple=True,
+    type=FOLDER,
+    help="A file of such properties, one a line.",
+)
 @click.option("--rate", type=click.FloatRange(0.1), help="Records a second from each producer.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
 @click.option(
@@ -191,6 +214,7 @@ def record(
 
     \b
     Example: kraftcheck record --cluster runs/cluster --faults kill --out runs/recorded
+    Example: kraftcheck record --bootstrap HOST:9093 --config-file client.properties --out runs/own
     """
     from kraftcheck import clusters as work
 

@@ -50,7 +50,7 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
 
 
 @click.command()
-@click.argument("path", metavar="PATH", type=THERE)
+@click.argument("paths", metavar="PATH...", type=THERE, nargs=-1, required=True)
 @click.option(
     "--schema",
     is_flag=True,
@@ -65,32 +65,41 @@ def _show_schema(context: click.Context, _: click.Parameter, wanted: bool) -> No
     metavar="NAME",
     help="Of a .jsonl: allow what this version does otherwise, such as kafka-4.3.",
 )
-@click.option("--html", "page", type=FOLDER, help="Of a .jsonl: a file for a page that draws it.")
+@click.option(
+    "--html",
+    "page",
+    type=FOLDER,
+    help="Of a .jsonl: a file for a page that draws it; of several, a folder.",
+)
 @JAR
 @placed
 @shown
-def conform(path: Path, profile: str | None, page: Path | None, **options: Any) -> int:
+def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **options: Any) -> int:
     """Judge every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
-    (.jsonl) with the steps of another implementation (docs/foreign-traces.md); or the folder of a
-    recording of a real cluster (docs/real-clusters.md).
+    (.jsonl) with the steps of another implementation, or a folder of such files, or several
+    (docs/foreign-traces.md); or the folder of a recording of a real cluster
+    (docs/real-clusters.md).
 
     \b
     Example: kraftcheck conform runs/Z01
     Example: kraftcheck conform examples/foreign/voter.jsonl
     """
-    from kraftcheck import observing
+    from kraftcheck import foreign, observing
 
-    if path.suffix != ".jsonl" and (profile is not None or page is not None):
+    if not any(observing.is_recording(path) for path in paths):
+        traces = [each for path in paths for each in foreign.traces_in(path)]
+        if traces and all(each.suffix == ".jsonl" for each in traces):
+            return foreign.conform(traces, profile=profile, page=page, **options)
+    if len(paths) > 1:
+        raise click.UsageError("several paths are for steps of other implementations, .jsonl files")
+    (path,) = paths
+    if profile is not None or page is not None:
         named = "--as" if profile is not None else "--html"
         raise click.UsageError(f"{named} is for steps of another implementation, a .jsonl file")
     if observing.is_recording(path):
         return observing.conform(path, **options)
-    if path.suffix == ".jsonl":
-        from kraftcheck import foreign
-
-        return foreign.conform(path, profile=profile, page=page, **options)
     from kraftcheck import campaign, steering
 
     if steering.is_schedule(path):
@@ -100,15 +109,15 @@ def conform(path: Path, profile: str | None, page: Path | None, **options: Any) 
 
 @click.command()
 @click.argument("path", metavar="PATH", type=THERE)
-@click.option("--run", "number", type=int, help="The run of a campaign, by its number.")
+@click.option("--run", "number", type=int, help="Which run, by its number.")
 @click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
 @click.option("--html", "page", type=FOLDER, help="A file for a page that draws the run.")
 @shown
 def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen: Screen) -> int:
     """Tell a run step by step, one line for each, with a legend.
 
-    PATH is the folder of a campaign, a schedule that `shrink` wrote, or a schedule of moves
-    (docs/chaos.md).
+    PATH is the folder of a campaign, a schedule that `shrink` wrote, a schedule of moves
+    (docs/chaos.md), or a file with the steps of another implementation.
 
     \b
     Example: kraftcheck replay runs/Z01 --run 7
@@ -118,6 +127,10 @@ def replay(path: Path, number: int | None, skip: bool, page: Path | None, screen
 
     if moves := steering.schedule_of(path):
         return steering.replay(moves, screen, skip, page)
+    if path.suffix == ".jsonl":
+        from kraftcheck import foreign
+
+        return foreign.replay(path, number, screen, page)
     if not path.is_dir():
         from kraftcheck import shrinking
 

@@ -171,9 +171,17 @@ def unsuitable(own: OwnOverlay, manifest: Manifest, model: Model) -> str:
 
 
 def _knows(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
+    """Whether the model extends the modules whose operators are replaced. What it instantiates has
+    constants of its own there, which an overlay that extends it would lack."""
     known = read_modules([model.module], manifest.libraries)
+    extended, waiting = set(), [model.module]
+    while waiting:
+        name = waiting.pop()
+        if name in known and name not in extended:
+            extended.add(name)
+            waiting += known[name].extends
     return all(
-        owner in known and old in known[owner].definitions
+        owner in extended and old in known[owner].definitions
         for old, (owner, _) in own.replaced.items()
     )
 

@@ -30,6 +30,7 @@ from kraftcheck.zoo.own_overlay import OwnOverlay, cfg_with, unsuitable
 from kraftcheck.zoo.own_runs import OfRuns
 from kraftcheck.zoo.related import Known
 from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
+from tla_utils.models import told_as
 
 BROKEN, UNKNOWN = "broken", "unknown"
 OTHER_STEPS, NO_DIFFERENCE = "other steps, nothing broken", "no difference found"
@@ -124,6 +125,7 @@ def _try_model(
         deadlock=model.deadlock,
         java=options.java,
         jar=options.jar,
+        told=told_as(model.name, options),
     )
     result = run_tlc(job)
     if result.kind == "error":

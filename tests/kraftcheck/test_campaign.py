@@ -157,7 +157,7 @@ def test_a_bug_is_found_by_the_steps_it_takes(trace: Path) -> None:
     assert result.exit_code == 1, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "verdict   violated" and lines[1] == f"runs      {RUNS}"
-    assert any(line.startswith("rejected: Handle") for line in lines)
+    assert any(line.startswith("rejected at after.") for line in lines)
     assert f"    kraftcheck replay {trace} --run 0" in lines
     assert "    after.quorumState.voted: recorded -1, spec allows {" in result.stdout
 

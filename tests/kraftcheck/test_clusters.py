@@ -54,7 +54,7 @@ def test_a_mock_cluster_is_recorded(tmp_path: Path) -> None:
     words = [*where, "--replication-factor", "1", "--min-insync-replicas", "1", "--time", "0.5"]
     result = run("record", *words, "--json", "--out", str(tmp_path / "out"))
     assert result.exit_code == HOLDS, result.output
-    told = json.loads(result.output)
+    told = json.loads(result.stdout)
     assert told["complete"] is True
     lines = Path(told["history"]).read_text(encoding="utf-8").splitlines()
     assert len(lines) == told["lines"] > 10

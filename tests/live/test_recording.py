@@ -23,6 +23,7 @@ from live.crew import Crew
 from live.journal import Journal
 from live.library import Got
 from live.polling import ANSWERS, Poller
+from live.properties import PropertyError, properties
 from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
 from traces.formats import jsonlines
 from traces.observed import answers
@@ -267,3 +268,84 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     assert str(caught.value) == "127.0.0.1:9: nobody listens there"
     assert "\n" not in str(caught.value)
     assert not (tmp_path / HISTORY).exists()
+
+
+def test_a_second_recording_into_one_topic_is_judged_by_itself(
+    bootstrap: str, tmp_path: Path
+) -> None:
+    """What was there is none of its offsets, and no value of it is written again."""
+    plan = Plan(seconds=1.0, rate=40, topic="twice", make_topic=False)
+    said: list[str] = []
+    first = record(bootstrap, plan, tmp_path / "first", told=said.append)
+    second = record(bootstrap, plan, tmp_path / "second", told=said.append)
+    assert first.standing is not None and first.standing.records == 0
+    assert second.standing is not None and second.standing.records > 10 and second.complete
+    assert "topic twice has records already: what is recorded begins behind them" in said
+    assert any(" lines, " in each for each in said)
+    values = []
+    for name in ("first", "second"):
+        assert judge_file(tmp_path / name / HISTORY, Options()).verdict == "holds"
+        appends = jsonlines.read(tmp_path / name / HISTORY).operations
+        values.append({o.argument for o in appends if o.f == "append"})
+        assert min(o.result for o in appends if o.f == "append" and o.outcome == "ok") == 0
+    assert not values[0] & values[1]
+    with pytest.raises(RecordingError, match="has records already, and members of a group"):
+        groups = msgspec.structs.replace(plan, workload="groups")
+        record(bootstrap, groups, tmp_path / "third")
+
+
+def test_without_the_shift_a_second_recording_would_be_refuted(
+    bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: offsets of others are taken for its own."""
+    monkeypatch.setattr("live.recording.Behind", lambda library, starts: library)
+    plan = Plan(seconds=1.0, rate=40, topic="refuted", make_topic=False)
+    for name in ("first", "second"):
+        record(bootstrap, plan, tmp_path / name)
+    assert judge_file(tmp_path / "second" / HISTORY, Options()).verdict == "violated"
+
+
+def test_a_command_of_the_user_does_the_faults(bootstrap: str, tmp_path: Path) -> None:
+    script = tmp_path / "hurt"
+    script.write_text(
+        '#!/bin/sh\necho "$@ $KRAFTCHECK_TOPIC" >> "$0.log"\n'
+        '[ "$1" = start ] && echo "cut $2" && exit 0\necho broken >&2\nexit 4\n'
+    )
+    script.chmod(0o755)
+    plan = Plan(
+        seconds=5.0, rate=20, topic="hurt", make_topic=False, fault_command=str(script), seed=4
+    )
+    recording = record(bootstrap, plan, tmp_path / "recorded")
+    calls = Path(f"{script}.log").read_text().split("\n")
+    assert calls[:2] == ["start 1 hurt", "stop 1 hurt"]
+    assert [each.kind for each in recording.faults] == ["cut 1"]
+    assert recording.trouble == (f"`{script} stop 1` ended with 4: broken",)
+    faults = jsonlines.read(tmp_path / "recorded" / HISTORY).annotations
+    assert [each.label for each in faults if each.kind == "fault"] == ["cut 1"]
+
+
+def test_properties_reach_the_clients_and_secrets_stay_out(bootstrap: str, tmp_path: Path) -> None:
+    given = {"sasl.password": "hush", "socket.keepalive.enable": "true"}
+    plan = Plan(seconds=0.5, rate=20, topic="with", make_topic=False, properties=given)
+    record(bootstrap, plan, tmp_path)
+    text = (tmp_path / RECORDING).read_text(encoding="utf-8")
+    assert "hush" not in text and '"(secret)"' in text and "keepalive" in text
+    nonsense = msgspec.structs.replace(plan, properties={"no.such": "1"})
+    with pytest.raises(RecordingError, match="No such configuration property"):
+        record(bootstrap, nonsense, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("security.protocol", "client.properties:1: not of the form key=value"),
+        ("# a\n\nacks=0", "client.properties:3: acks is said by --acks"),
+        ("sasl.jaas.config=x", "is Java's; say sasl.username and sasl.password"),
+    ],
+)
+def test_a_property_that_cannot_be_used_is_one_line(lines: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(lines)
+    with pytest.raises(PropertyError, match=said):
+        properties([], [path])
+    assert properties(["a=b=c"], []) == {"a": "b=c"}

@@ -5,8 +5,9 @@ choice of the examples that it has tried, which comes to a megabyte for each of 
 TLC judges the steps of 500 examples at once, each class of them once, and what is left at
 the end (kraftcheck/retracing/relation.py).
 
-CHAOS_MINUTES bounds the search by time instead of by examples: each machine gets an equal share,
-and batches follow each other until so much of it is over that the rest does for TLC.
+CHAOS_MINUTES bounds the whole command by time instead of by examples: what comes before the first
+search counts, each machine gets an equal share of what is left, and batches follow each other until
+so much of it is over that the rest does for TLC. Only shrinking what was found goes on beyond it.
 `--hypothesis-seed` gives the first seed; without it each run begins with another one, which a
 failure names.
 """
@@ -36,6 +37,12 @@ LENIENT: Final = [
 ]
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
+BEGUN: Final = monotonic()
+"""When this module was first needed, which is as the command begins."""
+CORPUS: Final = 0.3
+"""The part of all the time within which schedules that were found before are played."""
+_searched: list[float] = []
+"""Of the machines that have searched in this process, when they had to end."""
 SEARCHED: Final = 0.6
 """The part of a share of time in which examples are made."""
 EXAMPLES_ASKED: Final = 500
@@ -67,6 +74,12 @@ def minutes() -> float | None:
     if not 0 < found < float("inf"):
         raise BadMinutes(f"{MINUTES}={text!r}: not a number of minutes above 0")
     return found
+
+
+def is_corpus_over() -> bool:
+    """Whether the time for what was found before is over."""
+    bound = minutes()
+    return bound is not None and monotonic() - BEGUN > CORPUS * 60 * bound
 
 
 def search(machine: type[SteeredMachine]) -> None:
@@ -126,7 +139,9 @@ def _batches(wanted: int) -> Iterator[int]:
         for done in range(0, wanted, MOST):
             yield min(MOST, wanted - done)
         return
-    until = monotonic() + SEARCHED * 60 * bound / MACHINES
+    left = max(0.0, BEGUN + 60 * bound - monotonic())
+    until = monotonic() + SEARCHED * left / max(1, MACHINES - len(_searched))
+    _searched.append(until)
     examples = FIRST
     while (begun := monotonic()) < until:
         yield examples

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from hypothesis import Phase, core, seed, settings
@@ -241,3 +242,17 @@ def test_minutes_that_are_none_are_refused(text: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv(searching.MINUTES, text)
     with pytest.raises(searching.BadMinutes, match=text):
         searching.minutes()
+
+
+def test_minutes_bound_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before the first search is no time of the searches."""
+    monkeypatch.setenv(searching.MINUTES, "1")
+    monkeypatch.setattr(searching, "_searched", [])
+    monkeypatch.setattr(searching, "BEGUN", monotonic() - 30)
+    assert searching.is_corpus_over()
+    batches = searching._batches(5000)
+    assert next(batches) == searching.FIRST
+    (until,) = searching._searched
+    assert until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
+    monkeypatch.setattr(searching, "BEGUN", monotonic() - 61)
+    assert list(searching._batches(5000)) == []

@@ -20,11 +20,15 @@ from typing import Final
 from reference.kit.protocol import SharedLog
 from reference.protocols import LOGS_BY_READING, LOGS_BY_WRITING, MESSAGES, PROTOCOLS
 from tla_utils import Record, Value
+from tla_utils.values import render
 from traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Finding
 
 PROVENANCED, NOTHING_WHEN_DOWN = "Provenanced", "NothingWhenDown"
 SENT_ONCE, CHAINED, METADATA_READ = "SentOnce", "Chained", "MetadataRead"
+
+SHORT: Final = 60
+"""Characters of a value in an explanation."""
 
 _MESSAGES: Final = frozenset(kind.__name__ for kind in MESSAGES)
 _CLIENTS: Final = frozenset(str(each) for protocol in PROTOCOLS for each in protocol.clients)
@@ -39,6 +43,23 @@ def is_message(input: Fields | None) -> bool:
 def agree(one: Fields, other: Fields) -> bool:
     """Whether both can be the same message."""
     return all(other[name] == value for name, value in one.items() if name in other)
+
+
+def _apart(one: Value, other: Value, path: str = "") -> list[str]:
+    """Where two values differ, field by field, of fields that both have; and what stands there."""
+    if isinstance(one, Record) and isinstance(other, Record):
+        both = [name for name in one if name in other]
+        dot = f"{path}." if path else ""
+        return [each for k in both for each in _apart(one[k], other[k], f"{dot}{k}")]
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True), 1)
+        return [each for at, pair in pairs for each in _apart(*pair, f"{path}[{at}]")]
+    return [] if one == other else [f"{path} ({_short(one)}, then {_short(other)})"]
+
+
+def _short(value: Value) -> str:
+    said = render(value)
+    return said if len(said) <= SHORT else f"{said[: SHORT - 1]}…"
 
 
 class Senders:
@@ -87,6 +108,25 @@ class Senders:
                 found.setdefault(Record({**sent, **message}), {**sent, **message})
         return list(found.values())
 
+    def nearest(self, step: ForeignStep) -> str:
+        """The sent message that is most like the one that this step received, by its fields."""
+        message = step.input
+        assert message is not None
+        source, kind = message["source"], message["type"]
+        known = [
+            (line, sent)
+            for line, sent in self._by_kind[step.run, kind]
+            if sent.get("source", source) == source
+            and sent.get("destination", step.node) == step.node
+        ]
+        if not known:
+            return f"it sent none at all: a line of node {source} is missing, or has not all of it"
+        ways = [(line, _apart(Record(dict(sent)), Record(dict(message)))) for line, sent in known]
+        line, fields = min(ways, key=lambda each: (len(each[1]), each[0]))
+        if not fields:
+            return f"it sent it later, on line {line}"
+        return f"nearest is that of line {line}: {', '.join(fields)} when it was received"
+
     def _in_time(self, line: int, step: ForeignStep) -> bool:
         return line < step.line or (not self._trace.causal and line != step.line)
 
@@ -106,7 +146,7 @@ def provenanced(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:
             when = "before" if trace.causal else "in this run"
             source = step.input["source"]
             said = f"node {source} sent no such {kind} to node {step.node} {when}"
-            yield Finding(step.line, PROVENANCED, said)
+            yield Finding(step.line, PROVENANCED, f"{said}; {senders.nearest(step)}")
 
 
 def nothing_when_down(trace: ForeignTrace) -> Iterator[Finding]:
@@ -130,17 +170,18 @@ def sent_once(trace: ForeignTrace) -> Iterator[Finding]:
 
 def chained(trace: ForeignTrace) -> Iterator[Finding]:
     """Steps that a node entered in another row than that in which it left its last one."""
-    left: dict[tuple[int, int], Fields] = {}
+    left: dict[tuple[int, int], tuple[int, Fields]] = {}
     for step in trace.steps:
-        before = left.get((step.run, step.node), step.before)
-        different = sorted(name for name in before if before[name] != step.before[name])
+        line, before = left.get((step.run, step.node), (0, step.before))
+        different = _apart(Record(dict(before)), Record(dict(step.before)))
         if different:
             said = (
-                f"node {step.node} enters the step in another row than the one in which it left "
-                f"its step before: {', '.join(different)}"
+                f"a line of node {step.node} is missing between lines {line} and {step.line}: it "
+                "enters the step in another row than the one in which it left its step before, at "
+                f"{', '.join(different)}"
             )
             yield Finding(step.line, CHAINED, said)
-        left[step.run, step.node] = step.after
+        left[step.run, step.node] = step.line, step.after
 
 
 def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:

@@ -265,7 +265,7 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
     """What the nemesis did. Jepsen tells each twice: when it begins, and when it is done.
 
     A fault lasts from the end of its `start-x` (or `pause-x`) to the end of `stop-x` (`resume-x`),
-    or to the end of the history; anything else lasts as long as doing it took.
+    or to the end of the history, and is called `x`; anything else lasts as long as doing it took.
     """
     found: list[Annotation] = []
     begun: dict[str, tuple[Event, int]] = {}
@@ -284,7 +284,7 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
             continue
         verb, dash, what = event.f.partition("-")
         if verb in _BEGINS:
-            lasting.setdefault(verb + dash + what, (time, _label(event)))
+            lasting.setdefault(verb + dash + what, (time, _label(event, what or verb)))
         elif verb in _ENDS and (start := lasting.pop(_ENDS[verb] + dash + what, None)):
             found.append(Annotation(at=start[0], until=time, kind="fault", label=start[1]))
         else:
@@ -297,10 +297,11 @@ def _annotations(events: list[Event], times: list[int]) -> tuple[Annotation, ...
     return tuple(sorted(found, key=lambda each: each.at))
 
 
-def _label(event: Event) -> str:
-    value = event.value
+def _label(event: Event, f: str = "") -> str:
+    """f: what to call it, unless as it was told."""
+    value, f = event.value, f or event.f
     if value is None:
-        return event.f
+        return f
     text = shown(value, _LABEL_MAX)
     ours = event.f in (LEADER_EPOCH, FAULT) or event.f.startswith("start-fault")
-    return text if ours else shown(f"{event.f} {text}", _LABEL_MAX)
+    return text if ours else shown(f"{f} {text}", _LABEL_MAX)

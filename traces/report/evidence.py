@@ -11,9 +11,10 @@ the trace. The page's verdict is the worst of what they say, where violated is w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from traces.sealed import DocumentError, read_document
 
@@ -24,6 +25,7 @@ SPECS_VERSION: Final = 1
 WITNESSES: Final = 3
 """How many witnesses are shown of each kind of rejected step."""
 
+T = TypeVar("T")
 _WORST: Final = ("violated", "unknown", "holds")
 
 
@@ -32,14 +34,14 @@ class ReportError(Exception):
 
 
 class Pattern(NamedTuple):
-    """Rejected steps of one action that differ from the spec in the same places.
+    """A cause: rejected steps that differ from the spec in the same places.
 
-    distinct: how many such steps differ; taken: how often runs took one. witnesses: the earliest of
-    them.
+    actions: how many such steps each has, the most first. distinct: of all of them; taken: how
+    often runs took one. witnesses: the earliest of them.
     """
 
-    action: str
     places: tuple[str, ...]
+    actions: Mapping[str, int]
     distinct: int
     taken: int
     witnesses: list[Mapping[str, Any]]
@@ -135,24 +137,37 @@ def _verdict(summary: Mapping[str, Any], models: Sequence[Model]) -> tuple[str, 
 
 
 def patterns_of(rejections: Sequence[Mapping[str, Any]]) -> list[Pattern]:
-    """Explained rejected steps, grouped by action and by where they differ.
+    """Explained rejected steps, grouped by where they differ.
 
     The kind that the first run shows first stands first: later ones are often what comes of it.
     """
-    groups: dict[tuple[str, tuple[str, ...]], list[Mapping[str, Any]]] = {}
-    for rejection in sorted(rejections, key=lambda r: (r["run"], r["step"])):
-        if "differences" in rejection:
-            groups.setdefault((rejection["action"], places_of(rejection)), []).append(rejection)
+    explained = [each for each in rejections if each.get("differences")]
+    ordered = sorted(explained, key=lambda each: (each["run"], each["step"]))
     return [
-        Pattern(action, places, len(group), sum(r["count"] for r in group), group[:WITNESSES])
-        for (action, places), group in groups.items()
+        Pattern(
+            places,
+            dict(Counter(each["action"] for each in group).most_common()),
+            len(group),
+            sum(each["count"] for each in group),
+            group[:WITNESSES],
+        )
+        for places, group in grouped(ordered, lambda each: each["differences"])
     ]
 
 
-def places_of(rejection: Mapping[str, Any]) -> tuple[str, ...]:
+def grouped(
+    items: Iterable[T], differences_of: Callable[[T], Sequence[str]]
+) -> list[tuple[tuple[str, ...], list[T]]]:
+    """Items of one cause together, in the order in which causes are first met."""
+    groups: dict[tuple[str, ...], list[T]] = {}
+    for item in items:
+        groups.setdefault(places_of(differences_of(item)), []).append(item)
+    return [*groups.items()]
+
+
+def places_of(differences: Sequence[str]) -> tuple[str, ...]:
     """Where a rejected step differs from what the spec allows, without what stands there."""
-    places = [_place(line) for line in rejection["differences"]]
-    return tuple(dict.fromkeys(places))
+    return tuple(dict.fromkeys(_place(line) for line in differences))
 
 
 def _place(line: str) -> str:

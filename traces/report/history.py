@@ -1,8 +1,9 @@
 """The page about one client history: what was found, the evidence first, in one file.
 
 Reading order: judged.py (what was found), history_words.py (operations in words),
-history_choice.py and history_timeline.py (the timeline), history_order.py (the log's order),
-history_staleness.py, then this: everything through one template.
+history_choice.py and history_timeline.py (the timeline), history_incident.py (the whole time),
+history_order.py (the log's order), history_staleness.py, then this: everything through one
+template.
 
 Laws of this file: everything on the page comes from a file that nobody vouches for, so all of it is
 escaped, and a policy in the page forbids whatever would slip through; nothing is fetched; and what
@@ -22,10 +23,12 @@ from markupsafe import Markup
 
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import LOG_OPERATIONS, History, Operation
+from traces.report import history_incident
 from traces.report import history_words as words
+from traces.report.history_incident import incident
 from traces.report.history_order import Order, orders
 from traces.report.history_staleness import lags
-from traces.report.history_timeline import BAR, ROW, WIDTH, timeline
+from traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline
 from traces.report.judged import Judged, Object
 
 TEMPLATE: Final = "history.html.j2"
@@ -76,7 +79,10 @@ def render(history: History, judged: Judged) -> str:
     certificate = judged.certificate
     key = certificate.key if certificate is not None else _key_of(judged)
     accused = certificate.operations if certificate is not None else ()
-    drawn = timeline(history, accused, key, _witness(judged, key))
+    over_time = incident(history)
+    # Without evidence there is no moment to look at, but the whole time.
+    whole = certificate is None and over_time is not None
+    drawn = NOTHING if whole else timeline(history, accused, key, _witness(judged, key))
     objects = sorted(judged.objects, key=_badness)
     return environment.get_template(TEMPLATE).render(
         judged=judged,
@@ -87,6 +93,8 @@ def render(history: History, judged: Judged) -> str:
         key=key,
         prefix=next((each.prefix for each in judged.objects if each.key == key), None),
         timeline=drawn,
+        incident=over_time,
+        wide={"width": history_incident.WIDTH, "left": history_incident.LEFT},
         details=[(o, words.sentence(o, history)) for o in drawn.operations],
         witnessed=any(strip.points for strip in drawn.strips),
         anomalies=_anomalies(history, judged),

@@ -116,6 +116,9 @@ class Timeline(NamedTuple):
     notes: tuple[str, ...]
 
 
+NOTHING: Final = Timeline((), (), ())
+
+
 def timeline(
     history: History,
     certificate: Sequence[int],

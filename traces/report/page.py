@@ -77,7 +77,7 @@ def _coverage(actions: Mapping[str, int]) -> str:
         (action, float(taken), f"{count(taken)}  ({taken / total:.1%})" if taken else "never")
         for action, taken in actions.items()
     ]
-    return plots.bars("coverage", values, logarithmic=True)
+    return plots.bars("coverage", values, "recorded steps")
 
 
 # The statistics that are faults or what they lead to, in the order of the page.
@@ -104,7 +104,7 @@ def _faults(summary: Mapping[str, Any]) -> str:
         share = had / runs
         written = f"{share:.0%} of runs, {count(total)} in all" if total else "never"
         values.append((words, share, written))
-    return plots.bars("faults", values)
+    return plots.bars("faults", values, "share of runs")
 
 
 def count(number: float | None) -> str:

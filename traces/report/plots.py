@@ -47,23 +47,21 @@ def curve(points: Sequence[Sequence[int]]) -> str:
         return _svg(figure, "curve")
 
 
-def bars(name: str, values: Sequence[tuple[str, float, str]], logarithmic: bool = False) -> str:
+def bars(name: str, values: Sequence[tuple[str, float, str]], axis: str) -> str:
     """Horizontal bars, the first on top: (label, length, what is written at its end).
+
+    axis: what their length is.
 
     A bar without length is named in red: something that never happened.
     """
     with rc_context(_SETTINGS):
-        figure, axes = _figure(0.24 * len(values) + 0.3)
+        figure, axes = _figure(0.24 * len(values) + 0.5)
         labels = [label for label, _, _ in values]
         lengths = [length for _, length, _ in values]
         places = range(len(values))
         axes.barh(places, lengths, color=BAR, height=0.68)
         longest = max(lengths, default=0) or 1
-        if logarithmic:
-            axes.set_xscale("symlog", linthresh=1)
-            axes.set_xlim(0, longest**1.5 + 10)
-        else:
-            axes.set_xlim(0, longest * 1.6)
+        axes.set_xlim(0, longest * 1.6)
         for place, (_, length, text) in zip(places, values, strict=True):
             axes.annotate(
                 text,
@@ -79,7 +77,8 @@ def bars(name: str, values: Sequence[tuple[str, float, str]], logarithmic: bool 
             tick.set_color(INK if length else NONE)
         axes.invert_yaxis()
         axes.set_ylim(len(values) - 0.4, -0.6)
-        axes.xaxis.set_visible(False)
+        axes.set_xticks([])
+        axes.set_xlabel(axis, color=MUTED, fontsize=9)
         axes.spines["bottom"].set_visible(False)
         return _svg(figure, name)
 

@@ -14,7 +14,7 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo import related, trying
 from kraftcheck.zoo.entries import manifest_of
-from kraftcheck.zoo.own_overlay import read_overlay
+from kraftcheck.zoo.own_overlay import models_for, read_overlay
 from kraftcheck.zoo.own_rules import known, read_rules
 from kraftcheck.zoo.own_runs import OfRuns
 from kraftcheck.zoo.related import Known, bounds_of, bugs_with
@@ -295,3 +295,14 @@ def test_every_bug_of_the_zoo_could_be_tried(entry: Bug, manifest: Manifest) -> 
         put = [line.split("<-")[0].strip() for line in cfg.splitlines() if f" {prefix}_" in line]
         names = {snake(name.removeprefix("Step_")) for name in put}
         assert names <= set(entry.replaces)
+
+
+def test_a_model_that_instantiates_the_rules_is_not_taken(tmp_path: Path) -> None:
+    """Its constants have other names; TLC would miss those of the rules."""
+    path = tmp_path / "Mine.tla"
+    path.write_text(
+        "---- MODULE Mine ----\nEXTENDS QuorumRules\n\nMine_LogOk(row, m) == TRUE\n====\n"
+    )
+    manifest = manifest_of("quorum")
+    names = [m.name for m in models_for(read_overlay(path, manifest), manifest, ["small"])]
+    assert "quorum-vote" in names and not any(name.startswith("voters") for name in names)

@@ -142,7 +142,7 @@ def test_a_register_with_faults(tmp_path: Path) -> None:
         (0, "cas", None, (1, 2), None, "fail"),
     ]
     assert history.annotations == (
-        Annotation(at=13, until=17, kind="fault", label='start-partition {"n1" #{"n2"}}'),
+        Annotation(at=13, until=17, kind="fault", label='partition {"n1" #{"n2"}}'),
     )
     assert history.operations[2].error == "[:code 100]"
 

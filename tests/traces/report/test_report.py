@@ -120,7 +120,7 @@ def page(folder: Path, what: dict[str, Any], models: list[Any] | None = None) ->
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that are not about figures: drawing three takes most of the time of a page."""
     monkeypatch.setattr(plots, "curve", lambda points: "<svg></svg>")
-    monkeypatch.setattr(plots, "bars", lambda name, values, logarithmic=False: "<svg></svg>")
+    monkeypatch.setattr(plots, "bars", lambda name, values, axis: "<svg></svg>")
 
 
 class Reader(HTMLParser):
@@ -267,7 +267,8 @@ def test_a_violation_comes_with_its_reason_and_its_command(tmp_path: Path) -> No
     for expected in (
         "VIOLATED something is not as",
         "1 distinct steps are not allowed",
-        "HandleFetchResponse differs at after.flushed",
+        "differs at after.flushed",
+        "HandleFetchResponse in run 3, step",
         "after.flushed: recorded 0, spec allows {1}",
         "kraftcheck replay d --run 3",
         "Chained 8 2 another row kraftcheck replay d --run 8",
@@ -369,12 +370,11 @@ def test_rejected_steps_are_grouped_by_where_they_differ() -> None:
             rejection(run=1, count=2),
         ]
     )
-    assert [(p.action, p.places, p.distinct, p.taken) for p in patterns] == [
-        ("HandleFetchResponse", ("after.flushed",), 2, 5),
-        ("HandleFetchResponse", ("after.log[].epoch",), 2, 10),
-        ("HandleFlush", ("after.flushed",), 1, 100),
+    assert [(p.places, p.actions, p.distinct, p.taken) for p in patterns] == [
+        (("after.flushed",), {"HandleFetchResponse": 2, "HandleFlush": 1}, 3, 105),
+        (("after.log[].epoch",), {"HandleFetchResponse": 2}, 2, 10),
     ]
-    assert [witness["run"] for witness in patterns[0].witnesses] == [1, 2]
+    assert [witness["run"] for witness in patterns[0].witnesses] == [1, 2, 5]
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_rejected_steps_are_grouped_by_where_they_differ() -> None:
 def test_a_place_is_named_without_what_stands_there(
     differences: list[str], places: tuple[str, ...] | None
 ) -> None:
-    assert places_of(rejection(differences=differences)) == (places or tuple(differences))
+    assert places_of(differences) == (places or tuple(differences))
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -461,14 +461,25 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_figures_of_different_names_share_no_ids() -> None:
     values = [("a", 1.0, "1"), ("b", 0.0, "never")]
-    ids = [set(re.findall(r' id="([mp][0-9a-f]{8,})"', plots.bars(n, values))) for n in "xy"]
+    ids = [
+        set(re.findall(r' id="([mp][0-9a-f]{8,})"', plots.bars(n, values, "runs"))) for n in "xy"
+    ]
     assert not ids[0] & ids[1]
 
 
 def test_what_never_happened_is_red() -> None:
-    assert plots.NONE in plots.bars("x", [("a", 0.0, "never"), ("b", 2.0, "2")])
-    assert plots.NONE not in plots.bars("x", [("b", 2.0, "2")])
+    assert plots.NONE in plots.bars("x", [("a", 0.0, "never"), ("b", 2.0, "2")], "")
+    assert plots.NONE not in plots.bars("x", [("b", 2.0, "2")], "")
 
 
 def test_a_curve_of_one_point_is_drawn() -> None:
     assert plots.curve([[1, 90]]).startswith("<svg")
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_the_page_speaks_of_every_scenario_and_links_their_pages(tmp_path: Path) -> None:
+    part = {"verdict": "holds", "seconds": 1.0, "runs": 60, "distinct_steps": 12, "folder": "f"}
+    parts = {"partition": {**part, "rejected_steps": 3, "histories": "holds"}}
+    text = page(tmp_path, summary(parts=parts))
+    assert 'href="f/report.html"' in text
+    assert "scenario partition: 60 runs, 12 distinct steps, 3 rejected" in words(text)

@@ -1,0 +1,127 @@
+"""Step traces of other implementations on the command line: several of them, what was met, replay.
+
+TLC judges each trace once; what is done with its verdict is asked of these few judgements.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+from kraftcheck.deciding import Asked, asked_of, deciding, decisions_of
+from kraftcheck.foreign import traces_in
+from traces.foreign.provenance import Senders, chained, provenanced
+from traces.foreign.reading import read_foreign
+
+ROOT = Path(__file__).resolve().parents[2]
+FOREIGN = ROOT / "examples/foreign"
+
+
+def asked(*words: str | int | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def test_a_folder_and_several_files_are_judged_together(tmp_path: Path) -> None:
+    for name in ("voter", "voter-bug"):
+        (tmp_path / f"{name}.jsonl").write_bytes((FOREIGN / f"{name}.jsonl").read_bytes())
+    (tmp_path / "notes.jsonl").write_text('{"no": "steps"}\n')
+    done = asked("conform", tmp_path, "--html", tmp_path / "pages", "--json")
+    traces = json.loads(done.stdout)["traces"]
+    assert [each["verdict"] for each in traces] == ["violated", "holds"] and done.exit_code == 1
+    assert len([*(tmp_path / "pages").glob("*.html")]) == 2
+    assert [path.name for path in traces_in(tmp_path)] == ["voter-bug.jsonl", "voter.jsonl"]
+
+
+def test_several_campaigns_are_refused(tmp_path: Path) -> None:
+    done = asked("conform", tmp_path, tmp_path)
+    assert done.exit_code == 3 and "several paths are for steps" in done.stderr
+
+
+def test_a_refused_step_is_told_with_its_rules_and_equal_causes_together() -> None:
+    done = asked("conform", FOREIGN / "voter-bug.jsonl")
+    told = done.stdout
+    assert "line 5, HandleRestart of node 1, and 2 more for the same cause (lines 13, 43)" in told
+    assert told.count("rejected: ") == 1
+    assert "by Step_HandleRestart (QuorumHandlers.tla:" in told
+    assert "PersistedQuorumState (Q2, Q7, QuorumRules.tla:" in told
+    assert "21 of 35 were asked" in told and "ElectionWon (Q8)" in told
+    assert "FollowerGrantsPreVote TRUE" in told
+
+
+def test_replay_tells_a_trace_line_by_line() -> None:
+    done = asked("replay", FOREIGN / "voter-bug.jsonl")
+    lines = done.stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("     5   1  Restart"))
+    assert "voted 3 -> -1" in lines[at + 1] and lines[at + 2].strip().startswith("!! not allowed")
+    assert done.exit_code == 1
+    assert asked("replay", FOREIGN / "voter.jsonl", "--run", 7).exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["voter", "broker"])
+def test_the_reference_takes_every_step_that_the_spec_allows(name: str) -> None:
+    """What it asks there is what the implementation had to ask."""
+    found = asked_of(read_foreign(FOREIGN / f"{name}.jsonl"))
+    assert found is not None and found.not_taken == 0 and found.answers
+
+
+def test_a_decision_that_no_step_came_to_is_not_counted_as_met() -> None:
+    """The planted fault: without the lines that ask it, an answer is missing."""
+    trace = read_foreign(FOREIGN / "voter.jsonl")
+    every, few = Asked(trace.constants), Asked(trace.constants)
+    for step in trace.steps:
+        every.step(step)
+        if step.action != "HandleVoteRequest":
+            few.step(step)
+    whole = {each.rule: each for each in decisions_of(trace.constants, every)}
+    part = {each.rule: each for each in decisions_of(trace.constants, few)}
+    assert whole["vote_granted"].answers.keys() == {"TRUE", "FALSE"}
+    assert part["vote_granted"].asked == 0 and part["vote_granted"].never == ["TRUE", "FALSE"]
+
+
+def test_of_partial_rows_nothing_is_claimed() -> None:
+    trace = read_foreign(FOREIGN / "voter-partial.jsonl")
+    assert asked_of(trace) is None
+    (said,) = deciding(trace, {trace.steps[0].line}).values()
+    assert len(said) == 1 and said[0].startswith("Step_HandleVoteRequest (QuorumHandlers.tla:")
+
+
+def told(path: Path) -> list[str]:
+    """What checks on whole runs say of a trace; of these nothing need be asked of TLC."""
+    trace = read_foreign(path)
+    senders = Senders(trace)
+    return [each.explanation for each in (*provenanced(trace, senders), *chained(trace))]
+
+
+def test_a_missing_line_is_told_as_that(tmp_path: Path) -> None:
+    lines = (FOREIGN / "broker.jsonl").read_text().splitlines()
+    path = tmp_path / "missing.jsonl"
+    path.write_text("\n".join(lines[:9] + lines[10:]))
+    said = "\n".join(told(path))
+    assert "a line of node 1 is missing between lines 8 and 11" in said
+    assert "highWatermark (0, then 1)" in said and told(FOREIGN / "broker.jsonl") == []
+
+
+def test_the_nearest_message_is_compared_field_by_field(tmp_path: Path) -> None:
+    lines = (FOREIGN / "broker.jsonl").read_text().splitlines()
+    step = json.loads(lines[6])
+    assert step["input"]["type"] == "ReplicaFetchResponse"
+    step["input"]["highWatermark"] += 1
+    path = tmp_path / "changed.jsonl"
+    path.write_text("\n".join([*lines[:6], json.dumps(step), *lines[7:]]))
+    (said,) = told(path)
+    assert said.endswith(
+        "nearest is that of line 6: highWatermark (0, then 1) when it was received"
+    )
+
+
+def test_a_sender_that_sent_nothing_like_it_lacks_a_line(tmp_path: Path) -> None:
+    lines = (FOREIGN / "broker.jsonl").read_text().splitlines()
+    path = tmp_path / "silent.jsonl"
+    kept = [line for at, line in enumerate(lines) if at == 0 or json.loads(line)["node"] != 1]
+    kept.insert(1, next(line for line in lines[1:] if json.loads(line)["node"] == 1))
+    path.write_text("\n".join(kept))
+    assert any("a line of node 1 is missing, or has not all of it" in each for each in told(path))

@@ -1,0 +1,33 @@
+"""`bugs show` recommends a command that finds the bug: it is tried."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kraftcheck.bugs import _simulated
+from kraftcheck.cli import cli
+from reference.bugs.catalog import CATALOG, bug
+
+
+def commands(id: str) -> list[list[str]]:
+    return [shlex.split(said)[1:] for _, said in _simulated(bug(id))]
+
+
+@pytest.mark.parametrize("id", ["Z01", "Z38", "Z96"])
+def test_the_recommended_command_finds_it(id: str, tmp_path: Path) -> None:
+    (words,) = commands(id)
+    if words[0] == "simulate":
+        words = [*words[:-1], str(tmp_path / "runs")]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 1, done.output
+    assert "violated in" in done.stdout or "\n!! " in done.stdout
+
+
+def test_every_command_is_one_of_ours() -> None:
+    verbs = {words[0] for each in CATALOG for words in commands(each.id)}
+    assert verbs <= {"simulate", "replay", "conform", "check"}
+    assert sum(bool(commands(each.id)) for each in CATALOG) > 70
