@@ -1,4 +1,4 @@
-"""The controller of a topic whose partitions move: the twin of specs/reassignment/Reassignments.tla.
+"""The controller of a topic whose partitions move: the twin of Reassignments.tla.
 
 Law of this file: a handler sees the controller's row and one input, and answers with the one
 outcome that the spec allows, or with None where the spec allows none (the input is disabled). Every
