@@ -28,16 +28,16 @@ from reference.reassignment.messages import (
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
-    ControlledShutdown,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
     DirectoryFailure,
-    ElectLeaders,
+    ElectPartitionLeader,
     FenceBroker,
     Input,
     Reassign,
     RegisterBroker,
+    ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
 )
@@ -244,9 +244,7 @@ class ReassignmentHandlers:
             return None
         return made(self.with_state(self.without_broker(row, b), b, "Fenced"))
 
-    def handle_controlled_shutdown(
-        self, row: TopicRow, input: ControlledShutdown
-    ) -> Outcome | None:
+    def handle_shut_down_broker(self, row: TopicRow, input: ShutDownBroker) -> Outcome | None:
         b = input.broker
         if self.registration(row, b).state != "Active":
             return None
@@ -411,7 +409,7 @@ class ReassignmentHandlers:
         new = self.change(row, old, asked, isr, (), self.active(row), self.election())
         return self._asked(row, input.partition, new, replicas)
 
-    def handle_elect_leaders(self, row: TopicRow, input: ElectLeaders) -> Outcome:
+    def handle_elect_partition_leader(self, row: TopicRow, input: ElectPartitionLeader) -> Outcome:
         old = self.partition(row, input.partition)
         if old is None:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")

@@ -36,7 +36,7 @@ class FenceBroker(Tagged, frozen=True):
     broker: Node
 
 
-class ControlledShutdown(Tagged, frozen=True):
+class ShutDownBroker(Tagged, frozen=True):
     """C5. A broker that wants to stop."""
 
     broker: Node
@@ -87,7 +87,7 @@ class CancelReassignment(Tagged, frozen=True):
     partition: int
 
 
-class ElectLeaders(Tagged, frozen=True):
+class ElectPartitionLeader(Tagged, frozen=True):
     """C9, R8. An administrator, or the leader balancer, asks for an election."""
 
     partition: int
@@ -114,14 +114,14 @@ Input: TypeAlias = (
     RegisterBroker
     | UnfenceBroker
     | FenceBroker
-    | ControlledShutdown
+    | ShutDownBroker
     | UnregisterBroker
     | DirectoryFailure
     | AssignDirectory
     | AlterPartition
     | Reassign
     | CancelReassignment
-    | ElectLeaders
+    | ElectPartitionLeader
     | CreateTopic
     | CreatePartition
     | DeleteTopic

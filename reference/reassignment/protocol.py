@@ -14,16 +14,16 @@ from reference.reassignment.messages import (
     AlterPartition,
     AssignDirectory,
     CancelReassignment,
-    ControlledShutdown,
     CreatePartition,
     CreateTopic,
     DeleteTopic,
     DirectoryFailure,
-    ElectLeaders,
+    ElectPartitionLeader,
     FenceBroker,
     Input,
     Reassign,
     RegisterBroker,
+    ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
 )
@@ -75,7 +75,7 @@ def _of_broker(
         yield RegisterBroker(b, True, constants.directories)
         yield RegisterBroker(b, False, constants.directories)
     if state == "Active":
-        yield ControlledShutdown(b)
+        yield ShutDownBroker(b)
     if state == "Fenced":
         yield UnfenceBroker(b, ())
         yield from (UnfenceBroker(b, (each,)) for each in online if len(online) > 1)
@@ -99,8 +99,8 @@ def _of_partition(constants: Constants, i: int, partition: MovingPartition) -> I
             if size < 3 or list(listed) in (sorted(listed), sorted(listed, reverse=True)):
                 yield Reassign(i, listed)
     yield CancelReassignment(i)
-    yield ElectLeaders(i, "PREFERRED")
-    yield ElectLeaders(i, "UNCLEAN")
+    yield ElectPartitionLeader(i, "PREFERRED")
+    yield ElectPartitionLeader(i, "UNCLEAN")
     for b in partition.replicas:
         if not partition.directories[constants.brokers.index(b)]:
             yield from (AssignDirectory(i, b, each) for each in constants.directories)
@@ -142,10 +142,10 @@ REASSIGNMENT: Final = Protocol(
             Reassign: (10, 40, 200),
             CancelReassignment: (50, 300, 800),
             FenceBroker: (100, 300),
-            ControlledShutdown: (50, 200),
+            ShutDownBroker: (50, 200),
             UnregisterBroker: (0, 50),
             DirectoryFailure: (0, 200),
-            ElectLeaders: (50, 300),
+            ElectPartitionLeader: (50, 300),
             CreatePartition: (0, 50),
             DeleteTopic: (0, 20),
         },

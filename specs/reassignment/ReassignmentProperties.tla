@@ -8,8 +8,8 @@
 EXTENDS Reassignments
 
 VARIABLES
-  row,       \* the whole state of the controller
-  holders    \* by partition: the brokers whose logs have all that may have been acknowledged
+  controller,  \* its whole state
+  holders      \* by partition: the brokers whose logs have all that may have been acknowledged
 
 Reassigning(p) == p.adding # {} \/ p.removing # {}
 
@@ -45,8 +45,8 @@ HoldersAfter(old, new, known) ==
 (* Who is in sync, eligible, added, removed or the last known leader is a   *)
 (* replica; nobody is added and removed.                                    *)
 IsrElrAreReplicas ==
-  \A i \in DOMAIN row.partitions :
-    LET p == row.partitions[i] IN
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
     /\ (p.isr \cup p.elr \cup p.adding \cup p.removing) \subseteq RangeOf(p.replicas)
     /\ p.lastKnownLeader \in RangeOf(p.replicas) \cup {Nobody}
     /\ p.adding \cap p.removing = {}
@@ -54,40 +54,41 @@ IsrElrAreReplicas ==
 (* A leader is in sync, and all who are in sync with it are active; nobody  *)
 (* is in sync and eligible.                                                 *)
 ValidControllerState ==
-  \A i \in DOMAIN row.partitions :
-    LET p == row.partitions[i] IN
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
     /\ p.leader # Nobody =>
          /\ p.leader \in p.isr
-         /\ \A b \in p.isr : row.registrations[b].state = "Active"
+         /\ \A b \in p.isr : controller.registrations[b].state = "Active"
     /\ p.isr \cap p.elr = {}
     /\ ElrEnabled \/ p.isr # {}
 
 (* Whoever may be elected without loss has all that was acknowledged.       *)
 LeaderCandidateCompleteness ==
   UncleanElection \/
-  \A i \in DOMAIN row.partitions :
-    LET p == row.partitions[i] IN
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
     (p.isr \cup (p.elr \cap RangeOf(p.replicas))) \subseteq holders[i]
 
 (* No leader is in a directory that has failed.                             *)
 OfflineDirNeverLeads ==
-  \A i \in DOMAIN row.partitions :
-    LET p == row.partitions[i]
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i]
         directory == p.directories[p.leader]
     IN p.leader # Nobody =>
-         directory = Unassigned \/ directory \in row.registrations[p.leader].directories
+         directory = Unassigned \/ directory \in controller.registrations[p.leader].directories
 
 (* When nothing is under way, the replicas are those that were asked for.   *)
 TargetReached ==
-  \A i \in DOMAIN row.partitions :
-    Reassigning(row.partitions[i]) \/ row.partitions[i].replicas = row.targets[i]
+  \A i \in DOMAIN controller.partitions :
+    \/ Reassigning(controller.partitions[i])
+    \/ controller.partitions[i].replicas = controller.targets[i]
 
 -----------------------------------------------------------------------------
 (* Of every step.                                                           *)
 
 Kept(P(_, _)) ==
-  \A i \in DOMAIN row'.partitions :
-    Same(row, row', i) => P(row.partitions[i], row'.partitions[i])
+  \A i \in DOMAIN controller'.partitions :
+    Same(controller, controller', i) => P(controller.partitions[i], controller'.partitions[i])
 
 (* A reassignment that ends leaves an ISR that is large enough, or as large *)
 (* as it was.                                                               *)
@@ -110,5 +111,5 @@ EpochsGrowStep ==
 
 (* No two topics have one id.                                               *)
 TopicIdsAreNewStep ==
-  row'.topicId \in {0, row.topicId} \/ row'.topicId > row.topicsMade
+  controller'.topicId \in {0, controller.topicId} \/ controller'.topicId > controller.topicsMade
 =============================================================================

@@ -130,7 +130,7 @@ Step_HandleFenceBroker(c, row, input) ==
   IF row.registrations[input.broker].state \notin {"Active", "Stopping"} THEN Disabled
   ELSE Made(WithState(WithoutBroker(row, input.broker), input.broker, "Fenced"))
 
-Step_HandleControlledShutdown(c, row, input) ==
+Step_HandleShutDownBroker(c, row, input) ==
   IF row.registrations[input.broker].state # "Active" THEN Disabled
   ELSE Made(WithState(WithoutBroker(row, input.broker), input.broker, "Stopping"))
 
@@ -260,7 +260,7 @@ Step_HandleCancelReassignment(c, row, input) ==
                            Active(row), Election))
                   EXCEPT !.targets[i] = replicas])
 
-Step_HandleElectLeaders(c, row, input) ==
+Step_HandleElectPartitionLeader(c, row, input) ==
   LET i == input.partition
       old == row.partitions[i]
       needed == IF input.election = "PREFERRED" THEN old.leader # old.replicas[1]

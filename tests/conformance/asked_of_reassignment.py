@@ -28,11 +28,11 @@ def variables(rows: Rows) -> Variables:
     held = [replace(p, isr=of) for p, of in zip(row.partitions, rows[HISTORY], strict=True)]
     told: Any = form.row(replace(row, partitions=tuple(held)))
     holders = tuple([each["isr"] for each in told["partitions"]])
-    return {"row": form.row(row), "holders": holders}
+    return {"controller": form.row(row), "holders": holders}
 
 
 SETS: Final = ((), (1,), (3,), (1, 2), (2, 3), (1, 2, 3))
-LISTS: Final = ([], [1], [3, 1], [1, 1], [2, 3], [1, 2, 3])
+LISTS: Final[tuple[list[int], ...]] = ([], [1], [3, 1], [1, 1], [2, 3], [1, 2, 3])
 """Sequences, where tuples stand for sets."""
 
 

@@ -97,7 +97,6 @@ V_CRASH = "voters-crash"
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
-R_DIRECTORIES_MOVE = "reassignment-directories-move"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
 TABLES = (
@@ -227,7 +226,7 @@ TABLES = (
             Forced("LeaderEpochBumped", "old, new", "FALSE", R_TWO),
             Forced("IsActive", "registration", "TRUE", R_TWO),
             Forced("IsUncleanRestart", "registration, clean", "FALSE", R_LAGGING),
-            Forced("DirectoryOfNew", "registration", "Unassigned", R_DIRECTORIES_MOVE),
+            Forced("DirectoryOfNew", "registration", "1", R_DIRECTORIES),
             Forced("DirectoryOnline", "registration, directory", "TRUE", R_DIRECTORIES),
             Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
         ),

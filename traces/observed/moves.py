@@ -18,12 +18,12 @@ from reference.reassignment.handlers import ReassignmentHandlers
 from reference.reassignment.messages import (
     AlterPartition,
     CancelReassignment,
-    ControlledShutdown,
-    ElectLeaders,
+    ElectPartitionLeader,
     FenceBroker,
     Input,
     Reassign,
     RegisterBroker,
+    ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
 )
@@ -103,11 +103,11 @@ def _inputs(
     # Those that are removed leave the ISR with the end: who of them was proposed is not told.
     for proposed in ({*wanted.isr} | {*old.removing} & {*old.isr}, {*wanted.isr, old.leader}):
         yield ENDED, AlterPartition(i, old.leader, tuple(sorted(proposed)), *epochs)
-    yield ENDED, ElectLeaders(i, "PREFERRED")
-    yield ENDED, ElectLeaders(i, "UNCLEAN")
+    yield ENDED, ElectPartitionLeader(i, "PREFERRED")
+    yield ENDED, ElectPartitionLeader(i, "UNCLEAN")
     for b in brokers:
         yield ENDED, FenceBroker(b)
-        yield ENDED, ControlledShutdown(b)
+        yield ENDED, ShutDownBroker(b)
         yield ENDED, UnregisterBroker(b)
         yield ENDED, RegisterBroker(b, False, ONLINE)
         yield ENDED, UnfenceBroker(b, ())
