@@ -38,6 +38,7 @@ class Component(NamedTuple):
 COMPONENTS: Final = {
     "quorum": Component("org.apache.kafka.raft.Voter", broker=False),
     "partition": Component("kafka.cluster.Broker", broker=True),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", broker=True),
 }
 """By protocol."""
 
