@@ -40,6 +40,7 @@ COMPONENTS: Final = {
     "quorum": Component("org.apache.kafka.raft.Voter", broker=False),
     "partition": Component("kafka.cluster.Broker", broker=True),
     "storage": Component("", broker=True, host="kraftcheck.storage.Logs"),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", broker=True),
 }
 """By protocol, and the log on disk."""
 

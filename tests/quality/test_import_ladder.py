@@ -27,7 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.voters", "reference.cluster"),
+    *("reference.transactions", "reference.groups", "reference.voters", "reference.reassignment"),
+    "reference.cluster",
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -65,6 +66,7 @@ RULES = {
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
+    "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # It loads protocols of others, from the folders that the environment names.
@@ -72,7 +74,7 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.cluster", "system"),
+            *("reference.reassignment", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
@@ -81,6 +83,7 @@ RULES = {
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
+    "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),
