@@ -35,14 +35,11 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Fault, Nemesis, disturb
-from live.journal import Journal
+from live.journal import HISTORY, RECORDING, Journal
 from live.libraries import load
 from live.library import ClientError, Library, LibraryError
 from live.rest import settle
 from live.workloads import WORKLOADS
-
-HISTORY, RECORDING = "history.jsonl", "recording.json"
-
 
 CONNECT_S = 3.0
 """Until an address that does not answer is given up."""
