@@ -13,7 +13,7 @@ import msgspec
 from experiments.tools import TOPIC
 from live import datalog, facts, grouplog, metadata
 from live.cluster import Cluster, ClusterError
-from live.recording import HISTORY, RECORDING
+from live.journal import HISTORY, RECORDING
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]

@@ -37,8 +37,7 @@ from experiments.group import JOIN_S, Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")

@@ -38,9 +38,8 @@ from experiments.group import Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
+from live.journal import HISTORY, Journal
 from live.members import Member
-from live.recording import HISTORY
 from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")

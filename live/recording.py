@@ -35,7 +35,7 @@ from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Called, Fault, Nemesis, disturb
-from live.journal import Journal
+from live.journal import HISTORY, RECORDING, Journal
 from live.libraries import load
 from live.library import ClientError, Configured, Library, LibraryError
 from live.properties import told as written
@@ -51,9 +51,6 @@ from live.topics import (
     standing,
 )
 from live.workloads import WORKLOADS
-
-HISTORY, RECORDING = "history.jsonl", "recording.json"
-
 
 TOLD_S = 0.5
 HELD_S = 120.0

@@ -15,7 +15,7 @@ import pytest
 from experiments.leaderless_marker import outcomes
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
-from live.recording import HISTORY
+from live.journal import HISTORY
 from tests.live.samples import DATA
 from traces.report.judged import Judged
 

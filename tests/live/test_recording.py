@@ -20,11 +20,11 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
-from live.journal import Journal
+from live.journal import HISTORY, RECORDING, Journal
 from live.library import Got
 from live.polling import ANSWERS, Poller
 from live.properties import PropertyError, properties
-from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
+from live.recording import Plan, RecordingError, record
 from traces.formats import jsonlines
 from traces.observed import answers
 

@@ -100,7 +100,10 @@ RULES = {
     ),
     "traces": Rule(),
     "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
-    "traces.schema.*": Rule(ours=("system", "traces.sealed"), third_party=("pyarrow", "msgspec")),
+    "traces.lean.*": Rule(third_party=("pyarrow",)),
+    "traces.schema.*": Rule(
+        ours=("system", "traces.lean", "traces.sealed"), third_party=("pyarrow", "msgspec")
+    ),
     "traces.values.*": Rule(third_party=("msgspec",)),
     "traces.history.*": Rule(
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from traces.checkers.columns import Ints, indices
@@ -12,6 +12,9 @@ from traces.checkers.fates import Fates
 from traces.checkers.findings import Broken
 from traces.checkers.transactions import NONE, Transactions
 from traces.checkers.verdict import Certificate
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def circles(f: Fates) -> Broken:
@@ -21,6 +24,9 @@ def circles(f: Fates) -> Broken:
     has a read from one that asked later, and lies within the times that such reads span: only there
     is it searched for.
     """
+    # Late, because it takes a fifth of a second that most histories need not spend.
+    import networkx as nx
+
     t = f.t
     writer, reader, poll = _reads_from(f)
     asked = t.ends.asked
@@ -59,6 +65,8 @@ def _circle(
     row: int,
 ) -> Certificate:
     """The shortest circle through the first of a set; two of its reads, and all by number."""
+    import networkx as nx
+
     inner = graph.subgraph(circles[row])
     first = circles[row][0]
     paths = nx.single_source_shortest_path(inner, first)
