@@ -48,7 +48,10 @@ def crash(
         [
             ("states", f"{total.states:,}"),
             ("crashes at", f"{total.moments:,} moments of {total.histories:,} histories"),
-            ("operations", ", ".join(f"{n:,} {what}" for what, n in sorted(total.operations.items()))),
+            (
+                "operations",
+                ", ".join(f"{n:,} {what}" for what, n in sorted(total.operations.items())),
+            ),
             *[(name, f"broken in {count:,} states") for name, count in broken.most_common()],
         ]
     )

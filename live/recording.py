@@ -68,8 +68,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A key of WORKLOADS (live/workloads.py)."""
     client: str = "confluent-kafka"
     """One of LIBRARIES (live/libraries.py)."""
-    group_protocol: str = "classic"
-    """Of the workload `groups`; "consumer" (KIP-848): of confluent-kafka."""
     api_version: str | None = None
     """What brokers speak ("2.8"), for a client that cannot ask them; None: they are asked."""
     aborts: float = 0.2
@@ -323,7 +321,7 @@ def _work(
     workload = WORKLOADS[plan.workload]
     clients = [
         *((workload.producer, at, _producer_options(plan)) for at in range(plan.producers)),
-        *((workload.consumer, at, _consumer_options(plan)) for at in range(plan.consumers)),
+        *((workload.consumer, at, {}) for at in range(plan.consumers)),
         *((workload.asker, at, {}) for at in range(plan.offset_askers)),
     ]
     calm = threading.Event()
@@ -363,11 +361,6 @@ def _leader(admin: AdminClient, cluster: Cluster, topic: str) -> str | None:
     except (KafkaException, KeyError):
         return None
     return next((node.name for node in cluster.state.nodes if node.number == number), None)
-
-
-def _consumer_options(plan: Plan) -> Mapping[str, Any]:
-    """Kafka's own, which a client that knows one protocol only is not told."""
-    return {} if plan.group_protocol == "classic" else {"group.protocol": plan.group_protocol}
 
 
 def _producer_options(plan: Plan) -> Mapping[str, Any]:

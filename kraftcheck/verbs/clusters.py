@@ -147,13 +147,6 @@ def cluster_heal(**options: Any) -> int:
     help="Whose producers and consumers they are: two libraries are two opinions.",
 )
 @click.option(
-    "--group-protocol",
-    type=click.Choice(["classic", "consumer"]),
-    default="classic",
-    show_default=True,
-    help="Of --workload groups; consumer (KIP-848): of confluent-kafka.",
-)
-@click.option(
     "--api-version",
     metavar="X.Y",
     help="Of kafka-python: what the brokers speak, where it cannot ask them.",
@@ -222,8 +215,6 @@ def record(
         raise click.UsageError("--min-insync-replicas is above --replication-factor")
     if plan["workload"] == "txn" and (plan["acks"] != "all" or not plan["idempotent"]):
         raise click.UsageError("--workload txn needs --acks all, and idempotence")
-    if plan["group_protocol"] != "classic" and plan["client"] != "confluent-kafka":
-        raise click.UsageError(f"--client {plan['client']} speaks the classic protocol only")
     if plan["acks"] != "all":
         plan["idempotent"] = False
     plan["make_topic"] = not plan.pop("existing_topic")

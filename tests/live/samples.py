@@ -50,8 +50,8 @@ def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
 
 def members(kind: str) -> Plan:
     """A group; under pauses, of the consumer protocol."""
-    protocol = "consumer" if kind == "pause" else "classic"
-    more = {"workload": "groups", "partitions": 2, "consumers": 3, "group_protocol": protocol}
+    properties = {"group.protocol": "consumer"} if kind == "pause" else {}
+    more = {"workload": "groups", "partitions": 2, "consumers": 3, "properties": properties}
     return plan(f"groups-{kind}", 30.0, faults=(kind,), **more)
 
 
