@@ -16,14 +16,15 @@ import multiprocessing
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from benchmarks._made import Event, history_of
 from benchmarks._memory import peak_memory
 from reference.clients.promises import Configuration, promised
 from traces.checkers.check import check_history
 from traces.checkers.groups import judged
 from traces.checkers.members import members_of
-from traces.history import OK, History, Operation
+from traces.history import History
 
 LENGTHS: Final = (10_000, 100_000, 1_000_000)
 MEMBERS: Final = 8
@@ -48,23 +49,10 @@ class Cost(NamedTuple):
 
 def made(operations: int) -> History:
     """About so many operations of a correct group."""
-    found: list[Operation] = []
-    for process, f, more in _events(operations):
-        at = len(found)
-        times: dict[str, Any] = {"invoked": 2 * at, "completed": 2 * at + 1}
-        found.append(
-            Operation(index=at, group=at, process=process, f=f, outcome=OK, **times, **more)
-        )
-    return History(
-        source="made",
-        format="made",
-        time_unit="event",
-        operations=tuple(found),
-        model="partition-log",
-    )
+    return history_of(_events(operations))
 
 
-def _events(count: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _events(count: int) -> Iterator[Event]:
     """(process, verb, fields of the operation), one after the other."""
     keys = [f"t-{at}" for at in range(PARTITIONS)]
     owner = {key: 1 + at % MEMBERS for at, key in enumerate(keys)}
