@@ -207,6 +207,7 @@ class KafkaPythonReader:
             **options,
         }
         self._consumer = kafka.KafkaConsumer(**settings)
+        self._listening: _Listening | None = None
 
     def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
         places = [kafka.TopicPartition(topic, p) for p in range(partitions)]
@@ -215,7 +216,8 @@ class KafkaPythonReader:
             self._consumer.seek(place, starts[place.partition] if starts else 0)
 
     def subscribe(self, topic: str, listener: Listener) -> None:
-        self._consumer.subscribe([topic], listener=_Listening(listener))
+        self._listening = _Listening(listener)
+        self._consumer.subscribe([topic], listener=self._listening)
 
     def poll(self, seconds: float) -> list[Got]:
         try:
@@ -225,6 +227,9 @@ class KafkaPythonReader:
         return [_got(record) for records in found.values() for record in records]
 
     def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        if self._listening is not None and self._listening.within:
+            # Its loop, which runs the callback, would wait for itself.
+            raise ClientError("kafka-python commits nothing within a callback")
         places = {
             kafka.TopicPartition(topic, at): kafka.OffsetAndMetadata(offset, mark, -1)
             for at, offset in offsets.items()
@@ -264,17 +269,27 @@ class KafkaPythonReader:
 
 
 class _Listening(kafka.ConsumerRebalanceListener):  # type: ignore[misc]  # has no types
+    """within: whether a callback is under way."""
+
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
+        self.within = False
+
+    def _tell(self, callback: Callable[[Sequence[int]], None], places: Any) -> None:
+        self.within = True
+        try:
+            callback([place.partition for place in places])
+        finally:
+            self.within = False
 
     def on_partitions_assigned(self, assigned: Any) -> None:
-        self._listener.assigned([place.partition for place in assigned])
+        self._tell(self._listener.assigned, assigned)
 
     def on_partitions_revoked(self, revoked: Any) -> None:
-        self._listener.revoked([place.partition for place in revoked])
+        self._tell(self._listener.revoked, revoked)
 
     def on_partitions_lost(self, lost: Any) -> None:
-        self._listener.lost([place.partition for place in lost])
+        self._tell(self._listener.lost, lost)
 
 
 def _got(record: Any) -> Got:

@@ -147,7 +147,7 @@ def members_of(history: History) -> Members | None:
     """The members of a history; None if it has none.
 
     Raises HistoryError: a member is given a partition of no topic that it subscribed to, gives up
-    what it does not have, or is a member of two groups at once.
+    what it never had, or is a member of two groups at once.
     """
     if not any(each.f in MEMBER_OPERATIONS for each in history.operations):
         return None
@@ -166,6 +166,7 @@ class _Builder:
         self._left: dict[int, int] = {}
         self._subscribed: dict[int, frozenset[str | None]] = {}
         self._have: dict[int, dict[str | None, int]] = {}
+        self._had: set[tuple[int, str | None]] = set()
         self._places: dict[tuple[Any, str | None], int] = {}
         self._partitions: dict[str | None, int] = {}
         self._marks: dict[str, int] = {}
@@ -224,6 +225,7 @@ class _Builder:
             if key in have:
                 self._end(each.process, key, each.invoked, GIVEN_UP, each.index)
             have[key] = len(self._spans)
+            self._had.add((each.process, key))
             place, given = self._place(group, key), _answered(each)
             times = (each.invoked, given, NEVER)
             self._spans.append(
@@ -234,7 +236,9 @@ class _Builder:
         have = self._have_of(each.process)
         for key in each.argument[1]:
             if key not in have:
-                what = f"process {each.process} gives up {key}, which it does not have"
+                if (each.process, key) in self._had:
+                    continue  # a client may call back twice
+                what = f"process {each.process} gives up {key}, which it never had"
                 raise self._refuse(each, what)
             if each.f == REVOKED and each.outcome == OK and each.completed is not None:
                 self._end(each.process, key, each.completed, GIVEN_UP, each.index)

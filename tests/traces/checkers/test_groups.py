@@ -145,6 +145,7 @@ GOOD = {
     "more than was shown": begun().commit(1, 7),
     "nothing was committed": begun().asked(-1).taken(1).given(2).poll(2, 0, 1, 2),
     "nobody has it for a while": begun().commit(1, 3).taken(1).later(300).given(1),
+    "a member that gives up twice": begun().commit(1, 3).taken(1).taken(1).given(2),
     "a member that left": begun().op(1, "leave", '["g" nil]').given(2).poll(2, 0),
     "a poll over a rebalance": begun()
     .commit(1, 2)
@@ -309,7 +310,7 @@ def test_a_history_of_a_group_is_converted_and_read_again(tmp_path: Path) -> Non
 
 REFUSED = {
     "is given t, to which it did not subscribe": Told().op(1, "subscribe", '["u"]').given(1),
-    "gives up t, which it does not have": Told().taken(1),
+    "gives up t, which it never had": Told().taken(1),
     "is a member of g and h": begun().op(1, "partitions-assigned", '["h" ["t"]]'),
     "not of [group [k ...]]": Told().op(1, "partitions-lost", '["t"]'),
     "not of [group nil]": Told().op(1, "leave", "nil"),
