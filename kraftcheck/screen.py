@@ -8,7 +8,9 @@ a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -27,6 +29,9 @@ from rich.progress import (
 
 # Without a terminal: a line of progress at most so often.
 PLAIN_INTERVAL_S = 10.0
+
+LAST_MIN = 16
+"""In fewer characters nothing is wrapped."""
 
 COLOURS = {
     "holds": "green",
@@ -71,8 +76,12 @@ class Screen:
         """Lines of a label and what it says; a line without a label belongs to the one above."""
         known = list(facts)
         width = max((len(label) for label, _ in known), default=0)
+        room = room_on_screen()
         for label, said in known:
-            self.line(f"{label.ljust(width)}  {coloured(said, said)}")
+            # A command is to be copied as it is.
+            space = None if said.startswith("kraftcheck ") else room and room - width - 2
+            for at, part in enumerate(wrapped(said, space)):
+                self.line(f"{(label if not at else '').ljust(width)}  {coloured(part, said)}")
 
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
@@ -150,10 +159,18 @@ class Columns:
     """Aligned lines; None is a dash.
 
     heads: the columns' names, with ">" in front of those to be aligned to the right. rows: what is
-    going to be printed, as far as it is known, to find the widths.
+    going to be printed, as far as it is known, to find the widths. room: of a line; unless it is
+    given, that of the terminal, and without one no line is broken. In less room than a line needs
+    the last column goes on below itself, and where that has no room every cell has a line.
     """
 
-    def __init__(self, heads: Sequence[str], rows: Iterable[Sequence[object]] = ()) -> None:
+    def __init__(
+        self,
+        heads: Sequence[str],
+        rows: Iterable[Sequence[object]] = (),
+        room: int | None = None,
+    ) -> None:
+        self._room = room or room_on_screen()
         self._right = [head.startswith(">") for head in heads]
         self._heads = [head.removeprefix(">") for head in heads]
         self._widths = [len(head) for head in self._heads]
@@ -166,6 +183,29 @@ class Columns:
         return self.row(self._heads)
 
     def row(self, cells: Sequence[object]) -> str:
+        whole = self._whole(cells)
+        if self._room is None or len(click.unstyle(whole)) <= self._room:
+            return whole
+        lead = sum(self._widths[:-1]) + 2 * (len(cells) - 1)
+        if lead + LAST_MIN > self._room:
+            return self._one_below_another(cells)
+        first, *rest = wrapped(_text(cells[-1]), self._room - lead)
+        begun = self._whole([*cells[:-1], first])
+        return "\n".join([begun, *(" " * lead + part for part in rest)])
+
+    def _one_below_another(self, cells: Sequence[object]) -> str:
+        words = [_text(cell) for cell in cells]
+        if words == self._heads:
+            return words[0]
+        told = [
+            f"  {part}" if at else f"  {head} {part}".rstrip()
+            for head, said in zip(self._heads[1:], words[1:], strict=True)
+            if said != "-"
+            for at, part in enumerate(wrapped(said, (self._room or 0) - len(head) - 3))
+        ]
+        return "\n".join([words[0], *told])
+
+    def _whole(self, cells: Sequence[object]) -> str:
         return "  ".join(self._cell(k, _text(cell)) for k, cell in enumerate(cells)).rstrip()
 
     def _cell(self, k: int, text: str) -> str:
@@ -173,6 +213,18 @@ class Columns:
         width = 0 if k == len(self._widths) - 1 else self._widths[k]
         padded = text.rjust(self._widths[k]) if self._right[k] else text.ljust(width)
         return coloured(padded, text)
+
+
+def room_on_screen() -> int | None:
+    """The terminal's width; None where lines go elsewhere, to be taken apart by programs."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wrapped(text: str, room: int | None) -> list[str]:
+    """The text in lines of so many characters; what has no room at all stays whole."""
+    if room is None or room < LAST_MIN or len(text) <= room:
+        return [text]
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
 
 
 def coloured(text: str, word: str) -> str:

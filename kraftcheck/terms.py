@@ -126,7 +126,7 @@ def _ask_for_faults(history: History) -> None:
     faults = [each for each in history.annotations if each.kind == "fault"]
     if faults:
         raise BadInput(
-            f"{history.source}: it tells of {len(faults)} faults (such as {faults[0].label}): say "
+            f"it tells of {len(faults)} faults (such as {faults[0].label}): say "
             "what they can have done, with --faults clean, lossy or unclean (none: nothing at all)"
         )
 

@@ -191,6 +191,10 @@ def _show_runs(found: OfRuns, screen: Screen) -> None:
         facts.append(("broken", "no property, no level, no healed cluster"))
     if not found.forbidden:
         facts.append(("steps the spec forbids", "none"))
+    for at, each in enumerate(found.measures):
+        facts.append(("correct -> changed" if not at else "", str(each)))
+    if found.measures:
+        facts.append(("", "no property speaks of these: whether it is worse is for you to say"))
     screen.facts([*facts, *(("unknown", each) for each in found.undecided)])
 
 

@@ -26,6 +26,7 @@ from kraftcheck.judging_logs import judge_trace
 from kraftcheck.screen import Meter, Screen
 from kraftcheck.zoo import attempts, oracles, schedules
 from kraftcheck.zoo.departures import departs
+from kraftcheck.zoo.own_measures import Measure, measured
 from kraftcheck.zoo.own_overlay import OwnOverlay, under
 from kraftcheck.zoo.own_rules import OwnRules, known
 from kraftcheck.zoo.runs import (
@@ -78,7 +79,8 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     asked, differed: how often each replaced rule was asked in distinct steps, and answered
     otherwise than the correct one. shared: what the correct protocol shows as well, and so is not
-    the change's. never: why all of this says nothing of the change; empty if it was met.
+    the change's. never: why all of this says nothing of the change; empty if it was met. measures:
+    of a change that was met and broke nothing.
     """
 
     scenario: str
@@ -92,6 +94,7 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     shared: list[Finding]
     undecided: list[str]
     never: str = ""
+    measures: list[Measure] = []
 
 
 def try_runs(
@@ -156,6 +159,7 @@ def _tried(
         shared=found.shared,
         undecided=found.undecided,
         never="" if met else _never(own, hunt, consulted, f"{runs:,} runs and {len(scripts)}"),
+        measures=measured(hunt, runs) if met and all(e.oracle == STEPS for e in found.own) else [],
     )
 
 

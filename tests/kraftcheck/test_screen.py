@@ -71,3 +71,18 @@ def test_a_terminal_gets_a_bar(
         meter.update(2, "so far")
     out, said = capsys.readouterr()
     assert out == "" and "working" in said and "2/3" in said and "so far" in said
+
+
+@pytest.mark.parametrize("room", [60, 34, 24])
+def test_a_table_fits_a_narrow_terminal(room: int) -> None:
+    rows = [["Z01", "safety", "VoteOnce", "the vote lives in memory only, which a restart forgets"]]
+    columns = Columns(["bug", "class", "property", "title"], rows, room=room)
+    lines = [line for row in (columns.head, columns.row(rows[0])) for line in row.split("\n")]
+    assert max(map(len, lines)) <= room
+    told = " ".join(" ".join(lines).split())
+    for word in ("Z01", "safety", "VoteOnce", "memory", "forgets"):
+        assert word in told
+
+
+def test_without_a_terminal_a_row_is_a_line() -> None:
+    assert "\n" not in Columns(["a", "b"], [["x" * 80, "y" * 80]]).row(["x" * 80, "y" * 80])

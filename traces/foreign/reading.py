@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec import inspect as info
 from msgspec.structs import astuple
 
 from reference.kit.fields import NOBODY, NODES, Field, Kind, fields_of
@@ -162,6 +163,8 @@ class _Reader:
             json.loads(text, object_pairs_hook=_once)
         except msgspec.ValidationError as error:
             field, what = _explained(str(error))
+            if what.startswith(NO_SUCH_WORD):
+                what += _allowed(decoder.type, field)
             raise self._refusal(number, field, what) from None
         except _Refused as error:
             raise self._refusal(number, error.field, error.what) from None
@@ -190,6 +193,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+NO_SUCH_WORD: Final = "invalid enum value"
+CONTAINERS: Final = (
+    *(info.UnionType, info.DictType, info.Metadata),
+    *(info.VarTupleType, info.ListType),
+)
 _AT = re.compile(r" - at `(?:key` in `)?\$\.?(?P<path>[^`]*)`$")
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
@@ -205,6 +213,31 @@ def _explained(message: str) -> tuple[str, str]:
         if named:
             return ".".join(part for part in (path, named["name"]) if part), said
     return path, what[:1].lower() + what[1:].replace("`", "")
+
+
+def _allowed(of: Any, path: str) -> str:
+    """The words that may stand at a field, in words."""
+    found = [info.type_info(of)]
+    for part in [*path.replace("[...]", "").split("."), ""]:
+        while any(isinstance(each, CONTAINERS) for each in found):
+            found = [inner for each in found for inner in _within(each)]
+        fields = [f for each in found if isinstance(each, info.StructType) for f in each.fields]
+        found = [f.type for f in fields if f.encode_name == part] if part else found
+    words = [str(w) for each in found if isinstance(each, info.LiteralType) for w in each.values]
+    return f"; one of {', '.join(dict.fromkeys(words))}" if words else ""
+
+
+def _within(kind: Any) -> list[Any]:
+    match kind:
+        case info.UnionType():
+            return list(kind.types)
+        case info.DictType():
+            return [kind.value_type]
+        case info.Metadata():
+            return [kind.type]
+        case info.VarTupleType() | info.ListType():
+            return [kind.item_type]
+    return [kind]
 
 
 class _Valuer:

@@ -50,7 +50,7 @@ DAMAGES = [
     (BROKER, put("after", "isr", value=7), "after.isr: expected array, got int"),
     (BROKER, put("after", "isr", value=[1, 1]), "after.isr: a member stands twice in the set"),
     (BROKER, put("after", "isr", value=[9]), "after.isr[...]: 9 is none of the nodes"),
-    (BROKER, put("after", "role", value="Boss"), "after.role: invalid enum value 'Boss'"),
+    (BROKER, put("after", "role", value="Boss"), "after.role: invalid enum value 'Boss'; one of"),
     (BROKER, put("input", value={"type": "ElectLeaders"}), "input.type: invalid value"),
     (READER, drop("input", "records"), "input.records: the field is missing"),
     (READER, put("input", "offset", value=True), "input.offset: expected int, got bool"),
