@@ -50,6 +50,7 @@ from reference.reassignment.types import (
     Constants,
     MovingPartition,
     State,
+    Target,
     TopicRow,
     Why,
     partition_constants,
@@ -171,7 +172,7 @@ class ReassignmentHandlers:
         eligible = rules.eligible_after(listed, listed.replicas, kept, unclean, min_isr)
         may = {b for b in listed.replicas if b in acceptable and self._online(row, listed, b)}
         chosen = self.under(listed.replicas).chosen(listed, kept, eligible, may, election)
-        known = rules.last_known_after(chosen)
+        known = rules.last_known_after(old, chosen)
         return self.bumped(old, replace(chosen, last_known_leader=known))
 
     def _online(self, row: TopicRow, partition: MovingPartition, b: int) -> bool:
@@ -233,7 +234,7 @@ class ReassignmentHandlers:
         if known.state in ACTIVE_OR_STOPPING:
             return refused(row, "DUPLICATE_BROKER_REGISTRATION")
         unclean = self.rules.is_unclean_restart(known, input.clean)
-        after = self.after_unclean_restart(row, b) if unclean else row
+        after = self.after_unclean_restart(row, b) if unclean else self.without_broker(row, b)
         new = BrokerRegistration("Fenced", input.directories)
         return made(self.with_registration(after, b, new))
 
@@ -382,7 +383,7 @@ class ReassignmentHandlers:
     def _asked(
         self, row: TopicRow, i: int, new: MovingPartition, target: tuple[int, ...]
     ) -> Outcome:
-        accepted = replace(row, targets=replaced(row.targets, i - 1, target))
+        accepted = replace(row, targets=replaced(row.targets, i - 1, Target(target)))
         return made(self.with_partition(accepted, i, new))
 
     def handle_reassign(self, row: TopicRow, input: Reassign) -> Outcome:
@@ -447,7 +448,9 @@ class ReassignmentHandlers:
                 [self.rules.directory_of_new(r) if b in replicas else UNASSIGNED for b, r in known]
             ),
         )
-        return replace(row, partitions=(*row.partitions, new), targets=(*row.targets, replicas))
+        return replace(
+            row, partitions=(*row.partitions, new), targets=(*row.targets, Target(replicas))
+        )
 
     def handle_create_topic(self, row: TopicRow, input: CreateTopic) -> Outcome:
         if row.topic_id:

@@ -163,8 +163,8 @@ def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None
 def target_reached(after: TopicRow) -> str | None:
     """When nothing is under way, the replicas are those that were asked for."""
     for i, (p, target) in enumerate(zip(after.partitions, after.targets, strict=True), 1):
-        if not reassigning(p) and p.replicas != target:
-            return f"partition {i} has replicas {p.replicas}, and {target} was asked for"
+        if not reassigning(p) and p.replicas != target.replicas:
+            return f"partition {i} has replicas {p.replicas}, and {target.replicas} was asked for"
     return None
 
 

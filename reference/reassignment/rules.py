@@ -117,10 +117,16 @@ class ReassignmentRules:
         left = {*partition.elr, *partition.isr}.difference(isr, unclean)
         return _set(left.intersection(replicas))
 
-    def last_known_after(self, partition: MovingPartition) -> int:
+    def last_leader(self, old: MovingPartition, new: MovingPartition) -> int:
+        """C11. Who led last, where nobody leads."""
+        if not self.constants.elr_enabled or new.leader != NOBODY:
+            return NOBODY
+        return old.leader if old.leader != NOBODY else old.last_known_leader
+
+    def last_known_after(self, old: MovingPartition, new: MovingPartition) -> int:
         """R5. The last known leader is forgotten when it is no replica any more."""
-        known = partition.last_known_leader
-        return known if known in partition.replicas else NOBODY
+        last = self.last_leader(old, new)
+        return last if last in new.replicas else NOBODY
 
     def leader_epoch_bumped(self, old: MovingPartition, new: MovingPartition) -> bool:
         """C1, R3. A leader epoch begins where the leader changes, or a replica leaves, whose late

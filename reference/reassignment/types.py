@@ -24,6 +24,7 @@ __all__ = [
     "Constants",
     "MovingPartition",
     "State",
+    "Target",
     "TopicRow",
     "Why",
     "partition_constants",
@@ -85,6 +86,12 @@ class MovingPartition(Partition, frozen=True, gc=False, array_like=True, cache_h
     """Of each replica; 0 of all others."""
 
 
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """The replicas that were last asked for, and accepted; no rule asks for them."""
+
+    replicas: tuple[Node, ...]
+
+
 class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The whole state of the controller, as far as one topic is concerned. The hash is kept,
     because steps are memoised by row.
@@ -96,8 +103,8 @@ class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     topics_made: int
     """So many ids were given."""
     partitions: tuple[MovingPartition, ...]
-    targets: tuple[tuple[Node, ...], ...]
-    """By partition, the list that was last asked for and accepted; no rule asks for it."""
+    targets: tuple[Target, ...]
+    """By partition."""
 
 
 def partition_constants(constants: Constants, replicas: tuple[int, ...]) -> PartitionConstants:

@@ -81,7 +81,7 @@ OfflineDirNeverLeads ==
 TargetReached ==
   \A i \in DOMAIN controller.partitions :
     \/ Reassigning(controller.partitions[i])
-    \/ controller.partitions[i].replicas = controller.targets[i]
+    \/ controller.partitions[i].replicas = controller.targets[i].replicas
 
 -----------------------------------------------------------------------------
 (* Of every step.                                                           *)

@@ -86,10 +86,15 @@ EligibleAfter(partition, replicas, isr, unclean, minIsr) ==
   IF ~ElrEnabled \/ Cardinality(isr) >= minIsr THEN {}
   ELSE (((partition.elr \cup partition.isr) \ isr) \ unclean) \cap RangeOf(replicas)
 
+(* C11.  Who led last, where nobody leads.                                  *)
+LastLeader(old, new) ==
+  CASE ~ElrEnabled \/ new.leader # Nobody -> Nobody
+    [] old.leader # Nobody -> old.leader
+    [] OTHER -> old.lastKnownLeader
+
 (* R5.  The last known leader is forgotten when it is no replica any more.  *)
-LastKnownAfter(partition) ==
-  IF partition.lastKnownLeader \in RangeOf(partition.replicas) THEN partition.lastKnownLeader
-  ELSE Nobody
+LastKnownAfter(old, new) ==
+  IF LastLeader(old, new) \in RangeOf(new.replicas) THEN LastLeader(old, new) ELSE Nobody
 
 (* C1, R3.  A leader epoch begins where the leader changes, or a replica    *)
 (* leaves, whose late fetches must not count.                               *)

@@ -31,8 +31,8 @@ Under(Replicas) == INSTANCE PartitionController WITH FetchMaxRecords <- 1
 (*   topicsMade      so many ids were given                                 *)
 (*   partitions      those of a partition (PartitionController), and        *)
 (*                   replicas, adding, removing, directories (by broker)    *)
-(*   targets         by partition: the list that was last asked for and     *)
-(*                   accepted; no rule asks for it                          *)
+(*   targets         by partition: the replicas that were last asked for,   *)
+(*                   and accepted; no rule asks for them                    *)
 (***************************************************************************)
 Partition(row, replicas) ==
   LET active == {b \in RangeOf(replicas) : IsActive(row.registrations[b])}
@@ -49,7 +49,7 @@ InitialRow(c) ==
   LET brokers == [b \in Brokers |-> [state |-> "Active", directories |-> Directories]]
       first == Partition([registrations |-> brokers], FirstReplicas)
   IN [registrations |-> brokers, topicId |-> 1, topicsMade |-> 1, partitions |-> <<first>>,
-      targets |-> <<FirstReplicas>>]
+      targets |-> <<[replicas |-> FirstReplicas]>>]
 
 Made(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 Refused(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
@@ -84,7 +84,7 @@ Change(row, old, asked, isr, unclean, acceptable, election) ==
                 DirectoryOnline(row.registrations[b], listed.directories[b])}
       chosen == CHOOSE c \in Under(listed.replicas)!Chosen(listed, kept, eligible, may, election) :
                   TRUE
-  IN Bumped(old, [chosen EXCEPT !.lastKnownLeader = LastKnownAfter(chosen)])
+  IN Bumped(old, [chosen EXCEPT !.lastKnownLeader = LastKnownAfter(old, chosen)])
 
 Active(row) == {b \in Brokers : IsActive(row.registrations[b])}
 
@@ -120,7 +120,8 @@ WithState(row, b, state) == [row EXCEPT !.registrations[b].state = state]
 Step_HandleRegisterBroker(c, row, input) ==
   LET b == input.broker
       known == row.registrations[b]
-      after == IF IsUncleanRestart(known, input.clean) THEN AfterUncleanRestart(row, b) ELSE row
+      after == IF IsUncleanRestart(known, input.clean) THEN AfterUncleanRestart(row, b)
+               ELSE WithoutBroker(row, b)
   IN IF known.state \in {"Active", "Stopping"} THEN Refused(row, "DUPLICATE_BROKER_REGISTRATION")
      ELSE Made([after EXCEPT !.registrations[b] =
                   [state |-> "Fenced", directories |-> input.directories]])
@@ -244,7 +245,7 @@ Step_HandleReassign(c, row, input) ==
        [] OTHER ->
             Made([WithPartition(row, i,
                     Change(row, old, asked, old.isr, {}, Active(row), "ONLINE"))
-                  EXCEPT !.targets[i] = input.target])
+                  EXCEPT !.targets[i].replicas = input.target])
 
 Step_HandleCancelReassignment(c, row, input) ==
   LET i == input.partition
@@ -258,7 +259,7 @@ Step_HandleCancelReassignment(c, row, input) ==
             Made([WithPartition(row, i,
                     Change(row, old, asked, IF kept = {} THEN {replicas[1]} ELSE kept, {},
                            Active(row), Election))
-                  EXCEPT !.targets[i] = replicas])
+                  EXCEPT !.targets[i].replicas = replicas])
 
 Step_HandleElectPartitionLeader(c, row, input) ==
   LET i == input.partition
@@ -281,7 +282,7 @@ NewPartition(row, replicas) ==
 
 Added(row, replicas) ==
   [row EXCEPT !.partitions = Append(@, Partition(row, replicas)),
-              !.targets = Append(@, replicas)]
+              !.targets = Append(@, [replicas |-> replicas])]
 
 Step_HandleCreateTopic(c, row, input) ==
   CASE row.topicId # 0 -> Refused(row, "TOPIC_ALREADY_EXISTS")

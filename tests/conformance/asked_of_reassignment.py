@@ -68,7 +68,12 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
     for partition in partitions():
-        yield from (("CancelRefused", (partition,)), ("LastKnownAfter", (partition,)))
+        yield from (("CancelRefused", (partition,)),)
+        for leader in (-1, 1):
+            new = moving(leader=leader, last_known_leader=3, replicas=(1, 3)).partitions[0]
+            for rule in ("LastLeader", "LastKnownAfter"):
+                yield rule, (partition, new)
+                yield rule, (replace(partition, leader=-1), new)
         yield from (
             ("LeaderEpochBumped", (partition, moving(leader=of).partitions[0])) for of in (1, 2)
         )
@@ -89,5 +94,5 @@ PLAIN: Final = Plain(
     variables,
     questions,
     (THREE, replace(THREE, elr_enabled=False, unclean_election=True)),
-    ("Z133", {"EligibleAfter"}),
+    ("Z133", {"EligibleAfter", "LastKnownAfter"}),
 )

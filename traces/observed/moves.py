@@ -32,6 +32,7 @@ from reference.reassignment.types import (
     Constants,
     MovingPartition,
     State,
+    Target,
     TopicRow,
 )
 from traces.observed.image import NEVER, Image, Key, moved
@@ -65,7 +66,7 @@ def why(image: Image, key: Key, change: Record) -> str | None:
         1,
         1,
         tuple([replace(each, directories=(0,) * len(brokers)) for each in listed]),
-        tuple([each.replicas for each in listed]),
+        tuple([Target(each.replicas) for each in listed]),
     )
     for what, asked in _inputs(row, len(listed), wanted, brokers):
         outcome = handlers.step(row, asked)
@@ -80,7 +81,14 @@ def _first(image: Image, key: Key) -> MovingPartition:
 
 
 def _same(one: MovingPartition, other: MovingPartition) -> bool:
-    return replace(one, directories=()) == replace(other, directories=())
+    return _listed(one) == _listed(other)
+
+
+def _listed(p: MovingPartition) -> MovingPartition:
+    """Kafka lists those that are removed by their numbers, the spec as they were."""
+    last = tuple(sorted(p.removing))
+    replicas = (*(b for b in p.replicas if b not in last), *last)
+    return replace(p, directories=(), replicas=replicas)
 
 
 def _state(image: Image, b: int) -> State:

@@ -28,6 +28,9 @@ class Z133EligibleWithoutReplica(ReassignmentRules):
         everybody = self.constants.brokers
         return super().eligible_after(partition, everybody, isr, unclean, min_isr)
 
+    def last_known_after(self, old: MovingPartition, new: MovingPartition) -> int:
+        return self.last_leader(old, new)
+
 
 BUG = declared(
     __name__,

@@ -6,4 +6,6 @@ EXTENDS ReassignmentRules
 Z133_EligibleAfter(partition, replicas, isr, unclean, minIsr) ==
   IF ~ElrEnabled \/ Cardinality(isr) >= minIsr THEN {}
   ELSE ((partition.elr \cup partition.isr) \ isr) \ unclean
+
+Z133_LastKnownAfter(old, new) == LastLeader(old, new)
 =============================================================================

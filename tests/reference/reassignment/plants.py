@@ -14,6 +14,7 @@ from reference.reassignment.types import (
     BrokerRegistration,
     Constants,
     MovingPartition,
+    Target,
     TopicRow,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
@@ -40,7 +41,7 @@ def with_fields(row: TopicRow, **fields: Any) -> TopicRow:
 def moving(**fields: Any) -> TopicRow:
     """Broker 3 takes the place of 2."""
     lists = {"replicas": (1, 3, 2), "adding": (3,), "removing": (2,), "partition_epoch": 1}
-    return replace(with_fields(first_row(), **{**lists, **fields}), targets=((1, 3),))
+    return replace(with_fields(first_row(), **{**lists, **fields}), targets=(Target((1, 3)),))
 
 
 def state(row: TopicRow, before: Rows | None = None) -> Rows:

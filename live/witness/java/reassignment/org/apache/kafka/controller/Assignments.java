@@ -163,7 +163,8 @@ public final class Assignments extends Node {
     private void tableOfInputs() {
         inputs.put("RegisterBroker", in -> () -> register(in));
         inputs.put("UnfenceBroker", in -> is(in, "Fenced") ? () -> unfence(in) : null);
-        inputs.put("FenceBroker", in -> is(in, "Active") || is(in, "Stopping") ? () -> fence(in) : null);
+        inputs.put("FenceBroker", in -> is(in, "Active") || is(in, "Stopping")
+                ? () -> made(records -> replication.handleBrokerFenced(broker(in), records)) : null);
         inputs.put("ShutDownBroker", in -> is(in, "Active") ? () -> made(records ->
                 replication.handleBrokerInControlledShutdown(broker(in), epoch(in), records)) : null);
         inputs.put("UnregisterBroker", in -> () -> commit(replication.unregisterBroker(broker(in)).records()));
@@ -233,12 +234,6 @@ public final class Assignments extends Node {
         cluster.trackBrokerHeartbeat(broker, request.brokerEpoch());
         commit(replication.processBrokerHeartbeat(
                 request, cluster.registerBrokerRecordOffset(broker).getAsLong()).records());
-    }
-
-    /** A session, alone: no clock moves. */
-    private void fence(JsonNode in) {
-        silence(broker(in));
-        commit(replication.maybeFenceOneStaleBroker().records());
     }
 
     private void assign(JsonNode in) {
@@ -335,7 +330,7 @@ public final class Assignments extends Node {
         fields.put("topicId", () -> 1);
         fields.put("topicsMade", () -> 1);
         fields.put("partitions", () -> List.of(form(partition())));
-        fields.put("targets", () -> List.of(target));
+        fields.put("targets", () -> List.of(Json.fields("replicas", target)));
     }
 
     private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
