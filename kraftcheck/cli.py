@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from kraftcheck import artifacts, exits
-from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, serving
+from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, serving, witness
 from kraftcheck.verbs import storage as storing
-from kraftcheck.verbs import witness
 
 
 class Verbs(click.Group):

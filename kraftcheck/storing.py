@@ -1,4 +1,4 @@
-"""`storage crash`, `storage kafka`: the storage engine, judged by crashes and by Kafka's classes."""
+"""`storage crash`, `storage kafka`: the engine, judged by crashes and by Kafka's classes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def crash(
         [
             ("states", f"{total.states:,}"),
             ("crashes at", f"{total.moments:,} moments of {total.histories:,} histories"),
-            ("operations", ", ".join(f"{n:,} {what}" for what, n in sorted(total.operations.items()))),
+            (
+                "operations",
+                ", ".join(f"{n:,} {what}" for what, n in sorted(total.operations.items())),
+            ),
             *[(name, f"broken in {count:,} states") for name, count in broken.most_common()],
         ]
     )

@@ -14,7 +14,6 @@ from reference.bugs.probing import Consulted, probed
 from reference.kit.protocol import Handlers, Protocol, Substitution
 from reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
 
-
 STORAGE: Final = "reference.storage"
 """The engine has rules and bugs, and is no protocol."""
 

@@ -118,6 +118,4 @@ class Broker:
 def offset_in(checkpoint: bytes | None, topic: str, number: int) -> int | None:
     """What it says of a partition; a checkpoint that is none says nothing (D6)."""
     rows = read_lines(checkpoint or b"", 2) or []
-    return next(
-        (int(row[2]) for row in rows if len(row) == 3 and row[:2] == [topic, number]), None
-    )
+    return next((int(row[2]) for row in rows if len(row) == 3 and row[:2] == [topic, number]), None)

@@ -13,7 +13,7 @@ from reference.storage.segment import Segment
 
 
 class _Transactions:
-    """What is known of transactions as their batches are read in order (CleanedTransactionMetadata).
+    """What is known of transactions as batches are read in order (CleanedTransactionMetadata).
 
     waiting: aborted ones to come. aborted: by producer, with whether data of it is left.
     committed: producers whose transaction has data, as far as it is not aborted.
@@ -47,7 +47,7 @@ class _Transactions:
     def marker(self, batch: Batch, into: Segment | None = None) -> bool:
         """Whether a marker has no data left. into: the segment whose index is to have it if so."""
         self._begin(batch.last)
-        if batch.count == 0:
+        if batch.records == 0:
             return True
         if batch.marker == "ABORT":
             found = self.aborted.pop(batch.producer, None)
@@ -173,7 +173,9 @@ def _kept(
     idle = transactions.marker(batch, cleaned) if batch.is_control else transactions.data(batch)
     gone = idle
     if batch.is_control:
-        gone = idle and batch.horizon is not None and not rules.tombstone_kept(batch.horizon, log.now)
+        gone = (
+            idle and batch.horizon is not None and not rules.tombstone_kept(batch.horizon, log.now)
+        )
     stays = (_is_last_of_producer(log, batch) and rules.keeps_last_of_producer()) or (
         batch.last + 1 == upto and rules.keeps_last_of_round()
     )

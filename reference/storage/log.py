@@ -8,6 +8,7 @@ epoch file behind a truncation, the files of deleted segments. `now` is the cloc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from reference.storage.batches import Batch, batches_of, fault_of, moved
 from reference.storage.epochs import Epochs
@@ -91,7 +92,7 @@ class Log:
         first, last = batches[0].base, batches[-1].last
         if first < self.end:
             raise Refused("UNEXPECTED_OFFSET", f"{first} is below the end, {self.end}")
-        if any(late.last <= early.last for early, late in zip(batches, batches[1:], strict=False)):
+        if any(late.last <= early.last for early, late in pairwise(batches)):
             raise Refused("OFFSETS_OUT_OF_ORDER", f"from {first} on")
         for batch in batches:
             self.epochs.assign(batch.epoch, batch.base)
@@ -111,12 +112,12 @@ class Log:
             self._moved(last + 1)
         for each in made.values():
             self.producers.update(each)
-        for each in done:
+        for ended in done:
             stable = self.rules.completed_lso(
-                self.producers.open_txns(), each.first, each.producer, each.last
+                self.producers.open_txns(), ended.first, ended.producer, ended.last
             )
-            self.active.complete(each, stable)
-            self.producers.complete(each)
+            self.active.complete(ended, stable)
+            self.producers.complete(ended)
         self._moved(last + 1)
         self.producers.end = last + 1
         self.stabilise()
@@ -411,9 +412,10 @@ class Log:
                     fresh.update(made)
         for producer, entry in self.producers.entries.items():
             known = fresh.entries.get(producer)
-            if known is not None and known.epoch == entry.epoch and known.batches:
-                if not entry.batches or known.batches[-1][:3] == entry.batches[-1][:3]:
-                    entry.batches = known.batches
+            if known is None or known.epoch != entry.epoch or not known.batches:
+                continue
+            if not entry.batches or known.batches[-1][:3] == entry.batches[-1][:3]:
+                entry.batches = known.batches
 
     # -- Reading, stopping
 

@@ -233,7 +233,7 @@ class StorageRules:
 
     def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
         """D17: whether a segment with this base may follow one that ends there. filled: whether
-        anything is in it, or was before it was compacted. rises: whether an epoch begins with it."""
+        anything is in it, or was before it was compacted. rises: whether an epoch begins there."""
         return base == end or (base > end and filled and self.roll_synced(rises))
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:

@@ -143,12 +143,10 @@ class Segment:
         return None
 
     def last_batch(self) -> Batch | None:
-        last = None
         start = self.find(self.offsets.last)
-        if start is not None:
-            for _, last in self.batches(start[0]):
-                pass
-        return last
+        if start is None:
+            return None
+        return [batch for _, batch in self.batches(start[0])][-1]
 
     def next_offset(self) -> int:
         """After the last batch."""
