@@ -100,6 +100,8 @@ class Broker:
 
     def start_anew(self, offset: int) -> None:
         self._lower(self.log.segments[0].base)
+        if self.rules.recovery_point_first():
+            self._write(HIGH_WATERMARKS, min(self.log.high_watermark, offset))
         self.log.truncate_fully(offset)
         self.checkpoint()
 

@@ -8,11 +8,13 @@ epoch file behind a truncation, the files of deleted segments. `now` is the cloc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from reference.storage.batches import Batch, batches_of, fault_of, moved
 from reference.storage.epochs import Epochs
 from reference.storage.files import Files, remove
+from reference.storage.indexes import Aborted
 from reference.storage.producers import Completed, Origin, Producers, Refused, Update
 from reference.storage.rules import Kept, Reason, StorageRules, deletable
 from reference.storage.segment import Segment
@@ -262,7 +264,7 @@ class Log:
     def _delete_old(self, reason: Reason) -> int:
         ends = [*(each.base for each in self.segments[1:]), self.end]
         rows = [
-            Kept(end, each.size, each is self.active, lambda each=each: each.largest_time)  # type: ignore[misc]
+            Kept(end, each.size, each is self.active, each.largest_time)
             for each, end in zip(self.segments, ends, strict=True)
         ]
         bound = self.rules.retention_bound(self.high_watermark, self.end)
@@ -289,7 +291,7 @@ class Log:
     def delete_snapshots(self, of: Sequence[Segment]) -> None:
         paths = [path for each in of if (path := self.producers.mark_removed(each.base))]
         for path in paths:
-            self._later(lambda path=path: remove(self.files, path))  # type: ignore[misc]
+            self._later(partial(remove, self.files, path))
 
     # -- Cutting
 
@@ -431,9 +433,9 @@ class Log:
                 found.append(batch)
         return found
 
-    def aborted(self, start: int, upper: int, of: Segment) -> list:  # type: ignore[type-arg]
+    def aborted(self, start: int, upper: int, of: Segment) -> list[Aborted]:
         """Aborted transactions that touch these offsets, from this segment's index on."""
-        found = []
+        found: list[Aborted] = []
         for segment in self.segments[self.segments.index(of) :]:
             rows, complete = segment.txns.between(start, upper)
             found += rows

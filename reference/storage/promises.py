@@ -281,11 +281,10 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
             yield Broken(name, f"{key!r} is {seen.get(key)!r}, not {value!r}")
     for key in seen.keys() - expected.keys():
         yield Broken("AbortedInvisible", f"{key!r} is {seen[key]!r}, and was never committed")
-    for producer, last in _last(whole).items():
-        if _last(found).get(producer) != last:
-            yield Broken(
-                "LastSequenceKept", f"{producer}: {_last(found).get(producer)}, not {last}"
-            )
+    there = _last(found)
+    for producer, known in _last(whole).items():
+        if there.get(producer) != known:
+            yield Broken("LastSequenceKept", f"{producer}: {there.get(producer)}, not {known}")
 
 
 def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:
