@@ -1,4 +1,4 @@
-"""`storage crash`, `storage kafka`: the storage engine, judged by crashes and by Kafka's classes."""
+"""`storage crash`, `storage kafka`: the engine, judged by crashes and by Kafka's classes."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class OutOfScope(ValueError):
 
 
 def bugs_of(protocol: str) -> tuple[Bug, ...]:
-    return tuple(each for each in CATALOG if each.protocol == protocol)
+    return tuple(each for each in (*CATALOG, *OF_STORAGE) if each.protocol == protocol)
 
 
 def bug(id: str, protocol: str | None = None) -> Bug:

@@ -59,7 +59,7 @@ class Record(NamedTuple):
 
 class Batch(NamedTuple):
     """What the header of a batch says; data: the whole of it. base, last: the first and last
-    offset."""
+    offset. records: how many."""
 
     base: int
     last: int
@@ -70,7 +70,7 @@ class Batch(NamedTuple):
     producer: int
     producer_epoch: int
     sequence: int
-    count: int
+    records: int
     data: bytes
 
     @property

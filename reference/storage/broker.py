@@ -60,8 +60,16 @@ class Broker:
 
     def checkpoint(self) -> None:
         """What is written each minute."""
-        self._write(RECOVERY_POINTS, self.log.recovery_point)
-        self._checkpoint_start()
+        self._checkpoint(self.log.recovery_point)
+
+    def _checkpoint(self, recovery_point: int) -> None:
+        """With the log start first: the recovery point rises with it, over what is not flushed."""
+        if self.rules.log_start_durable():
+            self._checkpoint_start()
+            self._write(RECOVERY_POINTS, recovery_point)
+        else:
+            self._write(RECOVERY_POINTS, recovery_point)
+            self._checkpoint_start()
 
     def _checkpoint_start(self) -> None:
         if self.rules.start_written(self.log.start, self.log.segments[0].base):
@@ -88,10 +96,12 @@ class Broker:
 
     def _lower(self, offset: int) -> None:
         if self.rules.recovery_point_first():
-            self._write(RECOVERY_POINTS, min(self.log.recovery_point, offset))
+            self._checkpoint(min(self.log.recovery_point, offset))
 
     def start_anew(self, offset: int) -> None:
         self._lower(self.log.segments[0].base)
+        if self.rules.recovery_point_first():
+            self._write(HIGH_WATERMARKS, min(self.log.high_watermark, offset))
         self.log.truncate_fully(offset)
         self.checkpoint()
 
@@ -118,6 +128,4 @@ class Broker:
 def offset_in(checkpoint: bytes | None, topic: str, number: int) -> int | None:
     """What it says of a partition; a checkpoint that is none says nothing (D6)."""
     rows = read_lines(checkpoint or b"", 2) or []
-    return next(
-        (int(row[2]) for row in rows if len(row) == 3 and row[:2] == [topic, number]), None
-    )
+    return next((int(row[2]) for row in rows if len(row) == 3 and row[:2] == [topic, number]), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from reference.storage.batches import Batch, Record, encoded, records_of
 from reference.storage.indexes import Aborted
@@ -13,7 +14,7 @@ from reference.storage.segment import Segment
 
 
 class _Transactions:
-    """What is known of transactions as their batches are read in order (CleanedTransactionMetadata).
+    """What is known of transactions as batches are read in order (CleanedTransactionMetadata).
 
     waiting: aborted ones to come. aborted: by producer, with whether data of it is left.
     committed: producers whose transaction has data, as far as it is not aborted.
@@ -47,7 +48,7 @@ class _Transactions:
     def marker(self, batch: Batch, into: Segment | None = None) -> bool:
         """Whether a marker has no data left. into: the segment whose index is to have it if so."""
         self._begin(batch.last)
-        if batch.count == 0:
+        if batch.records == 0:
             return True
         if batch.marker == "ABORT":
             found = self.aborted.pop(batch.producer, None)
@@ -63,17 +64,28 @@ class _Transactions:
         return False
 
 
+class _Round(NamedTuple):
+    """offsets: the last one of each key, as far as `mapped`. upto: from there on nothing is
+    cleaned. lasts: the last offset of each producer's data below that."""
+
+    offsets: dict[bytes, int]
+    mapped: int
+    upto: int
+    lasts: dict[int, int]
+
+
 def clean(log: Log, first: int, upto: int, keys: int) -> int:
     """A round over what lies below an offset; up to where it knows keys, which is where the next
     one begins. first: of the first dirty offset. keys: so many it can tell apart."""
     if log.rules.flushes_before_cleaning():
         log.flush(log.end)
     offsets, mapped = _map(log, first, upto, keys)
+    lasts = _lasts(log, upto) if log.rules.last_by_committed() else {}
     transactions = _Transactions()
     for group in _groups(log, mapped + 1, upto):
         if not log.rules.transactions_across_groups():
             transactions = _Transactions()
-        _clean_group(log, group, offsets, mapped, upto, transactions)
+        _clean_group(log, group, _Round(offsets, mapped, upto, lasts), transactions)
     return mapped + 1
 
 
@@ -81,6 +93,15 @@ def first_uncleanable(log: Log) -> int:
     """D11; of the segment that it lies in, the first offset."""
     bound = log.rules.uncleanable(log.last_stable, log.high_watermark, log.active.base, log.end)
     return max(each.base for each in log.segments if each.base <= max(bound, log.segments[0].base))
+
+
+def _lasts(log: Log, upto: int) -> dict[int, int]:
+    return {
+        batch.producer: batch.last
+        for segment in log.between(0, upto)
+        for _, batch in segment.batches()
+        if batch.producer >= 0 and not batch.is_control and batch.last < upto
+    }
 
 
 def _collected(log: Log, start: int, upper: int) -> list[Aborted]:
@@ -135,9 +156,7 @@ def _groups(log: Log, end: int, upto: int) -> list[list[Segment]]:
 def _clean_group(
     log: Log,
     group: Sequence[Segment],
-    offsets: dict[bytes, int],
-    mapped: int,
-    upto: int,
+    of: _Round,
     transactions: _Transactions,
 ) -> None:
     old = Segment(log.files, log.folder, group[0].base, log.rules, log.now, CLEANED)
@@ -147,10 +166,10 @@ def _clean_group(
         if at + 1 < len(group):
             upper = group[at + 1].base
         else:
-            upper = log.rules.aborted_above(mapped + 1, segment.next_offset())
+            upper = log.rules.aborted_above(of.mapped + 1, segment.next_offset())
         transactions.add(_collected(log, segment.base, upper))
         for _, batch in segment.batches():
-            kept = _kept(log, batch, offsets, mapped, upto, transactions, cleaned)
+            kept = _kept(log, batch, of, transactions, cleaned)
             if kept:
                 cleaned.append(batch.last, kept)
     cleaned.close_indexes()
@@ -162,9 +181,7 @@ def _clean_group(
 def _kept(
     log: Log,
     batch: Batch,
-    offsets: dict[bytes, int],
-    mapped: int,
-    upto: int,
+    of: _Round,
     transactions: _Transactions,
     cleaned: Segment,
 ) -> bytes:
@@ -173,9 +190,12 @@ def _kept(
     idle = transactions.marker(batch, cleaned) if batch.is_control else transactions.data(batch)
     gone = idle
     if batch.is_control:
-        gone = idle and batch.horizon is not None and not rules.tombstone_kept(batch.horizon, log.now)
-    stays = (_is_last_of_producer(log, batch) and rules.keeps_last_of_producer()) or (
-        batch.last + 1 == upto and rules.keeps_last_of_round()
+        gone = (
+            idle and batch.horizon is not None and not rules.tombstone_kept(batch.horizon, log.now)
+        )
+    is_last = _is_last_of_producer(log, batch) or of.lasts.get(batch.producer) == batch.last
+    stays = (is_last and rules.keeps_last_of_producer()) or (
+        batch.last + 1 == of.upto and rules.keeps_last_of_round()
     )
     if gone and not stays:
         return b""
@@ -183,9 +203,9 @@ def _kept(
     def retained(record: Record) -> bool:
         if gone or batch.is_control:
             return not gone
-        if record.offset > mapped:
+        if record.offset > of.mapped:
             return True
-        if record.key is None or record.offset < offsets.get(record.key, -1):
+        if record.key is None or record.offset < of.offsets.get(record.key, -1):
             return False
         return record.value is not None or rules.tombstone_kept(batch.horizon, log.now)
 

@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
-from reference.storage.broker import Broker
 from reference.storage.batches import Batch
+from reference.storage.broker import Broker
 from reference.storage.disk import Crash, MemoryDisk, Mode
 from reference.storage.histories import Client, Operation, configured, perform
 from reference.storage.indexes import Full
 from reference.storage.producers import Refused
-from reference.storage.promises import Broken, Moment, batches_in, broken
+from reference.storage.promises import Broken, Moment, batches_in, broken, in_order
 from reference.storage.rules import Config, StorageRules
 
 STATES_MAX: Final = 4000
@@ -168,7 +168,10 @@ def judged_start(
 
 
 def played(
-    rules: Callable[[Config], StorageRules], seed: int, operations: int, config: Config | None = None
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    operations: int,
+    config: Config | None = None,
 ) -> Story:
     """A history by chance."""
     chance = Random(seed)
@@ -301,7 +304,8 @@ def judge_failing(
             break
     out.operations.update(each.name for each in story.done)
     upto = len(story.disk.journal)
-    wrong, _, _ = judged_start(story, upto, story.crash(upto).process())
+    live = in_order(batches_in(story.broker.log), story.moments, config.compact)
+    wrong = [*live, *judged_start(story, upto, story.crash(upto).process())[0]]
     out.states = 1
     done = tuple(str(each)[:60] for each in story.done)
     out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]

@@ -82,7 +82,11 @@ def _finish_swaps(log: Log) -> None:
     for name in swaps:
         if name == f"{base_of(name):020}{LOG}{SWAP}":
             segment = Segment(files, folder, base_of(name), log.rules, log.now, SWAP)
-            ranges.append((segment.base, segment.next_offset()))
+            if log.rules.swap_by_index():
+                end = segment.next_offset()
+            else:
+                end = max([segment.base, *(batch.last + 1 for _, batch in segment.batches())])
+            ranges.append((segment.base, end))
     if ranges:
         low, high = min(base for base, _ in ranges), max(end for _, end in ranges)
         for name in files.list(folder):

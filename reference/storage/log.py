@@ -8,10 +8,13 @@ epoch file behind a truncation, the files of deleted segments. `now` is the cloc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 
 from reference.storage.batches import Batch, batches_of, fault_of, moved
 from reference.storage.epochs import Epochs
 from reference.storage.files import Files, remove
+from reference.storage.indexes import Aborted
 from reference.storage.producers import Completed, Origin, Producers, Refused, Update
 from reference.storage.rules import Kept, Reason, StorageRules, deletable
 from reference.storage.segment import Segment
@@ -91,7 +94,7 @@ class Log:
         first, last = batches[0].base, batches[-1].last
         if first < self.end:
             raise Refused("UNEXPECTED_OFFSET", f"{first} is below the end, {self.end}")
-        if any(late.last <= early.last for early, late in zip(batches, batches[1:], strict=False)):
+        if any(late.last <= early.last for early, late in pairwise(batches)):
             raise Refused("OFFSETS_OUT_OF_ORDER", f"from {first} on")
         for batch in batches:
             self.epochs.assign(batch.epoch, batch.base)
@@ -111,12 +114,12 @@ class Log:
             self._moved(last + 1)
         for each in made.values():
             self.producers.update(each)
-        for each in done:
+        for ended in done:
             stable = self.rules.completed_lso(
-                self.producers.open_txns(), each.first, each.producer, each.last
+                self.producers.open_txns(), ended.first, ended.producer, ended.last
             )
-            self.active.complete(each, stable)
-            self.producers.complete(each)
+            self.active.complete(ended, stable)
+            self.producers.complete(ended)
         self._moved(last + 1)
         self.producers.end = last + 1
         self.stabilise()
@@ -261,7 +264,7 @@ class Log:
     def _delete_old(self, reason: Reason) -> int:
         ends = [*(each.base for each in self.segments[1:]), self.end]
         rows = [
-            Kept(end, each.size, each is self.active, lambda each=each: each.largest_time)  # type: ignore[misc]
+            Kept(end, each.size, each is self.active, each.largest_time)
             for each, end in zip(self.segments, ends, strict=True)
         ]
         bound = self.rules.retention_bound(self.high_watermark, self.end)
@@ -288,7 +291,7 @@ class Log:
     def delete_snapshots(self, of: Sequence[Segment]) -> None:
         paths = [path for each in of if (path := self.producers.mark_removed(each.base))]
         for path in paths:
-            self._later(lambda path=path: remove(self.files, path))  # type: ignore[misc]
+            self._later(partial(remove, self.files, path))
 
     # -- Cutting
 
@@ -411,9 +414,10 @@ class Log:
                     fresh.update(made)
         for producer, entry in self.producers.entries.items():
             known = fresh.entries.get(producer)
-            if known is not None and known.epoch == entry.epoch and known.batches:
-                if not entry.batches or known.batches[-1][:3] == entry.batches[-1][:3]:
-                    entry.batches = known.batches
+            if known is None or known.epoch != entry.epoch or not known.batches:
+                continue
+            if not entry.batches or known.batches[-1][:3] == entry.batches[-1][:3]:
+                entry.batches = known.batches
 
     # -- Reading, stopping
 
@@ -429,9 +433,9 @@ class Log:
                 found.append(batch)
         return found
 
-    def aborted(self, start: int, upper: int, of: Segment) -> list:  # type: ignore[type-arg]
+    def aborted(self, start: int, upper: int, of: Segment) -> list[Aborted]:
         """Aborted transactions that touch these offsets, from this segment's index on."""
-        found = []
+        found: list[Aborted] = []
         for segment in self.segments[self.segments.index(of) :]:
             rows, complete = segment.txns.between(start, upper)
             found += rows

@@ -90,7 +90,7 @@ class Update:
         if not batch.is_control:
             self._data(batch)
             return None
-        if batch.count == 0:
+        if batch.records == 0:
             return None  # Emptied by compaction.
         self._epoch(batch)
         coordinator = coordinator_epoch_of(batch)
@@ -189,9 +189,7 @@ class Producers:
         return min([*self.open, *self.closed], default=None)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        self.closed = {
-            first: last for first, last in self.closed.items() if last >= high_watermark
-        }
+        self.closed = {first: last for first, last in self.closed.items() if last >= high_watermark}
 
     def log_start_moved(self, start: int) -> None:
         self.high_watermark_moved(start)

@@ -7,6 +7,7 @@ what either promised may hold, but nothing that both did may be lost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from reference.storage.batches import Batch, records_of
@@ -53,7 +54,7 @@ def broken(
     compact = log.rules.config.compact
     yield from _prefix(log, found, moments, compact)
     yield from _flushed(log, found, before, after, compact)
-    yield from _in_order(found, moments, compact)
+    yield from in_order(found, moments, compact)
     yield from _epochs(log, found)
     if not log.start <= log.high_watermark <= log.end:
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
@@ -122,11 +123,9 @@ def _flushed(
             return
 
 
-def _in_order(
-    found: Sequence[Batch], moments: Sequence[Moment], compact: bool
-) -> Iterator[Broken]:
+def in_order(found: Sequence[Batch], moments: Sequence[Moment], compact: bool) -> Iterator[Broken]:
     """NoHole, OffsetsAscend, EpochsAscend."""
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         if other.base <= one.last:
             yield Broken("OffsetsAscend", f"{other.base} comes after {one.last}")
         if other.epoch < one.epoch:
@@ -135,7 +134,7 @@ def _in_order(
             known = any(
                 (one.last, other.base) == (a.last, b.base)
                 for moment in moments
-                for a, b in zip(moment.full, moment.full[1:], strict=False)
+                for a, b in pairwise(moment.full)
             )
             if not known:
                 yield Broken("NoHole", f"{one.last + 1} to {other.base - 1}")
@@ -268,8 +267,9 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
     if still_open.keys() - open_.keys():
         yield Broken("MarkersKept", f"open are {still_open}, not {open_}")
     stable = min(open_.values(), default=log.end)
-    if whole and found and found[-1].last < whole[-1].last and log.end > whole[-1].last:
-        yield Broken("EndKept", f"{found[-1].last} is the last offset, {whole[-1].last} was")
+    last = found[-1].last if found else -1
+    if whole and last < whole[-1].last < log.end:
+        yield Broken("EndKept", f"{last} is the last offset, {whole[-1].last} was")
     expected = visible([each for each in whole if each.last < stable], aborted)
     rows = [row for segment in log.segments for row in segment.txns.rows]
     seen = visible([each for each in found if each.last < stable], rows)
@@ -281,9 +281,10 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
             yield Broken(name, f"{key!r} is {seen.get(key)!r}, not {value!r}")
     for key in seen.keys() - expected.keys():
         yield Broken("AbortedInvisible", f"{key!r} is {seen[key]!r}, and was never committed")
-    for producer, last in _last(whole).items():
-        if _last(found).get(producer) != last:
-            yield Broken("LastSequenceKept", f"{producer}: {_last(found).get(producer)}, not {last}")
+    there = _last(found)
+    for producer, known in _last(whole).items():
+        if there.get(producer) != known:
+            yield Broken("LastSequenceKept", f"{producer}: {there.get(producer)}, not {known}")
 
 
 def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:

@@ -192,6 +192,11 @@ class StorageRules:
         """D13: whether the batch with a producer's last sequence stays, emptied if need be."""
         return True
 
+    def last_by_committed(self) -> bool:
+        """D13: whether that is also asked of what lies below the end of the round: what lies above
+        may be cut."""
+        return True
+
     def keeps_last_of_round(self) -> bool:
         """D13: whether the last batch of what is cleaned stays, emptied if need be."""
         return True
@@ -205,6 +210,11 @@ class StorageRules:
         return True
 
     # -- Loading, recovery (D15 to D18)
+
+    def swap_by_index(self) -> bool:
+        """D15: whether the end of a segment that is to be swapped in is looked up by its index,
+        which is made, full of zeros, if it was renamed already."""
+        return False
 
     def drops_below_start(self) -> bool:
         """D16: whether segments below the log start go at once. They need not be whole."""
@@ -233,7 +243,7 @@ class StorageRules:
 
     def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
         """D17: whether a segment with this base may follow one that ends there. filled: whether
-        anything is in it, or was before it was compacted. rises: whether an epoch begins with it."""
+        anything is in it, or was before it was compacted. rises: whether an epoch begins there."""
         return base == end or (base > end and filled and self.roll_synced(rises))
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:
@@ -314,8 +324,14 @@ class AsKafka(StorageRules):
     def flushes_before_cleaning(self) -> bool:
         return False
 
+    def last_by_committed(self) -> bool:
+        return False
+
     def cleaning_synced(self) -> bool:
         return False
+
+    def swap_by_index(self) -> bool:
+        return True
 
     def drops_below_start(self) -> bool:
         return False

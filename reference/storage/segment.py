@@ -70,7 +70,6 @@ class Segment:
             self._latest = self.times.last
         return self._latest
 
-    @property
     def largest_time(self) -> int:
         """By which retention goes; without timestamps, when the file was changed."""
         found = self.latest[0]
@@ -105,7 +104,8 @@ class Segment:
         position = self.size
         if not 0 <= last - self.base <= OFFSETS_MAX:
             raise TooFar(f"offset {last} in the segment of {self.base}")
-        _ = self.offsets
+        # Kafka makes the time index after the write, and an error there leaves what was written.
+        _ = self.offsets, self.times
         self.files.write(self.path(LOG), position, data)
         self.size += len(data)
         for _, batch in batches_of(data):
@@ -143,12 +143,10 @@ class Segment:
         return None
 
     def last_batch(self) -> Batch | None:
-        last = None
         start = self.find(self.offsets.last)
-        if start is not None:
-            for _, last in self.batches(start[0]):
-                pass
-        return last
+        if start is None:
+            return None
+        return [batch for _, batch in self.batches(start[0])][-1]
 
     def next_offset(self) -> int:
         """After the last batch."""

@@ -69,6 +69,8 @@ RULES = {
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
+    # The engine on disk: files are a value that it is given.
+    "reference.storage.*": Rule(third_party=("google_crc32c", "msgspec"), forbidden=()),
     # It loads protocols of others, from the folders that the environment names.
     "reference.protocols.*": Rule(
         ours=(
@@ -77,11 +79,14 @@ RULES = {
             *("reference.reassignment", "reference.cluster", "system"),
         )
     ),
-    "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
+    "reference.bugs.*": _pure(
+        "reference.partition", "reference.protocols", "reference.storage.rules"
+    ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
+    "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     # It finds the files of protocols by their names.
@@ -148,7 +153,10 @@ RULES = {
         ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     # What brokers wrote: judged by what Kafka promises of it, without any protocol of ours.
-    "traces.disks.*": Rule(ours=("system",), third_party=("google_crc32c", "msgspec", "numpy")),
+    "traces.disks.*": Rule(
+        ours=("system", "reference.storage.batches"),
+        third_party=("google_crc32c", "msgspec", "numpy"),
+    ),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),

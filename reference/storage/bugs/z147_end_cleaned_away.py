@@ -19,8 +19,8 @@ class Z147EndCleanedAway(StorageRules):
 BUG = declared(
     __name__,
     Z147EndCleanedAway,
-    "EndKept",
     "FlushedSurvives",
+    "EndKept",
     source="KAFKA-17076, a577d30, PR 17193",
     year=2024,
     nodes=1,
