@@ -259,20 +259,27 @@ class World:
 
     # --- Time
 
-    def advance_to(self, now: int, done: Callable[[], None]) -> None:
-        """Everything that is due happens, at its own time; `done` is called after each event."""
-        while True:
+    def advance_to(
+        self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
+    ) -> None:
+        """Everything that is due happens, at its own time; `done` is called after each event.
+        goes_on: whether time is to leap to what is due, for as long as it says so.
+        """
+        lanes = self._lanes
+        while goes_on is None or goes_on():
             due, lane = now + 1, None
-            for each in self._lanes:
+            for each in lanes:
                 heap = each.queue.heap
                 if heap and heap[0][0] < due:
                     due, lane = heap[0][0], each
             if lane is None:
                 break
-            self.now = max(self.now, due)
+            if due > self.now:
+                self.now = due
             lane.advance()
             done()
-        self.now = max(self.now, now)
+        if goes_on is None and now > self.now:
+            self.now = now
 
     def advance(self) -> None:
         """An event of nobody's."""
