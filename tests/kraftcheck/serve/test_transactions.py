@@ -172,6 +172,23 @@ def test_who_takes_an_id_over_fences_who_had_it(wire: Wire) -> None:
     assert new.end(committed=True) == NONE
 
 
+def test_an_epoch_that_was_not_heard_of_is_given_again(wire: Wire) -> None:
+    """X7: a producer that says which epoch it has, and says so again."""
+    one = Producer(wire, 1)
+    one.init()
+
+    def ask(epoch: int) -> tuple[int, int]:
+        body = {"transactional_id": "x", "transaction_timeout_ms": 1000, **one.said}
+        said = wire.ask(one.coordinator, "InitProducerId", 4, **body | {"producer_epoch": epoch})
+        return said["error_code"], said["producer_epoch"]
+
+    first = one.epoch
+    assert [ask(first), ask(first)] == [(NONE, first + 1)] * 2
+    assert ask(first + 1) == (NONE, first + 2)
+    assert ask(first)[0] == ERRORS["PRODUCER_FENCED"]
+    assert ask(first + 9)[0] == ERRORS["PRODUCER_FENCED"]
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_transaction_that_takes_too_long_is_aborted(wire: Wire, version: int) -> None:
     one = Producer(wire, version)
