@@ -224,8 +224,12 @@ class Transaction:
         return self._asked is not None
 
     def leave(self) -> None:
-        """Another coordinator has taken over."""
-        self._tell("NOT_COORDINATOR", UNDEFINED)
+        """Another coordinator has taken over: whoever waits is told so."""
+        adding, self._adding = self._adding, deque()
+        if not adding:
+            self._tell("NOT_COORDINATOR", UNDEFINED)
+        for _, _, told in adding:
+            told("NOT_COORDINATOR", UNDEFINED)
 
     def _write(self, state: TxnRecord) -> None:
         record = TransactionRecord(
