@@ -322,6 +322,8 @@ class World:
         for broker in replicas:
             if broker not in self.up():
                 self._crash(partition, broker, False)
+            if broker in self.isolated:
+                self._sever(partition, broker, False)
 
     def extend(
         self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
@@ -513,15 +515,20 @@ class World:
         """Cuts a broker off from the others and the controller, or joins it again; clients reach
         it all along.
         """
+        if whole == (broker not in self.isolated):
+            return
         (self.isolated.discard if whole else self.isolated.add)(broker)
         for partition in self._holding(broker):
-            others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
-            cut = Cut((broker,), others, False, 0)
-            if whole:
-                partition.network.end(cut)
-            else:
-                partition.losses.cuts += 1
-                partition.network.begin(cut)
+            self._sever(partition, broker, whole)
+
+    def _sever(self, partition: ServedPartition, broker: int, whole: bool) -> None:
+        others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
+        cut = Cut((broker,), others, False, 0)
+        if whole:
+            partition.network.end(cut)
+        else:
+            partition.losses.cuts += 1
+            partition.network.begin(cut)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""

@@ -138,6 +138,27 @@ def test_what_lasts_for_a_while(wire: Wire, do: str) -> None:
     assert wire.core.world.up() == {0, 1, 2}
 
 
+def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
+    wire: Wire, tmp_path: Path
+) -> None:
+    """Also where a topic is made meanwhile, and where the end comes before the cut's own."""
+    for _ in range(2):
+        assert wire.do("cut", broker=2) == ""
+    wire.create("u")
+    wire.wait(12)
+    isr = [p.controller.partition.isr for p in wire.core.world.all]
+    assert isr == [(0, 1)] * 3
+    wire.do("join", broker="all")
+    wire.wait(12)
+    assert [p.controller.partition.isr for p in wire.core.world.all] == [(0, 1, 2)] * 3
+    assert wire.do("cut", broker=1, lasts_ms=300) == ""
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = judged(path)
+    assert (found.verdict, found.reasons) == ("holds", [])
+
+
 # --- What means nothing
 
 
