@@ -10,6 +10,7 @@ import ssl
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
@@ -22,6 +23,8 @@ from kraftcheck.serve.front import Front
 from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, judged
 from kraftcheck.serve.world import Setup
 from reference.bugs.catalog import bug
+
+FILES: Final = 10_000
 
 
 def serve(
@@ -43,9 +46,7 @@ def serve(
     """
     tls = None if certificate is None else _tls(certificate)
     moves = () if plan is None else plans.read(plan)
-    # A connection is an open file, of which few are allowed unless more are asked for.
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _allow_files()
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
@@ -57,6 +58,14 @@ def serve(
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
     return _tell(found, folder, judge, screen)
+
+
+def _allow_files() -> None:
+    """A connection is an open file, of which few are allowed unless more are asked for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _tls(certificate: Path) -> ssl.SSLContext:

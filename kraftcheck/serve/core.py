@@ -76,6 +76,10 @@ class Core:
         """The cluster's own time goes on; microseconds."""
         self.world.advance_to(now, self._look)
 
+    def leap(self, until: int) -> None:
+        """Time leaps, event by event, while somebody waits for the cluster alone."""
+        self.world.advance_to(until, self._look, self._in_haste)
+
     def opened(self, connection: int, broker: int) -> None:
         if broker in self._up:
             self._connections[connection] = broker
@@ -183,8 +187,7 @@ class Core:
             return True
         return any(w.request.connection == connection for w in self._waiting)
 
-    @property
-    def in_haste(self) -> bool:
+    def _in_haste(self) -> bool:
         """Whether somebody waits for the cluster alone: for replicas, or for a topic's leaders."""
         return any(w.hurries for w in self._waiting)
 

@@ -27,6 +27,8 @@ Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""
 ON_REQUESTS: Final = ("reset", "delay", "answer")
 """What is done to a request itself."""
+UNDONE_BY: Final = {"kill": "restart", "stop": "restart", "cut": "join"}
+"""What ends after `lasts_ms`, if that is said."""
 ON_BROKERS: Final = ("kill", "restart", "stop", "cut", "join")
 CUTS: Final = ("before", "after", "within")
 _WHO: Final = re.compile(r"(leader|follower) of (.+)-(\d+)|coordinator|(\d+)")
@@ -99,12 +101,26 @@ class Faults:
         try:
             if "when" in said and isinstance(said["when"], Mapping):
                 return self._keep(said) or ""
-            wrong: str = self._do(said)(said) or ""
+            wrong = self._run(said)
         except KeyError as missing:
             return f"{said['do']}: {missing} is missing"
         except (TypeError, ValueError, _Unknown) as error:
             return str(error) if isinstance(error, _Unknown) else f"{said['do']}: {error}"
         return wrong
+
+    def _run(self, said: Mapping[str, Any]) -> str:
+        """Returns what is wrong with it, or ""."""
+        if "lasts_ms" not in said:
+            return self._do(said)(said) or ""
+        undo = {"do": UNDONE_BY.get(said["do"]), "broker": self._broker(said)}
+        if undo["do"] is None or int(said["lasts_ms"]) < 1:
+            return f"{said['do']} ends by itself: lasts_ms is of {', '.join(UNDONE_BY)}"
+
+        def end(_: Any) -> None:
+            self._do(undo)(undo)
+
+        self._world.call(1000 * int(said["lasts_ms"]) * self._world.setup.speed, end, 0)
+        return self._do(said)(said) or ""
 
     def _do(self, said: Mapping[str, Any]) -> Command:
         name = str(said.get("do"))
@@ -212,6 +228,8 @@ class Faults:
     def _wrong(self, when: When, said: Mapping[str, Any]) -> str:
         """What a move cannot mean. What it names has to be there already."""
         do = said.get("do")
+        if "lasts_ms" in said and (do not in UNDONE_BY or int(said["lasts_ms"]) < 1):
+            return f"{do} ends by itself: lasts_ms is of {', '.join(UNDONE_BY)}"
         if when.api and when.api not in BY_KEY.values():
             names = ", ".join(sorted(BY_KEY.values()))
             return f"no API {when.api!r} is served; there are {names}"
@@ -248,7 +266,7 @@ class Faults:
         move.left -= 1
         if not move.left:
             self.moves.remove(move)
-        self._do(move.said)(move.said)
+        self._run(move.said)
 
     def meet(self, request: Request) -> None:
         """A request has arrived: who waited for it does what it was to do."""

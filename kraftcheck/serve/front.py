@@ -306,12 +306,7 @@ class Front:
     def _leap(self) -> None:
         """While a producer waits, the next event is now, unless it is far."""
         core = self._taped.core
-        until = core.world.now + LEAP_US
-        while core.in_haste:
-            due = core.world.next_due()
-            if due is None or due > until:
-                break
-            core.advance(due)
+        core.leap(core.world.now + LEAP_US)
         self._clock.leap_to(core.world.now)
 
     # --- Commands

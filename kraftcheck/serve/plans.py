@@ -25,8 +25,8 @@ DRAWN: Final = range(4, 9)
 """So many faults a drawn plan has."""
 WITHIN: Final = range(1, 61)
 """The requests among which they are."""
-HEALS_AFTER: Final = 15
-"""So many requests later what was done to a broker is undone."""
+LASTS_MS: Final = range(50, 1000)
+"""For so long something is done to a broker: by time, since its clients may wait for the end."""
 
 
 def read(path: Path) -> Plan:
@@ -54,22 +54,20 @@ def drawn(seed: int, brokers: int) -> Plan:
     moves: list[dict[str, Any]] = []
     for _ in range(pick(stream, DRAWN)):
         nth, broker = pick(stream, WITHIN), stream.below(brokers)
-        soon, later = {"nth": nth}, {"nth": nth + HEALS_AFTER}
+        soon = {"nth": nth}
+        on = {"broker": broker, "lasts_ms": pick(stream, LASTS_MS), "when": soon}
         match stream.below(4):
             case 0:
                 cut = ("before", "after", "within")[stream.below(3)]
                 api = ("Produce", "Fetch")[stream.below(2)]
-                on = {"api": api, "nth": pick(stream, WITHIN) // 4 + 1}
-                moves.append({"do": "reset", "cut": cut, "when": on})
+                met = {"api": api, "nth": pick(stream, WITHIN) // 4 + 1}
+                moves.append({"do": "reset", "cut": cut, "when": met})
             case 1:
                 moves.append({"do": "delay", "ms": pick(stream, range(5, 101)), "when": soon})
             case 2:
-                lose = stream.below(2) == 1
-                moves.append({"do": "kill", "broker": broker, "lose": lose, "when": soon})
-                moves.append({"do": "restart", "broker": broker, "when": later})
+                moves.append({"do": "kill", "lose": stream.below(2) == 1, **on})
             case _:
-                moves.append({"do": "cut", "broker": broker, "when": soon})
-                moves.append({"do": "join", "broker": broker, "when": later})
+                moves.append({"do": "cut", **on})
     return moves
 
 

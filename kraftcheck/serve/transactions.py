@@ -71,12 +71,15 @@ _HANDLERS: Final = {
 
 
 class TransactionRecord(msgspec.Struct, frozen=True):
-    """What is durable of a transaction. partitions: by their number, topic id and index."""
+    """What is durable of a transaction. last: the epoch from which its producer asked for the one
+    that it has. partitions: by their number, topic id and index.
+    """
 
     id: str
     producer: int
     timeout_ms: int
     version: int
+    last: int
     partitions: tuple[tuple[str, int], ...]
     state: TxnRecord
 
@@ -90,6 +93,7 @@ class Transaction:
         self.producer = record.producer
         self._timeout_ms = record.timeout_ms
         self._version = record.version
+        self._last = record.last
         self._partitions = {key: at + 1 for at, key in enumerate(record.partitions)}
         number = tenure.epoch + 1
         self._row = Coordinators(
@@ -116,8 +120,20 @@ class Transaction:
 
     # --- What is asked
 
-    def initialize(self, timeout_ms: int, told: Callable[[str, int], None]) -> None:
-        self._timeout_ms = timeout_ms
+    def initialize(self, timeout_ms: int, expected: int, told: Callable[[str, int], None]) -> None:
+        """X7. expected: the epoch that the producer has, if it has one (KIP-360)."""
+        txn = current(self._row).txn
+        if expected == self._last != UNDEFINED and (txn.state, txn.epoch) == (
+            "Empty",
+            expected + 1,
+        ):
+            # It was given the next one, and has not heard of it.
+            told("NONE", txn.epoch)
+            return
+        if expected not in (UNDEFINED, txn.epoch):
+            told("PRODUCER_FENCED", UNDEFINED)
+            return
+        self._timeout_ms, self._last = timeout_ms, expected
         self._ask(InitProducerId(NODE, COORDINATOR, NODE), self._version, told)
 
     def add(
@@ -208,8 +224,12 @@ class Transaction:
         return self._asked is not None
 
     def leave(self) -> None:
-        """Another coordinator has taken over."""
-        self._tell("NOT_COORDINATOR", UNDEFINED)
+        """Another coordinator has taken over: whoever waits is told so."""
+        adding, self._adding = self._adding, deque()
+        if not adding:
+            self._tell("NOT_COORDINATOR", UNDEFINED)
+        for _, _, told in adding:
+            told("NOT_COORDINATOR", UNDEFINED)
 
     def _write(self, state: TxnRecord) -> None:
         record = TransactionRecord(
@@ -217,6 +237,7 @@ class Transaction:
             self.producer,
             self._timeout_ms,
             self._version,
+            self._last,
             tuple(self._partitions),
             state,
         )
@@ -408,11 +429,11 @@ class Transactions:
             return _no_producer(error)
         found = tenure.transactions.get(id)
         said = body.get("producer_id", UNDEFINED), body.get("producer_epoch", UNDEFINED)
-        if said[0] != UNDEFINED and (found is None or said != (found.producer, found.epoch)):
+        if said[0] != UNDEFINED and (found is None or said[0] != found.producer):
             return _no_producer("PRODUCER_FENCED")
         if found is None:
             state = TxnRecord("Empty", UNDEFINED, (), 1)
-            record = TransactionRecord(id, self.new_id(), 0, 2, (), state)
+            record = TransactionRecord(id, self.new_id(), 0, 2, UNDEFINED, (), state)
             found = tenure.transactions[id] = Transaction(tenure, record)
             found.begin()
         promise, transaction = Promise(request, hurries=True), found
@@ -423,7 +444,7 @@ class Transactions:
             else:
                 promise.tell({"producer_id": transaction.producer, "producer_epoch": epoch})
 
-        transaction.initialize(body["transaction_timeout_ms"], told)
+        transaction.initialize(body["transaction_timeout_ms"], said[1], told)
         return answered(promise)
 
     # --- Partitions: X9, X28

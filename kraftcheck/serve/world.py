@@ -259,20 +259,27 @@ class World:
 
     # --- Time
 
-    def advance_to(self, now: int, done: Callable[[], None]) -> None:
-        """Everything that is due happens, at its own time; `done` is called after each event."""
-        while True:
+    def advance_to(
+        self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
+    ) -> None:
+        """Everything that is due happens, at its own time; `done` is called after each event.
+        goes_on: whether time is to leap to what is due, for as long as it says so.
+        """
+        lanes = self._lanes
+        while goes_on is None or goes_on():
             due, lane = now + 1, None
-            for each in self._lanes:
+            for each in lanes:
                 heap = each.queue.heap
                 if heap and heap[0][0] < due:
                     due, lane = heap[0][0], each
             if lane is None:
                 break
-            self.now = max(self.now, due)
+            if due > self.now:
+                self.now = due
             lane.advance()
             done()
-        self.now = max(self.now, now)
+        if goes_on is None and now > self.now:
+            self.now = now
 
     def advance(self) -> None:
         """An event of nobody's."""
@@ -315,6 +322,8 @@ class World:
         for broker in replicas:
             if broker not in self.up():
                 self._crash(partition, broker, False)
+            if broker in self.isolated:
+                self._sever(partition, broker, False)
 
     def extend(
         self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
@@ -506,15 +515,20 @@ class World:
         """Cuts a broker off from the others and the controller, or joins it again; clients reach
         it all along.
         """
+        if whole == (broker not in self.isolated):
+            return
         (self.isolated.discard if whole else self.isolated.add)(broker)
         for partition in self._holding(broker):
-            others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
-            cut = Cut((broker,), others, False, 0)
-            if whole:
-                partition.network.end(cut)
-            else:
-                partition.losses.cuts += 1
-                partition.network.begin(cut)
+            self._sever(partition, broker, whole)
+
+    def _sever(self, partition: ServedPartition, broker: int, whole: bool) -> None:
+        others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
+        cut = Cut((broker,), others, False, 0)
+        if whole:
+            partition.network.end(cut)
+        else:
+            partition.losses.cuts += 1
+            partition.network.begin(cut)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""

@@ -128,6 +128,37 @@ def test_answers_that_are_invented_can_be_written(wire: Wire) -> None:
     assert len(wire.core.faults.moves) > len(INVENTED)
 
 
+@pytest.mark.parametrize("do", ["kill", "stop"])
+def test_what_lasts_for_a_while(wire: Wire, do: str) -> None:
+    old = wire.leader()
+    assert wire.do(do, broker="leader of t-0", lasts_ms=100) == ""
+    wire.wait(1.9)
+    assert old not in wire.core.world.up()
+    wire.wait(0.2)
+    assert wire.core.world.up() == {0, 1, 2}
+
+
+def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
+    wire: Wire, tmp_path: Path
+) -> None:
+    """Also where a topic is made meanwhile, and where the end comes before the cut's own."""
+    for _ in range(2):
+        assert wire.do("cut", broker=2) == ""
+    wire.create("u")
+    wire.wait(12)
+    isr = [p.controller.partition.isr for p in wire.core.world.all]
+    assert isr == [(0, 1)] * 3
+    wire.do("join", broker="all")
+    wire.wait(12)
+    assert [p.controller.partition.isr for p in wire.core.world.all] == [(0, 1, 2)] * 3
+    assert wire.do("cut", broker=1, lasts_ms=300) == ""
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = judged(path)
+    assert (found.verdict, found.reasons) == ("holds", [])
+
+
 # --- What means nothing
 
 
@@ -145,6 +176,8 @@ def test_answers_that_are_invented_can_be_written(wire: Wire) -> None:
         ({"do": "kill", "when": {}}, "'broker' is missing"),
         ({"do": "reset", "cut": "now", "when": {}}, "before or after"),
         ({"do": "delay", "ms": 0, "when": {}}, "ms above 0"),
+        ({"do": "move", "lasts_ms": 5, "when": {}}, "ends by itself"),
+        ({"do": "kill", "broker": 0, "lasts_ms": 0, "when": {}}, "lasts_ms is of"),
         ({"do": "delay", "ms": 5, "when": {"at": 1}}, "is done to requests"),
         ({"do": "answer", "error": "OOPS", "when": {"api": "Fetch"}}, "no error 'OOPS'"),
         ({"do": "answer", "error": "NONE", "when": {"api": "Metadata"}}, "is invented"),
@@ -190,7 +223,7 @@ def test_a_plan_of_a_seed(wire: Wire) -> None:
     drawn = [plans.drawn(seed, 3) for seed in range(30)]
     assert drawn == [plans.drawn(seed, 3) for seed in range(30)]
     kinds = {move["do"] for plan in drawn for move in plan}
-    assert kinds == {"reset", "delay", "kill", "restart", "cut", "join"}
+    assert kinds == {"reset", "delay", "kill", "cut"}
     for plan in drawn:
         assert [wire.core.command(said) for said in plan] == [""] * len(plan)
 

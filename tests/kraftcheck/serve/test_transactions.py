@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kraftcheck.serve import producers, transactions
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
+from reference.transactions.messages import TxnRecord
 from reference.transactions.rules import TransactionRules
 from tests.kraftcheck.serve.wire import Wire, bases, batch
 
@@ -172,6 +174,23 @@ def test_who_takes_an_id_over_fences_who_had_it(wire: Wire) -> None:
     assert new.end(committed=True) == NONE
 
 
+def test_an_epoch_that_was_not_heard_of_is_given_again(wire: Wire) -> None:
+    """X7: a producer that says which epoch it has, and says so again."""
+    one = Producer(wire, 1)
+    one.init()
+
+    def ask(epoch: int) -> tuple[int, int]:
+        body = {"transactional_id": "x", "transaction_timeout_ms": 1000, **one.said}
+        said = wire.ask(one.coordinator, "InitProducerId", 4, **body | {"producer_epoch": epoch})
+        return said["error_code"], said["producer_epoch"]
+
+    first = one.epoch
+    assert [ask(first), ask(first)] == [(NONE, first + 1)] * 2
+    assert ask(first + 1) == (NONE, first + 2)
+    assert ask(first)[0] == ERRORS["PRODUCER_FENCED"]
+    assert ask(first + 9)[0] == ERRORS["PRODUCER_FENCED"]
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_transaction_that_takes_too_long_is_aborted(wire: Wire, version: int) -> None:
     one = Producer(wire, version)
@@ -217,6 +236,21 @@ def test_markers_are_written_by_the_next_coordinator(
         wire.do("kill", broker=one.coordinator)
     wire.wait(8)
     assert bases(committed(wire)["records"]) == [(0, 1), (1, 1)]
+
+
+def test_who_waits_is_told_when_another_coordinator_takes_over() -> None:
+    """Two leaders ask for a partition each, and no record is ever acknowledged."""
+    silent: Any = SimpleNamespace(epoch=0, write=lambda *_: None, after=lambda *_: None)
+    state = TxnRecord("Empty", 0, (), 1)
+    record = transactions.TransactionRecord("x", 7, 1000, 2, -1, (), state)
+    one = transactions.Transaction(silent, record)
+    one.begin()
+    told: list[str] = []
+    for index in (0, 1):
+        one.add(("t", index), 0, 2, lambda error, _: told.append(error))
+    assert told == []
+    one.leave()
+    assert told == ["NOT_COORDINATOR", "NOT_COORDINATOR"]
 
 
 def test_offsets_are_committed_with_their_transaction(wire: Wire) -> None:
