@@ -14,7 +14,7 @@ from kraftcheck.serve.codec import Message, description, encoded, reader
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.tape import Taped
 from kraftcheck.serve.world import Setup
-from traces.disks.batches import CRC_BEGINS, HEADER
+from reference.storage.batches import CRC_BEGINS, HEADER
 
 PORTS = (9092, 9093, 9094)
 SECOND = 1_000_000
