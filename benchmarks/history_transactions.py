@@ -19,12 +19,13 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final, NamedTuple
 
+from benchmarks._made import Event, history_of
 from benchmarks._memory import peak_memory
 from reference.clients.promises import Configuration, promised
 from traces.checkers.atomicity import judged
 from traces.checkers.check import check_history
 from traces.checkers.transactions import transactions_of
-from traces.history import ABORT, COMMIT, OK, History, Operation
+from traces.history import ABORT, COMMIT, History
 
 LENGTHS: Final = (10_000, 100_000, 1_000_000)
 PRODUCERS: Final = 8
@@ -47,20 +48,7 @@ class Cost(NamedTuple):
 
 def made(operations: int, seed: int = 1) -> History:
     """About so many operations of a correct cluster."""
-    found: list[Operation] = []
-    for process, f, more in _events(operations, random.Random(seed)):
-        at = len(found)
-        times: dict[str, Any] = {"invoked": 2 * at, "completed": 2 * at + 1}
-        found.append(
-            Operation(index=at, group=at, process=process, f=f, outcome=OK, **times, **more)
-        )
-    return History(
-        source="made",
-        format="made",
-        time_unit="event",
-        operations=tuple(found),
-        model="partition-log",
-    )
+    return history_of(_events(operations, random.Random(seed)))
 
 
 class _Log:
@@ -84,7 +72,7 @@ class _Log:
         return {"key": key, "argument": begin, "result": shown, "to": end}
 
 
-def _events(count: int, draw: random.Random) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _events(count: int, draw: random.Random) -> Iterator[Event]:
     """(process, verb, fields of the operation), one after the other."""
     logs = {f"t-{at}": _Log() for at in range(PARTITIONS)}
     keys, fates = list(logs), dict[int, str]()

@@ -43,9 +43,9 @@ from live import artifacts
 from live.clients import Setting, produce
 from live.cluster import Cluster
 from live.confluent import SILENT
-from live.journal import Journal
+from live.journal import HISTORY, Journal
 from live.polling import Poller
-from live.recording import HISTORY, Plan, record
+from live.recording import Plan, record
 
 SECONDS: Final = 120.0
 TURN_S: Final = 10.0

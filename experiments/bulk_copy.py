@@ -49,9 +49,8 @@ from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT, Confluent, ConfluentSender
 from live.crew import Crew
-from live.journal import Journal
+from live.journal import HISTORY, Journal
 from live.library import Options
-from live.recording import HISTORY
 from live.workloads import transact
 from reference.clients.promises import Configuration
 

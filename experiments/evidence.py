@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from experiments.tools import TOPIC
-from live import datalog, facts, metadata
+from live import datalog, facts, grouplog, metadata
 from live.cluster import Cluster, ClusterError
-from live.recording import HISTORY, RECORDING
+from live.journal import HISTORY, RECORDING
 from reference.clients.promises import Configuration
 
 Run = Callable[[Cluster, Path], bool]
@@ -25,6 +25,9 @@ def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[
     metadata.write(records, folder / metadata.METADATA)
     replicas = datalog.dump(cluster, TOPIC)
     datalog.write(replicas, folder / datalog.LOGS)
+    entries = grouplog.dump(cluster, TOPIC, records)
+    if entries:
+        grouplog.write(entries, folder / grouplog.GROUPS)
     moves = facts.moves_of(TOPIC, records)
     elr = facts.eligible_leaders(records)
     told = {

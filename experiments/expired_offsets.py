@@ -33,12 +33,11 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.group import JOIN_S, Member, Protocol, tell
+from experiments.group import JOIN_S, Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
@@ -62,31 +61,31 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     partition.create(asking=HOSTS[0])
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        first = Member(setting, protocol, "latest")
-        first.poll(JOIN_S)
+        first = joined(setting, protocol, "latest")
+        poll(first, JOIN_S)
         for _ in range(RECORDS):
             greet(setting, {})
-        if (given := first.poll(JOIN_S)) != RECORDS:
+        if (given := poll(first, JOIN_S)) != RECORDS:
             raise ClusterError(f"the first member was given {given} records, not {RECORDS}")
-        first.reader.commit()
+        first.commit()
         partition.say(f"{RECORDS} records read, and committed")
         tell(partition, HOSTS[0])
-        first.poll(IDLE_S)
+        poll(first, IDLE_S)
         tell(partition, HOSTS[0])
-        first.reader.close()
+        first.leave()
         partition.say("the member has left")
         greet(setting, {})
         time.sleep(EMPTY_S)
         tell(partition, HOSTS[0])
-        second = Member(setting, protocol, "latest")
-        given = second.poll(JOIN_S)
+        second = joined(setting, protocol, "latest")
+        given = poll(second, JOIN_S)
         greet(setting, {})
-        given += second.poll(JOIN_S)
-        second.reader.close()
+        given += poll(second, JOIN_S)
+        second.leave()
         partition.say(f"the new member was given {given} of 2 records")
         read_all(setting, {})
     configuration = Configuration(
-        consumers="subscribe", one_client=False, goes_back=True, isolation="read_committed"
+        consumers="listen", one_client=False, goes_back=True, isolation="read_committed"
     )
     evidence.write(cluster, folder, configuration)
     return given < 2

@@ -43,9 +43,8 @@ from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition, click_errors
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
+from live.journal import HISTORY, Journal
 from live.proxy import Proxy
-from live.recording import HISTORY
 from reference.clients.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"

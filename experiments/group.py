@@ -8,7 +8,8 @@ from typing import Literal
 import click
 
 from experiments.tools import Partition
-from live.clients import Setting, opened, poll
+from live.clients import Setting
+from live.members import Member
 
 GROUP = "g"
 JOIN_S = 10.0
@@ -16,28 +17,27 @@ JOIN_S = 10.0
 Protocol = Literal["classic", "consumer"]
 
 
-class Member:
-    """A consumer of the group, and what it is given. offsets: where it begins without a commit."""
+def joined(
+    setting: Setting,
+    protocol: Protocol,
+    offsets: Literal["latest", "earliest"],
+    *,
+    commits: bool = True,
+) -> Member:
+    """A consumer of the group. offsets: where it begins without a commit. commits: whether it makes
+    one of what it gives up.
+    """
+    options = {"group.protocol": protocol, "auto.offset.reset": offsets}
+    return Member(setting, GROUP, options, commits=commits)
 
-    def __init__(
-        self, setting: Setting, protocol: Protocol, offsets: Literal["latest", "earliest"]
-    ) -> None:
-        self._setting = setting
-        self._process = setting.processes.next()
-        options = {"group.protocol": protocol, "auto.offset.reset": offsets}
-        self.reader = opened(setting, GROUP, options)
-        keys = [setting.key(at) for at in range(setting.partitions)]
-        setting.journal.event(self._process, "invoke", "subscribe", keys)
-        self.reader.subscribe(setting.topic)
-        setting.journal.event(self._process, "ok", "subscribe", keys)
 
-    def poll(self, seconds: float) -> int:
-        """At least once. Returns how many records it was given."""
-        deadline, given = time.monotonic() + seconds, 0
-        while True:
-            given += poll(self._setting, self._process, self.reader)
-            if time.monotonic() >= deadline:
-                return given
+def poll(member: Member, seconds: float) -> int:
+    """At least once. Returns how many records it was given."""
+    deadline, given = time.monotonic() + seconds, 0
+    while True:
+        given += len(member.poll())
+        if time.monotonic() >= deadline:
+            return given
 
 
 def tell(partition: Partition, asking: str, *more: str) -> None:

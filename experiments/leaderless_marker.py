@@ -46,8 +46,7 @@ from experiments.transact import ID, KEY, Writer, numbers
 from live.clients import Setting, read_all
 from live.cluster import Cluster
 from live.crew import Crew
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from live.workloads import transact
 from reference.clients.promises import Configuration
 

@@ -34,12 +34,12 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.group import Member, Protocol, tell
+from experiments.group import Protocol, joined, poll, tell
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
+from live.members import Member
 from reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
@@ -61,25 +61,29 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
         setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
         greet(setting, {})
         end = 1
-        stays = Member(setting, "classic", "earliest")
+        stays = joined(setting, "classic", "earliest", commits=False)
         await_read([stays], end)
         for protocol, seconds in zip(LEAVERS, (wait, WAIT_S), strict=True):
-            leaves = Member(setting, protocol, "earliest")
+            leaves = joined(setting, protocol, "earliest", commits=False)
             await_read([stays, leaves], end)
             partition.say(f"a member joined ({protocol} protocol)")
             describe(partition)
-            leaves.reader.close()
+            leaves.leave()
             greet(setting, {})
             end += 1
-            stays.poll(seconds)
+            poll(stays, seconds)
             read = at_end(stays, end)
             partition.say(f"it left {seconds:.0f} s ago; read on: {sorted(read)}")
             describe(partition)
             orphaned |= len(read) < PARTITIONS
-        stays.reader.close()
+        stays.leave()
         read_all(setting, {})
     configuration = Configuration(
-        consumers="subscribe", one_client=False, goes_back=True, isolation="read_committed"
+        consumers="listen",
+        reset="earliest",
+        one_client=False,
+        goes_back=True,
+        isolation="read_committed",
     )
     evidence.write(cluster, folder, configuration)
     return orphaned
@@ -93,7 +97,7 @@ def await_read(members: list[Member], end: int) -> None:
     deadline, since = time.monotonic() + REBALANCE_S, time.monotonic()
     while time.monotonic() < since + STEADY_S:
         for member in members:
-            member.poll(0)
+            poll(member, 0)
         read = [at_end(member, end) for member in members]
         assigned = sorted(at for partitions in read for at in partitions)
         if not all(read) or assigned != list(range(PARTITIONS)):

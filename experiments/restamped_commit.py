@@ -39,8 +39,7 @@ from experiments.group import Protocol, tell
 from experiments.tools import TOPIC, Partition, Program, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 COPY = Path(__file__).resolve().parent / "Copy.java"

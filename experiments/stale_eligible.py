@@ -36,8 +36,7 @@ from experiments import evidence
 from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")

@@ -43,8 +43,7 @@ from experiments.tools import Partition, click_errors
 from experiments.transact import Writer, numbers
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"

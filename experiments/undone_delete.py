@@ -36,8 +36,7 @@ from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
-from live.journal import Journal
-from live.recording import HISTORY
+from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5

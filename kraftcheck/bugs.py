@@ -22,7 +22,7 @@ from kraftcheck.zoo.schedules import FOLDER
 from kraftcheck.zoo.witnesses import hunt_of
 from kraftcheck.zoo.witnesses import stored as stored_witnesses
 from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, bug
+from reference.bugs.catalog import CATALOG, OF_STORAGE, bug
 from reference.protocols import parts_of
 from system.commands import command, near
 
@@ -36,12 +36,12 @@ LISTED = ("bug", "class", "property", "seen by", "title")
 
 
 def show_list(screen: Screen) -> int:
-    rows = [_row(each) for each in CATALOG]
+    rows = [_row(each) for each in (*CATALOG, *OF_STORAGE)]
     columns = Columns(LISTED, rows)
     screen.line(columns.head)
     for row in rows:
         screen.line(columns.row(row))
-    screen.document([as_json(each) for each in CATALOG])
+    screen.document([as_json(each) for each in (*CATALOG, *OF_STORAGE)])
     return exits.HOLDS
 
 
@@ -113,6 +113,9 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
     instead = list(found.replaces)
     if found.configuration:
         instead = [f"nothing: {found.configuration}"]
+    if found in OF_STORAGE:
+        look = command("storage", "crash", "--bug", found.id, "--states", 20000)
+        return [*facts, ("replaces", ", ".join(instead)), ("find it", look)]
     runs = ("--runs", 300) if _is_own(found) else ()
     return [
         *facts,
@@ -163,6 +166,8 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
 
 def _size(found: Bug) -> tuple[str, str]:
     """The smallest cluster that shows it."""
+    if found in OF_STORAGE:
+        return "replicas", str(found.nodes)
     [protocol] = parts_of(found.protocol)
     return protocol.alike, str(found.nodes)
 

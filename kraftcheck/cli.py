@@ -10,6 +10,7 @@ import click
 
 from kraftcheck import artifacts, exits
 from kraftcheck.verbs import bugs, campaigns, clusters, histories, models, runs, serving, witness
+from kraftcheck.verbs import storage as storing
 
 
 class Verbs(click.Group):
@@ -75,6 +76,7 @@ for _verb in (
     clusters.cluster,
     clusters.record,
     clusters.disk,
+    storing.storage,
     witness.witness,
     serving.serve,
     serving.ctl,

@@ -85,7 +85,8 @@ def record(
     bootstrap: str | None, folder: Path | None, out: Path, plan: dict[str, Any], screen: Screen
 ) -> int:
     """Records a history into `out`; faults need a cluster of ours, or a command that does them."""
-    from live.recording import HISTORY, Plan, RecordingError
+    from live.journal import HISTORY
+    from live.recording import Plan, RecordingError
     from live.recording import record as work
 
     try:

@@ -30,6 +30,7 @@ from specs import SPECS
 from tla_utils import read_manifest
 from traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from traces.checkers.atomicity import ACROSS
+from traces.checkers.groups import GROUPS
 from traces.cover import drawings
 from traces.foreign.describe import tables
 from traces.foreign.profiles import read_profile
@@ -183,6 +184,11 @@ def transaction_anomalies() -> str:
     return _anomalies(ACROSS)
 
 
+def group_anomalies() -> str:
+    """Those of consumer groups."""
+    return _anomalies(GROUPS)
+
+
 def _anomalies(meanings: Mapping[str, str]) -> str:
     lines = ["| anomaly | means | allowed where |", "|---|---|---|"]
     for name, meaning in meanings.items():
@@ -214,6 +220,7 @@ def profile() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "transaction_anomalies": transaction_anomalies,
+    "group_anomalies": group_anomalies,
     "foreign": foreign,
     "models": models,
     "mutants": mutants,

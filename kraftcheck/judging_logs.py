@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -26,7 +27,8 @@ from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
-from traces.formats import trace
+from traces.formats import grouplog, trace
+from traces.formats.grouplog import Entry
 from traces.history import LOG_OPERATIONS, History, HistoryError
 from traces.jobs.promised import (
     fixed_promise,
@@ -65,14 +67,22 @@ def judge_log(
         found = check_log(
             history,
             terms.promise,
+            terms.configuration,
             level=level,
             gaps=terms.gaps,
             complete=terms.complete,
-            compaction=terms.compaction,
+            groups=_groups_beside(Path(history.source)),
         )
     except ValueError as error:
         raise BadInput(str(error)) from None
     return _judged(found, facts, terms)
+
+
+def _groups_beside(path: Path) -> tuple[Entry, ...]:
+    """The log of consumer groups that was recorded with a history. Raises HistoryError: damaged."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return grouplog.read(path.parent / grouplog.GROUPS)
+    return ()
 
 
 def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> Judged:

@@ -16,7 +16,7 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from live.recording import HISTORY, RECORDING
+from live.journal import HISTORY, RECORDING
 from reference.protocols import CLUSTER
 from system.files import read_bytes
 from traces.formats import jsonlines

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import signal
+import ssl
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
@@ -15,38 +18,80 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
+from kraftcheck.serve import plans
 from kraftcheck.serve.front import Front
-from kraftcheck.serve.judging import Conformed, Judged, conformed, judged
+from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, judged
 from kraftcheck.serve.world import Setup
 from reference.bugs.catalog import bug
 
+FILES: Final = 10_000
+
 
 def serve(
-    setup: Setup, *, out: Path | None, admin_port: int, judge: int, log: bool, screen: Screen
+    setup: Setup,
+    *,
+    plan: Path | None,
+    certificate: Path | None,
+    out: Path | None,
+    admin_port: int,
+    judge: int,
+    log: bool,
+    screen: Screen,
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    judge: how many steps TLC judges at most; 0: none. Raises BadInput: a port is taken.
+    plan: a file of moves. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
+    judges at most; 0: none. Raises BadInput: a port is taken, a plan that means nothing, no
+    certificate.
     """
+    tls = None if certificate is None else _tls(certificate)
+    moves = () if plan is None else plans.read(plan)
+    _allow_files()
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, folder, admin_port, log, screen))
+    found = asyncio.run(_serve(setup, moves, tls, folder, admin_port, log, screen))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
     return _tell(found, folder, judge, screen)
 
 
-async def _serve(setup: Setup, folder: Path, admin_port: int, log: bool, screen: Screen) -> Judged:
+def _allow_files() -> None:
+    """A connection is an open file, of which few are allowed unless more are asked for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _tls(certificate: Path) -> ssl.SSLContext:
+    """Raises BadInput: no certificate, or no key with it."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        tls.load_cert_chain(certificate)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(f"{certificate}: no certificate with its key: {error}") from None
+    return tls
+
+
+async def _serve(
+    setup: Setup,
+    moves: plans.Plan,
+    tls: ssl.SSLContext | None,
+    folder: Path,
+    admin_port: int,
+    log: bool,
+    screen: Screen,
+) -> Judged:
     def say(line: str) -> None:
         if log:
             click.echo(line, err=True)
 
-    front = Front(setup, folder, say)
+    front = Front(setup, folder, say, moves, tls)
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -72,6 +117,8 @@ def _announce(front: Front, screen: Screen) -> None:
         print(json.dumps(said), flush=True)
         return
     screen.line(f"bootstrap.servers={front.bootstrap}")
+    if setup.users:
+        screen.line(f"security.protocol=SASL_*, users {', '.join(name for name, _ in setup.users)}")
     screen.line(f"faults by hand: kraftcheck ctl --port {front.admin_port} kill broker=1")
     screen.line(f"tape: {front.tape}; Ctrl-C ends and judges")
     sys.stdout.flush()
@@ -81,6 +128,26 @@ def replay(tape: Path, *, out: Path | None, judge: int, screen: Screen) -> int:
     """Play a tape again and judge it. Returns the exit code. Raises BadInput: it is no tape."""
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
     return _tell(judged(tape), folder, judge, screen)
+
+
+def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:
+    """Leave moves out of a tape as long as the same promise is broken; print those that are left.
+
+    Returns the exit code. Raises BadInput: no tape, or no promise is broken.
+    """
+    target = tape.with_name(f"{tape.name}-shrunk") if out is None else out / tape.name
+    found = plans.shrunk(tape, target)
+    screen.facts(
+        [
+            ("broken", found.promise),
+            ("moves", f"{len(found.kept)} are needed, {found.removed} are not"),
+            *[("", json.dumps(each)) for each in found.kept],
+            ("again", command_of(found.tape)),
+        ]
+    )
+    document = {"promise": found.promise, "kept": found.kept, "removed": found.removed}
+    screen.document(document | {"tape": str(found.tape), "verdict": "violated"})
+    return exits.VIOLATED
 
 
 def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
@@ -99,6 +166,7 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
         [
             ("verdict", verdict),
             ("answers", f"{found.answers:,} to {found.arrivals:,} arrivals, equal when replayed"),
+            *([("invented", f"{found.invented:,} answers")] if found.invented else []),
             ("steps", f"{found.steps:,}, of which TLC judged {steps.judged if steps else 0:,}"),
             *[("", reason) for reason in reasons],
             ("again", found.command),

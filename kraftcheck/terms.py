@@ -29,10 +29,11 @@ from reference.clients.promises import (
 from system.files import read_bytes
 from traces.checkers import log
 from traces.checkers.check import configuration_in
+from traces.formats.grouplog import GROUPS
 from traces.history import History
 
 RECORDING: Final = "recording.json"
-BESIDE: Final = frozenset({RECORDING, "metadata.jsonl"})
+BESIDE: Final = frozenset({RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS})
 """Files of a recording that are no histories."""
 
 FAULTS: Final[Mapping[str, Envelope]] = {
@@ -62,7 +63,7 @@ class Terms(NamedTuple):
     gaps: bool
     complete: bool
     assumed: dict[str, str]
-    compaction: Compaction = "none"
+    configuration: Configuration = Configuration()
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +118,7 @@ def terms_of(path: Path, history: History, options: Options) -> Terms:
     assumed["offsets that nobody is known to have written"] = explained
     assumed["known from"] = _known(beside, given)
     complete = beside is not None and beside.complete
-    return Terms(promise, gaps, complete, assumed, configuration.compaction)
+    return Terms(promise, gaps, complete, assumed, configuration)
 
 
 def _ask_for_faults(history: History) -> None:
@@ -175,7 +176,7 @@ def in_words(configuration: Configuration) -> dict[str, str]:
         "producers": f"{producers}{', transactional' if c.transactions else ''}",
         "isolation": c.isolation,
         "reads": f"from {'any replica' if c.reads_from == 'any' else f'the {c.reads_from}'}",
-        "consumers": c.consumers,
+        "consumers": c.consumers if c.consumers == "assign" else f"{c.consumers}, {c.reset}",
         "a process reads what it appends": "yes" if c.one_client else "no",
         "a process asks for the end and reads": "yes" if c.asks_latest else "no",
         "a process reads again what it has read": "yes" if c.goes_back else "no",

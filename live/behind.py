@@ -6,9 +6,9 @@ need an append. So offsets are counted from there: the first record of a recordi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from live.library import Ending, Got, Library, Options, Reader, Sender, Told
+from live.library import Ending, Got, Library, Listener, Options, Reader, Sender, Told
 
 
 class Behind:
@@ -67,8 +67,8 @@ class _Reader:
         offsets = [own + begin for own, begin in zip(from_there, self._starts, strict=True)]
         self._reader.assign(topic, partitions, offsets)
 
-    def subscribe(self, topic: str) -> None:
-        self._reader.subscribe(topic)
+    def subscribe(self, topic: str, listener: Listener) -> None:
+        self._reader.subscribe(topic, listener)
 
     def poll(self, seconds: float) -> list[Got]:
         return [
@@ -76,8 +76,12 @@ class _Reader:
             for got in self._reader.poll(seconds)
         ]
 
-    def commit(self) -> None:
-        self._reader.commit()
+    def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        own = {place: offset + self._starts[place] for place, offset in offsets.items()}
+        self._reader.commit(topic, own, mark)
+
+    def member(self) -> str | None:
+        return self._reader.member()
 
     def positions(self) -> dict[int, int]:
         known = self._reader.positions()

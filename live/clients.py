@@ -229,21 +229,21 @@ def _assigned(setting: Setting, process: int, group: str, options: Options) -> R
     return reader
 
 
-def poll(setting: Setting, process: int, reader: Reader) -> int:
-    """One poll, written down. Returns how many records it gave."""
+def poll(setting: Setting, process: int, reader: Reader) -> list[Got]:
+    """One poll, written down, and what it gave."""
     setting.journal.event(process, "invoke", "poll", [["poll"]])
     try:
         records = reader.poll(POLL_S)
     except ClientError as error:
         setting.journal.event(process, "fail", "poll", [["poll"]], error=str(error))
-        return 0
+        return []
     for record in records:
         setting.note_epoch(record)
     # What lies before where it stands now, and was not shown, is not committed.
     stands = {setting.key(at): offset for at, offset in reader.positions().items()}
     shown = [["poll", _by_key(setting, records)]]
     setting.journal.event(process, "ok", "poll", shown, to=[stands])
-    return len(records)
+    return records
 
 
 def _by_key(setting: Setting, records: Sequence[Got]) -> dict[str, list[list[Any]]]:

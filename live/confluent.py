@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from live.library import ClientError, Ending, Got, Options, Told
+from live.library import ClientError, Ending, Got, Listener, Options, Told
 
 NEVER_SENT = frozenset(
     {KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE}
@@ -126,8 +126,16 @@ class ConfluentReader:
         offsets = starts or [0] * partitions
         self._consumer.assign([TopicPartition(topic, p, offsets[p]) for p in range(partitions)])
 
-    def subscribe(self, topic: str) -> None:
-        self._consumer.subscribe([topic])
+    def subscribe(self, topic: str, listener: Listener) -> None:
+        def within(told: Callable[[Sequence[int]], None]) -> Callable[..., None]:
+            return lambda _, places: told([each.partition for each in places])
+
+        self._consumer.subscribe(
+            [topic],
+            on_assign=within(listener.assigned),
+            on_revoke=within(listener.revoked),
+            on_lost=within(listener.lost),
+        )
 
     def poll(self, seconds: float) -> list[Got]:
         try:
@@ -136,11 +144,18 @@ class ConfluentReader:
             raise ClientError(error.args[0].name()) from None
         return [_got(message) for message in messages if message.error() is None]
 
-    def commit(self) -> None:
+    def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        places = [TopicPartition(topic, at, offset, mark) for at, offset in offsets.items()]
         try:
-            self._consumer.commit(asynchronous=False)
+            told = self._consumer.commit(offsets=places, asynchronous=False)
         except KafkaException as error:
             raise ClientError(error.args[0].name()) from None
+        for place in told or ():
+            if place.error is not None:
+                raise ClientError(place.error.name())
+
+    def member(self) -> str | None:
+        return self._consumer.memberid() or None
 
     def positions(self) -> dict[int, int]:
         places = self._consumer.position(self._consumer.assignment())

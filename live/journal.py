@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 
 NEMESIS = "nemesis"
+HISTORY, RECORDING = "history.jsonl", "recording.json"
+"""Of a recording: what clients asked and were told, and how it was made."""
 
 
 class Journal:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import kafka
 from kafka.errors import KafkaError, RetriableError
 
-from live.library import ClientError, Ending, Got, LibraryError, Options, Told
+from live.library import ClientError, Ending, Got, LibraryError, Listener, Options, Told
 
 BATCH: Final = 500
 OTHERWISE: Final = {
@@ -207,6 +207,7 @@ class KafkaPythonReader:
             **options,
         }
         self._consumer = kafka.KafkaConsumer(**settings)
+        self._listening: _Listening | None = None
 
     def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
         places = [kafka.TopicPartition(topic, p) for p in range(partitions)]
@@ -214,8 +215,9 @@ class KafkaPythonReader:
         for place in places:
             self._consumer.seek(place, starts[place.partition] if starts else 0)
 
-    def subscribe(self, topic: str) -> None:
-        self._consumer.subscribe([topic])
+    def subscribe(self, topic: str, listener: Listener) -> None:
+        self._listening = _Listening(listener)
+        self._consumer.subscribe([topic], listener=self._listening)
 
     def poll(self, seconds: float) -> list[Got]:
         try:
@@ -224,11 +226,21 @@ class KafkaPythonReader:
             raise ClientError(_name(error)) from None
         return [_got(record) for records in found.values() for record in records]
 
-    def commit(self) -> None:
+    def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        if self._listening is not None and self._listening.within:
+            # Its loop, which runs the callback, would wait for itself.
+            raise ClientError("kafka-python commits nothing within a callback")
+        places = {
+            kafka.TopicPartition(topic, at): kafka.OffsetAndMetadata(offset, mark, -1)
+            for at, offset in offsets.items()
+        }
         try:
-            self._consumer.commit(timeout_ms=int(SLACK_S * 1000))
+            self._consumer.commit(places, timeout_ms=int(SLACK_S * 1000))
         except KafkaError as error:
             raise ClientError(_name(error)) from None
+
+    def member(self) -> str | None:
+        return self._consumer.group_metadata().member_id or None
 
     def positions(self) -> dict[int, int]:
         found = {}
@@ -254,6 +266,30 @@ class KafkaPythonReader:
     def close(self) -> None:
         with suppress(KafkaError):
             self._consumer.close(autocommit=False, timeout_ms=2000)
+
+
+class _Listening(kafka.ConsumerRebalanceListener):  # type: ignore[misc]  # has no types
+    """within: whether a callback is under way."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self.within = False
+
+    def _tell(self, callback: Callable[[Sequence[int]], None], places: Any) -> None:
+        self.within = True
+        try:
+            callback([place.partition for place in places])
+        finally:
+            self.within = False
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        self._tell(self._listener.assigned, assigned)
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self._tell(self._listener.revoked, revoked)
+
+    def on_partitions_lost(self, lost: Any) -> None:
+        self._tell(self._listener.lost, lost)
 
 
 def _got(record: Any) -> Got:

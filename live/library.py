@@ -79,6 +79,16 @@ class Sender(Protocol):
     def close(self) -> None: ...
 
 
+class Listener(Protocol):
+    """What a consumer is told of its partitions while it polls or closes."""
+
+    def assigned(self, partitions: Sequence[int]) -> None: ...
+
+    def revoked(self, partitions: Sequence[int]) -> None: ...
+
+    def lost(self, partitions: Sequence[int]) -> None: ...
+
+
 class Reader(Protocol):
     """A consumer with connections of its own. It reads what is committed."""
 
@@ -86,14 +96,18 @@ class Reader(Protocol):
         """From now on every partition, from its beginning; or from these offsets."""
         ...
 
-    def subscribe(self, topic: str) -> None: ...
+    def subscribe(self, topic: str, listener: Listener) -> None: ...
 
     def poll(self, seconds: float) -> list[Got]:
         """At most 500 records, in order of each partition. Raises ClientError."""
         ...
 
-    def commit(self) -> None:
-        """What has been read was read by the group. Raises ClientError."""
+    def commit(self, topic: str, offsets: Mapping[int, int], mark: str) -> None:
+        """The group goes on from there. mark: the commit's metadata. Raises ClientError."""
+        ...
+
+    def member(self) -> str | None:
+        """Its id in the group, once it has one."""
         ...
 
     def positions(self) -> dict[int, int]:

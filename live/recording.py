@@ -6,6 +6,7 @@ Writes into a folder
     metadata.jsonl   the metadata log, where the cluster is ours
     answers.jsonl    what brokers said of the topic meanwhile, where they were asked
     logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
+    groups.jsonl     the log of consumer groups, as far as it is about the topic, likewise
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
@@ -27,14 +28,14 @@ import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from live import datalog, facts, metadata
+from live import datalog, facts, grouplog, metadata
 from live.behind import Behind
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.confluent import SILENT
 from live.crew import Crew
 from live.faults import DOWN, Called, Fault, Nemesis, disturb
-from live.journal import Journal
+from live.journal import HISTORY, RECORDING, Journal
 from live.libraries import load
 from live.library import ClientError, Configured, Library, LibraryError
 from live.properties import told as written
@@ -50,9 +51,6 @@ from live.topics import (
     standing,
 )
 from live.workloads import WORKLOADS
-
-HISTORY, RECORDING = "history.jsonl", "recording.json"
-
 
 TOLD_S = 0.5
 HELD_S = 120.0
@@ -270,6 +268,9 @@ def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.
         records = metadata.dump(cluster)
         metadata.write(records, folder / metadata.METADATA)
         datalog.write(datalog.dump(cluster, topic), folder / datalog.LOGS)
+        entries = grouplog.dump(cluster, topic, records)
+        if entries:
+            grouplog.write(entries, folder / grouplog.GROUPS)
     except ClusterError:  # the history is worth keeping without
         return []
     return records
@@ -288,7 +289,8 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "unclean_election": plan.unclean_election,
         "isolation": "read_committed",
         "reads_from": "leader",
-        "consumers": "subscribe" if plan.workload == "groups" else "assign",
+        "consumers": "listen" if plan.workload == "groups" else "assign",
+        "reset": "earliest",
         "one_client": False,
         "asks_latest": False,
         # A reader that is opened anew begins at the beginning.

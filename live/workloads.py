@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
-from live.clients import Setting, ask_offsets, connected, consume, opened, poll, produce
+from live.clients import Setting, ask_offsets, connected, consume, produce
 from live.library import ClientError, Sender
+from live.members import Member
 
 Role = Callable[[Setting, int, Mapping[str, Any]], None]
 
 TRANSACTION_S = 20.0
 """How long a transaction may take to be opened, committed or aborted."""
+POLLS = (60, 240)
+"""From joining to leaving."""
+COMMITS = 0.7
+"""Of polls, the share after which a member commits."""
 AGAIN_S = 0.5
 """From a producer that could not begin to the next."""
 
@@ -33,20 +37,21 @@ class Workload(NamedTuple):
 
 
 def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
-    """A member of the topic's group, which commits what each poll gave it."""
-    process = setting.processes.next()
-    reader = opened(setting, f"{setting.topic}-group", options)
-    keys = [setting.key(partition) for partition in range(setting.partitions)]
-    setting.journal.event(process, "invoke", "subscribe", keys)
-    reader.subscribe(setting.topic)
-    setting.journal.event(process, "ok", "subscribe", keys)
-    try:
-        while not setting.done.is_set():
-            if poll(setting, process, reader):
-                with suppress(ClientError):  # another member reads it again then
-                    reader.commit()
-    finally:
-        reader.close()
+    """Members of the topic's group, one after the other: each processes and commits what it is
+    given, leaves, and another one comes.
+    """
+    draw = random.Random(at)
+    while not setting.done.is_set():
+        member = Member(setting, f"{setting.topic}-group", options)
+        try:
+            for _ in range(draw.randint(*POLLS)):
+                if setting.done.is_set():
+                    break
+                member.poll()
+                if draw.random() < COMMITS:
+                    member.commit()
+        finally:
+            member.leave()
 
 
 def transact(setting: Setting, at: int, options: Mapping[str, Any]) -> None:

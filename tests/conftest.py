@@ -191,6 +191,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
+        # It ends soon: half the processor seconds of Java's own choice.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.default.parallelism": "2",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",

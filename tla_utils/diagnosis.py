@@ -34,8 +34,9 @@ from tla_utils.values import Function, Record, Value, render
 ABSENT: Final = "<absent>"
 PRESENT: Final = "<present>"
 
-# One run of TLC explains this many steps; sets of outcomes are printed in full, so not thousands.
-STEPS_PER_RUN = 200
+# One run of TLC explains this many steps: a start of it costs more than hundreds of them. Sets of
+# outcomes are printed in full, so not tens of thousands.
+STEPS_PER_RUN = 1000
 
 
 @dataclass(frozen=True, slots=True)

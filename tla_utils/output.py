@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -317,6 +318,8 @@ def _meaningful(lines: list[str]) -> list[str]:
 def _violations(messages: list[Message], properties: list[str]) -> Iterator[Violation]:
     """Each violation message with the states behind it, up to the next violation."""
     starts = [i for i, message in enumerate(messages) if message.code in VIOLATIONS]
+    # With -continue most counterexamples begin alike: each state is read once.
+    read = cache(_state)
     for start, end in pairwise([*starts, len(messages)]):
         message = messages[start]
         kind = VIOLATIONS[message.code]
@@ -328,10 +331,10 @@ def _violations(messages: list[Message], properties: list[str]) -> Iterator[Viol
             name = properties[0]
         if message.code in (2107, 2108):
             # "Invariant X is violated by the initial state:" carries the state itself.
-            states.append(State(1, "<Initial predicate>", _state(message.text.partition("\n")[2])))
+            states.append(State(1, "<Initial predicate>", read(message.text.partition("\n")[2])))
         for follower in messages[start + 1 : end]:
             if follower.code in STATES:
-                states.append(_numbered_state(follower.text))
+                states.append(_numbered_state(follower.text, read))
             elif follower.code == STUTTERING:
                 stuttering = True
             elif follower.code == LOOP_BACK:
@@ -343,7 +346,7 @@ def _violations(messages: list[Message], properties: list[str]) -> Iterator[Viol
         yield Violation(kind, name, states, loop_to, stuttering)
 
 
-def _numbered_state(text: str) -> State:
+def _numbered_state(text: str, read: Callable[[str], dict[str, Value]]) -> State:
     head, _, body = text.partition("\n")
     match = _STATE_HEAD.match(head)
     if match is None:
@@ -351,7 +354,7 @@ def _numbered_state(text: str) -> State:
     label = match.group(2) or ""
     action = _ACTION.match(label)
     name = "<Initial predicate>" if label == "Initial predicate" else label
-    return State(int(match.group(1)), action.group(1) if action else name, _state(body))
+    return State(int(match.group(1)), action.group(1) if action else name, read(body))
 
 
 def _state(text: str) -> dict[str, Value]:

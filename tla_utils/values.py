@@ -383,9 +383,9 @@ class _Reader:
             self.token_start = self.token_end
             self.kind, self.token = "unreadable", self.text[self.token_end : self.token_end + 10]
             return
-        self.kind = match.lastgroup or ""
-        self.token = match.group(self.kind)
-        self.token_start, self.token_end = match.start(self.kind), match.end()
+        self.kind = kind = match.lastgroup or ""
+        self.token = match[kind]
+        self.token_start, self.token_end = match.span(kind)
 
     def error(self, wanted: str) -> ValueError:
         return ValueError(f"expected {wanted} at offset {self.token_start}, found {self.token!r}")

@@ -32,7 +32,17 @@ appends, fetches made inside it, and these, whose `key` is None:
     send-offsets  argument: (group, ((topic-partition, offset), ...)), what the group has consumed
     end           argument: "commit" or "abort"
     committed     (of no transaction) argument: the group  result: ((topic-partition, offset), ...),
-                  as a stable OffsetFetch answers (KIP-447)
+                  as a stable OffsetFetch answers (KIP-447); of who has none, the offset is -1
+
+A member of a consumer group tells its rebalances, what it has processed and what it commits
+(`key` is None). The first three are callbacks: they may come within a poll, and hold a commit.
+
+    partitions-assigned, partitions-revoked, partitions-lost
+                     argument: (group, topic-partitions), those that were given, or taken
+    processed        argument: (group, ((topic-partition, offset), ...)); what was polled before
+                     these offsets is done with
+    commit-offsets   argument: the same; from there on the group goes on
+    leave            argument: (group, ()); the consumer is closed
 
 Values are those of traces/values.py, which are equal only if they are of one kind: 1 is not `true`.
 """
@@ -57,6 +67,13 @@ LOG_OPERATIONS: Final = ("append", "fetch", "latest", "earliest")
 CLIENT_OPERATIONS: Final = ("assign", "subscribe", "crash")
 COMMIT, ABORT = "commit", "abort"
 TRANSACTION_OPERATIONS: Final = ("init", "begin", "send-offsets", "end", "committed")
+ASSIGNED: Final = "partitions-assigned"
+REVOKED: Final = "partitions-revoked"
+LOST: Final = "partitions-lost"
+CALLBACKS: Final = (ASSIGNED, REVOKED, LOST)
+MEMBER_OPERATIONS: Final = (*CALLBACKS, "processed", "commit-offsets", "leave")
+NOT_COMMITTED: Final = -1
+"""In the place of an offset: the group has committed none."""
 READ_UNCOMMITTED: Final = "read_uncommitted"
 ISOLATIONS: Final = (READ_UNCOMMITTED, "read_committed")
 
@@ -108,6 +125,8 @@ class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Of a fetch: where the consumer stood after it, where that was told."""
     isolation: str | None = None
     """Of a fetch: one of ISOLATIONS, where it was told."""
+    mark: str | None = None
+    """What the group's own log says of it: the member's id (of callbacks), a commit's metadata."""
 
     def __post_init__(self) -> None:
         argument, result = typed(self.argument), typed(self.result)

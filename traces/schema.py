@@ -35,8 +35,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from system.files import read_bytes
+from traces.lean import leave_pandas_out
 from traces.sealed import DocumentError, read_document, sealed
 from traces.sealed import digest as sha256_of
+
+leave_pandas_out()
 
 SCHEMA_VERSION = 4
 MANIFEST = "manifest.json"
@@ -594,7 +597,7 @@ def read_table(
     path = part_path(directory, entry, name)
     data = _recorded(directory, entry, name)
     try:
-        found = pq.read_table(pa.BufferReader(data), columns=list(columns) or None)
+        found = pq.ParquetFile(pa.BufferReader(data)).read(list(columns) or None)
         # Reading checks neither texts and names, which must be UTF-8, nor the ends of lists.
         found.validate(full=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -32,6 +32,58 @@ public class Session {
       produce(common, acks);
     }
     consume(common, 3 * RECORDS);
+    for (String protocol : List.of("classic", "consumer")) {
+      subscribe(common, protocol, 3 * RECORDS);
+    }
+    transactions(common);
+  }
+
+  private static void transactions(Properties common) {
+    Properties own = new Properties();
+    own.putAll(common);
+    own.put("transactional.id", "java");
+    try (KafkaProducer<String, String> producer = new KafkaProducer<>(own)) {
+      producer.initTransactions();
+      for (int at = 0; at < RECORDS; at++) {
+        producer.beginTransaction();
+        producer.send(new ProducerRecord<>("transactions", "transaction-" + at));
+        producer.flush();
+        if (at % 2 == 0) {
+          producer.commitTransaction();
+        } else {
+          producer.abortTransaction();
+        }
+      }
+    }
+    TopicPartition partition = new TopicPartition("transactions", 0);
+    own.put("isolation.level", "read_committed");
+    try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(own)) {
+      consumer.assign(List.of(partition));
+      consumer.seekToBeginning(List.of(partition));
+      long end = consumer.endOffsets(List.of(partition)).get(partition);
+      int found = 0;
+      while (consumer.position(partition) < end) {
+        found += consumer.poll(Duration.ofSeconds(1)).count();
+      }
+      System.out.println("committed-transactions " + found);
+    }
+  }
+
+  private static void subscribe(Properties common, String protocol, int records) {
+    Properties own = new Properties();
+    own.putAll(common);
+    own.put("group.id", protocol);
+    own.put("group.protocol", protocol);
+    own.put("auto.offset.reset", "earliest");
+    try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(own)) {
+      consumer.subscribe(List.of(TOPIC));
+      int found = 0;
+      while (found < records) {
+        found += consumer.poll(Duration.ofSeconds(1)).count();
+      }
+      consumer.commitSync();
+      System.out.println(protocol + " " + found);
+    }
   }
 
   private static void produce(Properties common, String acks) {

@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -66,8 +67,8 @@ class Cluster:
     # --- What it is like
 
     def describe(self) -> dict[str, Any]:
-        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; what
-        was asked that is `unserved`.
+        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; the
+        groups' `coordinator`; what was asked that is `unserved`.
         """
         return self.command("describe")
 
@@ -83,15 +84,24 @@ class Cluster:
         leader: int = self.partition(topic, partition)["leader"]
         return leader
 
+    def end_offset(self, topic: str, partition: int) -> int:
+        """The high watermark that its leader knows; waits for a leader."""
+        self._until(lambda: self.leader_of(topic, partition) >= 0, f"{topic}-{partition}")
+        end: int = self.partition(topic, partition)["watermark"]
+        return end
+
+    def coordinator(self) -> int:
+        """Who leads what groups and consumers have committed; -1: nobody."""
+        leader: int = self.describe()["coordinator"]
+        return leader
+
     # --- What is done to it
 
     def create_topic(
         self, name: str, partitions: int = 1, replicas: int = -1, **configs: str
     ) -> None:
         """configs: Kafka's names with `_` for `.`, as in `min_insync_replicas="2"`."""
-        named = {key.replace("_", "."): value for key, value in configs.items()}
-        said = {"name": name, "partitions": partitions, "replicas": replicas, "configs": named}
-        self.command("create", **said)
+        self.command("create", name=name, partitions=partitions, replicas=replicas, **configs)
         self._until(lambda: all(each["settled"] for each in self.describe()["topics"][name]), name)
 
     def kill(self, broker: int, lose: bool = False) -> None:
@@ -147,6 +157,36 @@ class Cluster:
             said["broker"] = broker
         self.command("reset", **said)
 
+    # --- Moves that wait
+
+    def when(
+        self, api: str = "", *, nth: int = 1, topic: str = "", client: str = "", **more: Any
+    ) -> Waits:
+        """Of the nth request from now on, of an API, to a topic, of a `client.id`; or `broker=1`,
+        `at=` seconds of the cluster's own, `watermark=10, partition=0` of a topic, `command="go"`.
+
+            cluster.when("Produce", nth=3).do("kill", broker="leader of t-0")
+        """
+        said = {"api": api, "nth": nth, "topic": topic, "client": client, **more}
+        return Waits(self, {key: value for key, value in said.items() if value != ""})
+
+    def plan(self, moves: int | str | Path | Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Tells the cluster of moves: of a file, of a seed, or as they are. Returns them."""
+        # Not needed by whoever has no plan.
+        from kraftcheck.serve import plans
+
+        if isinstance(moves, int):
+            moves = plans.drawn(moves, len(self.bootstrap_servers.split(",")))
+        elif isinstance(moves, str | Path):
+            moves = plans.read(Path(moves))
+        for each in moves:
+            self.command(**each)
+        return list(moves)
+
+    def fire(self, name: str) -> None:
+        """What was to be done at the `command` of this name."""
+        self.command("fire", name=name)
+
     def wait_for_isr(self, topic: str, partition: int, size: int) -> None:
         """Until so many replicas are in sync."""
         what = f"{size} in-sync replicas of {topic}-{partition}"
@@ -167,6 +207,19 @@ class Cluster:
 
     def close(self) -> None:
         self._socket.close()
+
+
+class Waits(NamedTuple):
+    """When something is to be done."""
+
+    cluster: Cluster
+    when: dict[str, Any]
+
+    def do(self, command: str, **said: Any) -> None:
+        """Any command; or, to the request itself, `reset` with `cut` (before, after, within),
+        `delay` with `ms`, `answer` with `error`, which is invented.
+        """
+        self.cluster.command(command, when=self.when, **said)
 
 
 class Process:

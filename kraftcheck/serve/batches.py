@@ -7,29 +7,34 @@ value. Base offset and leader epoch are not under the checksum and are set where
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import google_crc32c
 import msgspec
 
-from traces.disks.batches import (
+from reference.storage.batches import (
+    CODECS,
     CONTROL,
     CRC_BEGINS,
     HEADER,
     LENGTH_BEGINS,
     MAGIC,
+    NOBODY,
+    SEQUENCES,
     TRANSACTIONAL,
+    Undecodable,
+    data_batch,
+    marker_batch,
+    moved,
+    plain,
+    varint,
 )
 
-CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-UNSET: Final = -1
-WRAP: Final = 1 << 31
-"""Sequence numbers begin again with 0 (DefaultRecordBatch.incrementSequence)."""
-_STAMP: Final = struct.Struct(">q")
-_EPOCH: Final = struct.Struct(">i")
+__all__ = ["Batch", "Ended", "Refused", "Undecodable", "marker", "parsed", "single"]
+
+UNSET: Final = NOBODY
+WRAP: Final = SEQUENCES
 
 
 class Refused(ValueError):
@@ -40,8 +45,11 @@ class Refused(ValueError):
         self.error = error
 
 
-class Undecodable(ValueError):
-    """Records that cannot be read here."""
+class Ended(NamedTuple):
+    """What a marker says: a transaction was ended."""
+
+    decision: str
+    coordinator_epoch: int
 
 
 class Batch(msgspec.Struct):
@@ -62,6 +70,10 @@ class Batch(msgspec.Struct):
     """Of a broker's own record, what it says."""
 
     @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
     def last_sequence(self) -> int:
         return (self.sequence + self.count - 1) % WRAP
 
@@ -72,20 +84,18 @@ class Batch(msgspec.Struct):
     def stamp(self, base: int, epoch: int) -> None:
         """What the leader says of a batch that it appends."""
         self.base = base
-        self.data = b"".join(
-            (_STAMP.pack(base), self.data[8:LENGTH_BEGINS], _EPOCH.pack(epoch), self.data[16:])
-        )
+        self.data = moved(self.data, base, epoch)
 
     def records(self) -> Iterator[tuple[int, int]]:
         """Of each record its offset and timestamp. Raises Undecodable."""
-        body = _plain(self.data[HEADER.size :], self.attributes & 7)
+        body = plain(self.data[HEADER.size :], self.attributes & 7)
         at = 0
         try:
             while at < len(body):
-                size, start = _varint(body, at)
+                size, start = varint(body, at)
                 at = start + size
-                time, place = _varint(body, start + 1)
-                offset, _ = _varint(body, place)
+                time, place = varint(body, start + 1)
+                offset, _ = varint(body, place)
                 yield self.base + offset, self.first_time + time
         except IndexError:
             raise Undecodable("records end before they are whole") from None
@@ -113,8 +123,8 @@ def parsed(data: bytes | None, limit: int) -> Batch:
         raise Refused("INVALID_RECORD", "offsets do not begin at 0 and go up by one")
     if attributes & CONTROL or attributes & 7 >= len(CODECS):
         raise Refused("INVALID_RECORD", f"attributes {attributes:#x}")
-    if attributes & TRANSACTIONAL:
-        raise Refused("INVALID_TXN_STATE", "transactions are not served")
+    if producer == UNSET and attributes & TRANSACTIONAL:
+        raise Refused("INVALID_RECORD", "a transaction without a producer id")
     if producer == UNSET:
         # aiokafka numbers its plain batches too: idempotence is told by the producer id alone.
         epoch = sequence = UNSET
@@ -123,46 +133,23 @@ def parsed(data: bytes | None, limit: int) -> Batch:
     return Batch(data, n, attributes, first, latest, producer, epoch, sequence, crc)
 
 
-def single(value: bytes) -> Batch:
-    """A batch of one record of a broker's own, whose value this is."""
-    body = b"\0\0\0\1" + _zigzag(len(value)) + value + b"\0"
-    body = _zigzag(len(body)) + body
-    size = HEADER.size - LENGTH_BEGINS + len(body)
-    fields = (UNSET, MAGIC, 0, 0, 0, 0, 0, UNSET, UNSET, UNSET, 1)
-    data = HEADER.pack(0, size, *fields) + body
-    crc: int = google_crc32c.value(data[CRC_BEGINS:])
-    data = b"".join((data[: CRC_BEGINS - 4], crc.to_bytes(4, "big"), data[CRC_BEGINS:]))
-    return Batch(data, 1, 0, 0, 0, UNSET, UNSET, UNSET, crc)
+def single(value: bytes, producer: int = UNSET, epoch: int = UNSET) -> Batch:
+    """A batch of one record of a broker's own, whose value this is; of a transaction, if it has a
+    producer.
+    """
+    own = producer != UNSET
+    data = data_batch([(None, value)], 0, producer, epoch, transactional=own)
+    return _own(data, TRANSACTIONAL if own else 0, producer, epoch)
 
 
-def _zigzag(value: int) -> bytes:
-    """Of a number that is not negative."""
-    out, left = bytearray(), value << 1
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    out.append(left)
-    return bytes(out)
+def marker(producer: int, epoch: int, said: Ended) -> Batch:
+    """That ends a producer's transaction (EndTransactionMarker, of version 0)."""
+    data = marker_batch(said.decision == "Commit", 0, producer, epoch, said.coordinator_epoch)
+    batch = _own(data, TRANSACTIONAL | CONTROL, producer, epoch)
+    batch.value = said
+    return batch
 
 
-def _plain(data: bytes, codec: int) -> bytes:
-    if codec == 0:
-        return data
-    if CODECS[codec] != "gzip":
-        raise Undecodable(f"{CODECS[codec]} is not read here")
-    try:
-        return zlib.decompress(data, wbits=31)
-    except zlib.error as error:
-        raise Undecodable(str(error)) from None
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number, and where it ends. Raises IndexError."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
+def _own(data: bytes, attributes: int, producer: int, epoch: int) -> Batch:
+    crc = int.from_bytes(data[CRC_BEGINS - 4 : CRC_BEGINS], "big")
+    return Batch(data, 1, attributes, 0, 0, producer, epoch, UNSET, crc)

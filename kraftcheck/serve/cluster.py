@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.data import Data
+from kraftcheck.serve.groups import Groups
 from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
+from kraftcheck.serve.producers import Producers
+from kraftcheck.serve.security import Security
+from kraftcheck.serve.settings import Settings
+from kraftcheck.serve.transactions import Transactions
 from kraftcheck.serve.world import Setup
 
 
 def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core:
     """watched, recorded: as in `World`."""
     core = Core(setup, watched, recorded)
-    core.served = Metadata(core).served | Data(core).served | Offsets(core).served
+    groups, producers = Groups(core), Producers(core)
+    core.served = Metadata(core).served | Data(core, producers).served | groups.served
+    core.served |= Offsets(core, groups, producers).served
+    core.served |= Transactions(core, producers).served
+    core.served |= Settings(core).served
+    security = Security(core)
+    core.served |= security.served
+    core.gate = security.gate
     return core

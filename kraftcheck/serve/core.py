@@ -11,13 +11,15 @@ effects (tape.py).
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
-from kraftcheck.serve.codec import Malformed, Message, encoded, reader, snake, uvarint
-from kraftcheck.serve.topics import created
-from kraftcheck.serve.world import OFFSETS, ServedPartition, Setup, World
+from kraftcheck.serve.codec import Malformed, Message, encoded, reader, uvarint
+from kraftcheck.serve.faults import Faults, invented
+from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.world import INTERNAL, ServedPartition, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -34,65 +36,8 @@ class Effect(NamedTuple):
     why: str = ""
 
 
-class Request:
-    """A request that was read."""
-
-    __slots__ = ("api", "body", "broker", "client", "connection", "correlation", "cut", "version")
-
-    def __init__(
-        self, connection: int, broker: int, api: str, version: int, correlation: int, client: str
-    ) -> None:
-        self.connection = connection
-        self.broker = broker
-        self.api = api
-        self.version = version
-        self.correlation = correlation
-        self.client = client
-        self.body: Message = {}
-        self.cut = False
-        """Whether the connection ends where the answer would leave."""
-
-
-class Waiting(Protocol):
-    """A request that is not answered yet (Kafka's purgatory)."""
-
-    request: Request
-    partitions: frozenset[ServedPartition]
-    """Whose news may end the waiting."""
-
-    def is_ready(self) -> bool: ...
-    def expire(self) -> None:
-        """Its time is over: it is to be ready."""
-        ...
-
-    def answer(self) -> Message | None: ...
-
-
-Serve: TypeAlias = Callable[[Request], Message | Waiting | None]
-"""The answer; what has to happen first; or None where there is none."""
-
-
 class Closed(Exception):
     """A request whose answer is that the connection ends."""
-
-
-class Arm(NamedTuple):
-    """A fault of connections: the next `times` requests like this are cut, before or after they are
-    handled. api, client: any, where empty; broker: any, where -1.
-    """
-
-    when: str
-    api: str = ""
-    client: str = ""
-    broker: int = -1
-    times: int = 1
-
-    def fits(self, request: Request) -> bool:
-        return (
-            self.api in ("", request.api)
-            and self.client in ("", request.client)
-            and self.broker in (-1, request.broker)
-        )
 
 
 class Core:
@@ -110,10 +55,19 @@ class Core:
         self._asked: dict[int, Callable[[Any], None]] = {}
         self._numbers = 1000
         """Of requests to the reference; those below are its own clients'."""
-        self._arms: list[Arm] = []
+        self._ids = 0
+        self._delayed: set[int] = set()
+        """Connections whose request is held back."""
         self.world = World(setup, self, watched, recorded)
+        self.on_closed: Callable[[int], None] = lambda connection: None
+        """Who wants to hear that a connection is gone."""
+        self.gate: Serve = lambda request: self.served[request.api](request)
+        """Serves a request, if it is allowed (security.py)."""
+        self.faults = Faults(self.world, self.hang_up)
         self._up = self.world.up()
-        self.served: Mapping[str, Serve] = {}
+        self.listeners: list[Callable[[Set[ServedPartition]], None]] = []
+        """Who wants to hear of which partitions there is news, in this order."""
+        self.served: dict[str, Serve] = {}
         """Who serves each API (cluster.py)."""
 
     # --- What arrives
@@ -121,6 +75,10 @@ class Core:
     def advance(self, now: int) -> None:
         """The cluster's own time goes on; microseconds."""
         self.world.advance_to(now, self._look)
+
+    def leap(self, until: int) -> None:
+        """Time leaps, event by event, while somebody waits for the cluster alone."""
+        self.world.advance_to(until, self._look, self._in_haste)
 
     def opened(self, connection: int, broker: int) -> None:
         if broker in self._up:
@@ -130,6 +88,8 @@ class Core:
 
     def closed(self, connection: int) -> None:
         self._connections.pop(connection, None)
+        self._delayed.discard(connection)
+        self.on_closed(connection)
         self._waiting = [w for w in self._waiting if w.request.connection != connection]
 
     def frame(self, connection: int, data: bytes) -> None:
@@ -145,21 +105,30 @@ class Core:
             return
         if request is None:
             return
-        arm = next((arm for arm in self._arms if arm.fits(request)), None)
-        if arm is not None:
-            self._arms.remove(arm)
-            if arm.times > 1:
-                self._arms.append(arm._replace(times=arm.times - 1))
-            if arm.when == "before":
-                self._close(connection, f"{request.api} cut before it was handled")
-                return
-            request.cut = True
-        self._handle(request)
+        if self.faults.moves:
+            self.faults.meet(request)
+        if request.delay_ms:
+            self._delayed.add(connection)
+            self.after(request.delay_ms, lambda: self._handle_late(request))
+        elif connection in self._connections:
+            self._handle(request)
         self._look()
 
+    def _handle_late(self, request: Request) -> None:
+        connection = request.connection
+        self._delayed.discard(connection)
+        if connection in self._connections:
+            self._handle(request)
+            if not self.waits(connection) and request.body.get("acks") == 0:
+                # Nothing leaves, and the next request may come.
+                self.effects.append(Effect(connection, b""))
+
     def _handle(self, request: Request) -> None:
+        if request.cut == "before":
+            self._close(request.connection, f"{request.api} cut before it was handled")
+            return
         try:
-            answer = self.served[request.api](request)
+            answer = invented(request) if request.invented else self.gate(request)
         except Closed as why:
             self._close(request.connection, str(why))
             return
@@ -208,14 +177,19 @@ class Core:
         self.world.call(delay, self._expire, waiting)
         return waiting
 
+    def after(self, real_ms: int, what: Callable[[], None]) -> None:
+        """Has something happen after so many milliseconds as clients count them."""
+        self.world.call(1000 * real_ms * self.setup.speed, lambda _: what(), 0)
+
     def waits(self, connection: int) -> bool:
         """Whether a request of this connection is not answered yet."""
+        if connection in self._delayed:
+            return True
         return any(w.request.connection == connection for w in self._waiting)
 
-    @property
-    def in_haste(self) -> bool:
-        """Whether a producer waits for replicas, or somebody for a topic's leaders."""
-        return any(w.request.api != "Fetch" for w in self._waiting)
+    def _in_haste(self) -> bool:
+        """Whether somebody waits for the cluster alone: for replicas, or for a topic's leaders."""
+        return any(w.hurries for w in self._waiting)
 
     def _expire(self, waiting: Waiting) -> None:
         if waiting in self._waiting:
@@ -229,6 +203,10 @@ class Core:
             self.world.news = set()
             if self.world.offsets in news:
                 self._see_who_is_up()
+            for each in self.listeners:
+                each(news)
+            if self.faults.moves:
+                self.faults.look(news)
         if self._waiting:
             self._finish(
                 [
@@ -255,15 +233,23 @@ class Core:
     def _answer(self, request: Request, body: Message) -> None:
         if request.connection not in self._connections:
             return
-        if request.cut:
+        if request.cut == "after":
             self._close(request.connection, f"{request.api} cut after it was handled")
             return
+        if request.finish is not None:
+            body = request.finish(body)
         out = bytearray(8)
         if response_flexible(request.api, request.version):
             out.append(0)
         out += encoded(f"{request.api}Response", request.version, body)
         struct.pack_into(">ii", out, 0, len(out) - 4, request.correlation)
+        if request.cut == "within":
+            self.effects.append(Effect(request.connection, bytes(out[: len(out) // 2])))
+            self._close(request.connection, f"{request.api} cut within its answer")
+            return
         self.effects.append(Effect(request.connection, bytes(out)))
+        if request.cut == "then":
+            self._close(request.connection, f"{request.api} was refused")
 
     def _close(self, connection: int, why: str) -> None:
         self.closed(connection)
@@ -285,81 +271,33 @@ class Core:
         if told is not None:
             told(response)
 
+    def new_id(self, client: str) -> str:
+        """Of a member, as Kafka makes them: its client's and a number that nobody else has."""
+        self._ids += 1
+        return f"{client}-{UUID(bytes=self.setup.uuid(f'member/{self._ids}'))}"
+
     # --- Commands, of an administrator who is outside
 
     def command(self, said: Mapping[str, Any]) -> str:
         """Carries out a fault. Returns what is wrong with the command, or ""."""
-        do = getattr(self, f"_do_{snake(str(said.get('do')))}", None)
-        if do is None:
-            return f"no command {said.get('do')!r}"
-        try:
-            wrong: str = do(said) or ""
-        except KeyError as missing:
-            return f"{said['do']}: {missing} is missing"
-        except (TypeError, ValueError) as error:
-            return f"{said['do']}: {error}"
+        wrong = self.faults.command(said)
         self._look()
         return wrong
 
-    def _broker(self, said: Mapping[str, Any]) -> int:
-        broker = int(said["broker"])
-        if broker not in self.setup.brokers:
-            raise ValueError(f"no broker {broker}")
-        return broker
-
-    def _partition(self, said: Mapping[str, Any]) -> ServedPartition:
-        found = self.world.partition(str(said["topic"]), int(said["partition"]))
-        if found is None:
-            raise ValueError(f"no partition {said['topic']}-{said['partition']}")
-        return found
-
-    def _do_kill(self, said: Mapping[str, Any]) -> None:
-        self.world.kill(self._broker(said), said.get("lose") in (True, "true"))
-
-    def _do_restart(self, said: Mapping[str, Any]) -> None:
-        self.world.restart(self._broker(said))
-
-    def _do_stop(self, said: Mapping[str, Any]) -> None:
-        self.world.stop(self._broker(said))
-
-    def _do_move(self, said: Mapping[str, Any]) -> None:
-        self.world.move(self._partition(said))
-
-    def _do_elect(self, said: Mapping[str, Any]) -> None:
-        self.world.elect(self._partition(said))
-
-    def _do_cut(self, said: Mapping[str, Any]) -> None:
-        self.world.cut(self._broker(said), False)
-
-    def _do_join(self, said: Mapping[str, Any]) -> None:
-        self.world.cut(self._broker(said), True)
-
-    def _do_reset(self, said: Mapping[str, Any]) -> str:
-        when, api = str(said["when"]), str(said.get("api", ""))
-        if when not in ("before", "after"):
-            return f"reset {when!r}: before or after the request is handled"
-        if api and api not in BY_KEY.values():
-            return f"no API {api!r} is served; there are {', '.join(sorted(BY_KEY.values()))}"
-        broker = self._broker(said) if "broker" in said else -1
-        times = int(said.get("times", 1))
-        self._arms.append(Arm(when, api, str(said.get("client", "")), broker, times))
-        return ""
-
-    def _do_create(self, said: Mapping[str, Any]) -> str:
-        return created(self.world, said)
-
-    def _do_heal(self, said: Mapping[str, Any]) -> None:
-        """The end: clients are gone, and the cluster is to show that it makes progress."""
+    def hang_up(self) -> None:
+        """On everybody: the cluster ends."""
         for connection in list(self._connections):
             self._close(connection, "the cluster ends")
-        self.world.heal()
 
     def described(self) -> Message:
         """How the cluster is, for whoever commands it; no step and no arrival."""
         return {
             "up": sorted(self._up),
             "time": self.world.now,
+            "coordinator": self.world.offsets.controller.partition.leader,
             "unserved": list(self.unserved),
+            "moves": [dict(each.said) for each in self.faults.moves],
+            "invented": self.faults.invented,
             "topics": {
                 name: [
                     {
@@ -368,11 +306,12 @@ class Core:
                         "isr": list(each.controller.partition.isr),
                         "replicas": list(each.constants.replicas),
                         "settled": each.is_settled(),
+                        "watermark": self.world.watermark(each),
                     }
                     for each in topic.partitions
                 ]
                 for name, topic in self.world.topics.items()
-                if name != OFFSETS
+                if name not in INTERNAL
             },
         }
 

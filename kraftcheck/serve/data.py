@@ -14,27 +14,33 @@ from typing import Any, Final
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Closed, Core, Request, Serve, Waiting
+from kraftcheck.serve.core import Closed, Core
+from kraftcheck.serve.logs import Appends
+from kraftcheck.serve.producers import Producers, Transactional
+from kraftcheck.serve.requests import Request, Serve, Waiting
 from kraftcheck.serve.sessions import Sessions, Wanted
-from kraftcheck.serve.world import FETCH_MAX, OFFSETS, ServedPartition, ServedTopic
+from kraftcheck.serve.world import FETCH_MAX, INTERNAL, ServedPartition, ServedTopic
 from reference.partition.log import end_offset_for
 from reference.partition.messages import (
     CLIENTS,
     ConsumerFetchRequest,
     ListOffsetsRequest,
-    ProduceTimeout,
     Timestamp,
 )
 from reference.partition.types import UNDEFINED, BrokerRow
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 ALL: Final = -1
+COMMITTED: Final = 1
+TV2_PRODUCE: Final = 12
+"""The version of Produce from which on a client speaks version 2 of transactions."""
 LEADER_HINTS: Final = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH")
 
 
 class Data:
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, producers: Producers) -> None:
         self.core = core
+        self.producers = producers
         self.world = core.world
         self.sessions = {broker: Sessions() for broker in core.setup.brokers}
         self.served: dict[str, Serve] = {
@@ -61,7 +67,7 @@ class Data:
         """
         by_id = name not in said
         found = self.world.with_id(said["topic_id"]) if by_id else self.world.topics.get(said[name])
-        return (None if found is None or found.name == OFFSETS else found), by_id
+        return (None if found is None or found.name in INTERNAL else found), by_id
 
     def leader_hint(self, partition: ServedPartition, broker: int) -> Message:
         known = partition.known(broker)
@@ -132,14 +138,18 @@ class Data:
                 partition, error = self.find(of, asked["partition_index"], request.broker, False)
                 answer: Message = {"partition_index": asked["partition_index"]}
                 if partition is not None and error == "NONE":
-                    answer |= self._listed(partition, request.broker, asked)
+                    committed = request.body.get("isolation_level") == COMMITTED
+                    answer |= self._listed(partition, request.broker, asked, committed)
                 else:
                     answer["error_code"] = ERRORS[error]
                 told.append(answer)
             topics.append({"name": topic["name"], "partitions": told})
         return {"topics": topics}
 
-    def _listed(self, partition: ServedPartition, broker: int, asked: Message) -> Message:
+    def _listed(
+        self, partition: ServedPartition, broker: int, asked: Message, committed: bool
+    ) -> Message:
+        """committed: transactions that are open do not count."""
         timestamp, epoch = asked["timestamp"], asked.get("current_leader_epoch", UNDEFINED)
         if timestamp < EARLIEST_LOCAL:
             return {"error_code": ERRORS["UNSUPPORTED_VERSION"]}
@@ -153,12 +163,16 @@ class Data:
         row = partition.row(broker)
         if told is None or told.error != "NONE":
             return {"error_code": ERRORS[told.error if told else "NOT_LEADER_OR_FOLLOWER"]}
+        end = told.offset
+        if committed and not earliest:
+            stable = self.producers.stable(partition, broker, row)
+            end = min(end, self.world.entry_at(row, stable))
         if earliest or timestamp == LATEST:
-            offset = self.world.offset_of(row, told.offset)
+            offset = self.world.offset_of(row, end)
             first = row.epoch_cache[0].epoch if row.epoch_cache else UNDEFINED
             return {"offset": offset, "leader_epoch": first if earliest else row.leader_epoch}
         try:
-            return self._by_time(row, told.offset, timestamp)
+            return self._by_time(row, end, timestamp)
         except Undecodable:
             return {"error_code": ERRORS["UNSUPPORTED_COMPRESSION_TYPE"]}
 
@@ -216,67 +230,12 @@ class Data:
         return {"leader_epoch": end.epoch, "end_offset": offset}
 
 
-class Appends:
-    """The batches of one request, of which each is answered once (W8)."""
-
-    def __init__(self, core: Core, broker: int) -> None:
-        self._core = core
-        self._broker = broker
-        self._open: dict[int, ServedPartition] = {}
-
-    def append(
-        self,
-        partition: ServedPartition,
-        batch: Batch,
-        acks: int,
-        told: Callable[[str, int], None],
-    ) -> str:
-        """Gives a batch to the leader; `told` hears the error and the base offset, now or later.
-        Returns why it was ignored, or "".
-        """
-        world = self._core.world
-        at_once: list[Any] = []
-        placed = False
-
-        def answered(response: Any) -> None:
-            if not placed:
-                at_once.append(response)
-                return
-            del self._open[number]
-            offset = UNDEFINED
-            if response.error == "NONE":
-                offset = world.offset_of(partition.row(self._broker), response.offset)
-            told(response.error, offset)
-
-        number = self._core.number(answered)
-        self._open[number] = partition
-        ignored = world.append(partition, self._broker, batch, acks, number)
-        # Only now it is known where the batch is.
-        placed = True
-        for response in at_once:
-            answered(response)
-        if acks == 0:
-            self._core.forget(number)
-            del self._open[number]
-        return ignored
-
-    def are_settled(self) -> bool:
-        return not self._open
-
-    def expire(self) -> None:
-        """P19. Who waits still is told so by the reference."""
-        for number, partition in list(self._open.items()):
-            for parked in partition.row(self._broker).parked:
-                if parked.request.client == number:
-                    timeout = ProduceTimeout(parked.request)
-                    self._core.world.give(partition, self._broker, timeout)
-
-
 class Produce:
     """A produce request: a slot for each partition, which is settled once (W8)."""
 
     def __init__(self, data: Data, request: Request) -> None:
         self.request = request
+        self.hurries = True
         self.partitions: frozenset[ServedPartition] = frozenset()
         self.responses: list[Message] = []
         self.failed: list[str] = []
@@ -305,9 +264,30 @@ class Produce:
                 slot["log_start_offset"] = 0
             self.settle(slot, partition, error)
 
-        ignored = self.appends.append(partition, batch, acks, answered)
-        if ignored and acks == 0:
-            self.failed.append(ignored)
+        if not batch.is_transactional:
+            if self._is_in_transaction(partition, batch):
+                self.settle(slot, partition, "INVALID_TXN_STATE")
+                return
+            ignored = self.appends.append(partition, batch, acks, answered)
+            if ignored and acks == 0:
+                self.failed.append(ignored)
+            return
+        id = request.body["transactional_id"]
+        if not id or acks != ALL or not leads:
+            wrong = "INVALID_REQUIRED_ACKS" if acks != ALL else "INVALID_TXN_STATE"
+            self.settle(slot, partition, wrong if leads else "NOT_LEADER_OR_FOLLOWER")
+            return
+        version = 2 if request.version >= TV2_PRODUCE else 1
+        of = Transactional(id, version, request.version >= TV2_PRODUCE - 1)
+        producers = self._data.producers
+        producers.append(partition, request.broker, batch, of, self.appends, answered)
+
+    def _is_in_transaction(self, partition: ServedPartition, batch: Batch) -> bool:
+        """A producer with an open transaction writes nothing else (X13)."""
+        if batch.producer == UNDEFINED:
+            return False
+        ongoing = self._data.producers.ongoing(partition, self.request.broker)
+        return batch.producer in ongoing.first
 
     def settle(
         self, slot: Message, partition: ServedPartition | None, error: str, why: str | None = None
@@ -338,6 +318,7 @@ class Fetch:
 
     def __init__(self, data: Data, request: Request, wanted: dict[Any, Wanted]) -> None:
         self.request = request
+        self.hurries = False
         self.wanted = wanted
         self.session: Any = None
         self.partitions: frozenset[ServedPartition] = frozenset()
@@ -346,6 +327,7 @@ class Fetch:
         self._epochs: dict[Any, tuple[ServedPartition, int, int]] = {}
         """By partition of interest: it, the leader epoch, and the entry from which it is read."""
         self._over = False
+        self._committed = request.body.get("isolation_level") == COMMITTED
 
     def read(self) -> bool:
         """Whether there is enough to answer with (W9)."""
@@ -382,24 +364,37 @@ class Fetch:
             error = response.error if response else "NOT_LEADER_OR_FOLLOWER"
             return self._failed(told, partition, error), 0
         end = data.world.offset_of(row, response.high_watermark)
+        ongoing = data.producers.ongoing(partition, broker)
+        stable = ongoing.stable(end)
         told |= {
             "error_code": 0,
             "high_watermark": end,
-            "last_stable_offset": end,
+            "last_stable_offset": stable,
             "log_start_offset": 0,
-            "aborted_transactions": [] if self.request.body["isolation_level"] else None,
+            "aborted_transactions": None,
         }
         self._epochs[key] = partition, row.leader_epoch, entry
         taken: list[bytes] = []
         size = 0
         for record in response.records:
-            batch = data.world.batch(record).data
+            found = data.world.batch(record)
+            if self._committed and found.base >= stable:
+                break
+            batch = found.data
             whole = size + len(batch) <= min(left, wanted.max_bytes)
             if not whole and not (is_first and not taken):
                 break
             taken.append(batch)
             size += len(batch)
         told["records"] = b"".join(taken)
+        if self._committed:
+            # X18: those that end behind where it begins, and begin before where it ends.
+            read = data.world.offset_of(row, entry + len(taken))
+            told["aborted_transactions"] = [
+                {"producer_id": each.producer, "first_offset": each.first}
+                for each in ongoing.aborted
+                if each.last >= wanted.offset and each.first < read
+            ]
         return told, size
 
     def _failed(self, told: Message, partition: ServedPartition | None, error: str) -> Message:
@@ -420,6 +415,9 @@ class Fetch:
             if world.partition(partition.topic.name, partition.index) is not partition:
                 return True
             end = min(row.high_watermark, entry + FETCH_MAX)
+            if self._committed:
+                stable = self._data.producers.stable(partition, self.request.broker, row)
+                end = min(end, world.entry_at(row, stable))
             there = sum(len(world.batch(r).data) for r in row.log[entry:end])
             size += min(there, self.wanted[key].max_bytes)
         return bool(size >= self.request.body["min_bytes"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import ssl
 import struct
 import time
 from collections import deque
@@ -24,6 +25,7 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.serve import judging
 from kraftcheck.serve.core import FRAME_MAX
+from kraftcheck.serve.plans import Plan
 from kraftcheck.serve.tape import Taped
 from kraftcheck.serve.world import Setup
 
@@ -33,6 +35,9 @@ LATE_S: Final = 0.002
 """Timers of brokers are looked at so often, where nobody waits."""
 BUFFER_MAX: Final = 1 << 16
 """Bytes behind a frame in work; then the connection is read no further."""
+BUFFERED_MAX: Final = 3 * FRAME_MAX
+"""Bytes of frames that are not whole, of all connections; then the one that has most of them ends.
+"""
 _SIZE: Final = struct.Struct(">i")
 
 
@@ -61,7 +66,9 @@ class Connection(asyncio.Protocol):
         self.number = -1
         self.busy = False
         self.transport: Any = None
-        self._buffer = bytearray()
+        self.buffer = bytearray()
+        self.clogged = False
+        """Whether its client does not take what was sent: nothing is handled for it until then."""
         self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,17 +78,25 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _: Exception | None) -> None:
         self._front.closed(self)
 
+    def pause_writing(self) -> None:
+        self.clogged = True
+
+    def resume_writing(self) -> None:
+        self.clogged = False
+        self._front.run(self)
+
     def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        if not self.busy:
+        self.buffer += data
+        self._front.buffered(self, len(data))
+        if not self.busy and not self.clogged:
             self._front.run(self)
-        elif len(self._buffer) > BUFFER_MAX and not self._paused:
+        elif len(self.buffer) > BUFFER_MAX and not self._paused:
             self._paused = True
             self.transport.pause_reading()
 
     def frame(self) -> bytes | None:
         """The next frame, if it is whole; one of an absurd length ends the connection."""
-        buffer = self._buffer
+        buffer = self.buffer
         if len(buffer) < _SIZE.size:
             self._read_on()
             return None
@@ -95,6 +110,7 @@ class Connection(asyncio.Protocol):
             return None
         frame = bytes(buffer[_SIZE.size : _SIZE.size + size])
         del buffer[: _SIZE.size + size]
+        self._front.buffered(self, -_SIZE.size - size)
         return frame
 
     def _read_on(self) -> None:
@@ -104,27 +120,39 @@ class Connection(asyncio.Protocol):
 
 
 class Front:
-    """A served cluster. `folder`: for tapes and what is judged."""
+    """A served cluster. `folder`: for tapes and what is judged. plan: commands with which each of
+    its clusters begins. tls: that clients are to speak.
+    """
 
-    def __init__(self, setup: Setup, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        folder: Path,
+        say: Callable[[str], None],
+        plan: Plan = (),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.folder = folder
         self.log = say
         self.stopped: asyncio.Event = asyncio.Event()
+        self._plan = plan
+        self._tls = tls
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
-        self._numbers = 0
+        self._numbers = self._buffered = 0
         self._tapes = 0
         self._timer: asyncio.TimerHandle | None = None
         self.admin_port = 0
 
     async def start(self, admin_port: int = 0) -> None:
-        """Listens. Raises BadInput: a port is taken."""
+        """Listens. Raises BadInput: a port is taken, or the plan means nothing."""
         loop = asyncio.get_running_loop()
         ports = []
         for broker, port in enumerate(self._setup.ports):
             made = lambda broker=broker: Connection(self, broker)  # noqa: E731
-            server = await self._listen(loop.create_server(made, self._setup.host, port), port)
+            opening = loop.create_server(made, self._setup.host, port, ssl=self._tls)
+            server = await self._listen(opening, port)
             ports.append(server.sockets[0].getsockname()[1])
         admin = asyncio.start_server(self._admin, "127.0.0.1", admin_port, limit=1 << 20)
         self.admin_port = (await self._listen(admin, admin_port)).sockets[0].getsockname()[1]
@@ -150,15 +178,19 @@ class Front:
         self._told = 0
         # Metadata, and the first election.
         self._clock.leap_to(200_000)
+        for said in self._plan:
+            if wrong := self._taped.command(self._clock.now(), said):
+                raise BadInput(f"the plan: {wrong}")
         self._tick()
 
     def end(self) -> judging.Judged:
         """The cluster's end, and what is said of it."""
         self._taped.finish(self._clock.now())
         self._tell_unserved()
-        for connection in list(self._connections.values()):
+        for connection in self._connections.values():
             connection.transport.abort()
         self._connections.clear()
+        self._buffered = 0
         self._file.close()
         return judging.judged(self.tape)
 
@@ -178,7 +210,22 @@ class Front:
 
     # --- Connections
 
+    def buffered(self, connection: Connection, size: int) -> None:
+        """So many bytes more, or fewer, wait in a connection. Memory is bounded in all (W1)."""
+        if connection.number not in self._connections:
+            return
+        self._buffered += size
+        if self._buffered > BUFFERED_MAX:
+            most = max(self._connections.values(), key=lambda each: len(each.buffer))
+            self.log(f"connection {most.number}: {len(most.buffer)} bytes wait; closed")
+            most.transport.abort()
+            self.closed(most)
+
     def opened(self, connection: Connection) -> None:
+        if self._file.closed:
+            # The end has been judged, and nothing begins any more.
+            connection.transport.abort()
+            return
         self._numbers += 1
         connection.number = self._numbers
         self._connections[connection.number] = connection
@@ -187,15 +234,20 @@ class Front:
 
     def closed(self, connection: Connection) -> None:
         if self._connections.pop(connection.number, None) is not None:
+            self._drop(connection)
             self._arrive("closed", connection, b"")
             self._leave()
+
+    def _drop(self, connection: Connection) -> None:
+        self._buffered -= len(connection.buffer)
+        connection.buffer.clear()
 
     def run(self, *first: Connection) -> None:
         """Frames, one after the other, of connections that have none in work."""
         ready = deque(first)
         while ready:
             connection = ready.popleft()
-            if connection.number not in self._connections or connection.busy:
+            if connection.number not in self._connections or connection.busy or connection.clogged:
                 continue
             frame = connection.frame()
             if frame is None:
@@ -221,6 +273,7 @@ class Front:
             if data is None:
                 self.log(f"connection {number}: {why}; closed")
                 del self._connections[number]
+                self._drop(connection)
                 connection.transport.abort()
             else:
                 connection.transport.write(data)
@@ -253,12 +306,7 @@ class Front:
     def _leap(self) -> None:
         """While a producer waits, the next event is now, unless it is far."""
         core = self._taped.core
-        until = core.world.now + LEAP_US
-        while core.in_haste:
-            due = core.world.next_due()
-            if due is None or due > until:
-                break
-            core.advance(due)
+        core.leap(core.world.now + LEAP_US)
         self._clock.leap_to(core.world.now)
 
     # --- Commands

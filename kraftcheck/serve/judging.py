@@ -31,6 +31,8 @@ class Judged(msgspec.Struct, frozen=True):
     arrivals: int
     answers: int
     steps: int
+    invented: int
+    """Answers that no rule knows of, because a fault asked for them."""
     command: str
     """What plays the tape again."""
 
@@ -47,9 +49,11 @@ def judged(tape: Path) -> Judged:
 def _said(tape: Path, played: Replayed) -> Judged:
     reasons = []
     for partition in played.violated:
-        for each in partition.violations:
-            where = f"{partition.topic.name}-{partition.index}"
-            reasons.append(f"{each.invariant} is violated in {where}: {each.explanation}")
+        where = f"{partition.topic.name}-{partition.index}"
+        for found in partition.violations:
+            reasons.append(f"{found.invariant} is violated in {where}: {found.explanation}")
+    for each in played.core.world.broken:
+        reasons.append(f"{each.invariant} is violated in {each.where}: {each.why}")
     if played.difference is not None:
         reasons.append(f"the tape played again gives another answer: {played.difference}")
     unknown = []
@@ -69,6 +73,7 @@ def _said(tape: Path, played: Replayed) -> Judged:
         arrivals=played.arrivals,
         answers=played.answers,
         steps=played.steps,
+        invented=played.core.faults.invented,
         command=command_of(tape),
     )
 

@@ -12,15 +12,24 @@ from typing import Any, TypeAlias
 
 from kraftcheck.serve.apis import ERRORS, OFFERED_FROM, SERVED, versions
 from kraftcheck.serve.codec import NO_UUID, Message, description
-from kraftcheck.serve.core import Core, Request, Serve, Waiting
-from kraftcheck.serve.topics import SETTINGS, asked_for, is_name, made
-from kraftcheck.serve.world import MADE_MS, OFFSETS, ServedPartition, ServedTopic
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.topics import asked_for, is_name, made
+from kraftcheck.serve.world import (
+    INTERNAL,
+    MADE_MS,
+    OFFSETS,
+    TRANSACTIONS,
+    ServedPartition,
+    ServedTopic,
+)
 from reference.cluster.topics import TopicError
 from reference.partition.messages import NOBODY
 
-TOPIC, BROKER = 2, 4
-_DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
-
+FEATURES = {"group.version": 1, "transaction.version": 2}
+"""What clients are told that the cluster has agreed on: the consumer protocol (KIP-848), and an
+epoch for each transaction (KIP-890).
+"""
 
 _Named: TypeAlias = tuple[str | None, ServedTopic | None]
 """What was asked for by name, or by id, and what there is."""
@@ -31,6 +40,7 @@ class _Made:
 
     def __init__(self, request: Request, topics: Iterable[ServedTopic], answer: Serve) -> None:
         self.request = request
+        self.hurries = True
         self.partitions = frozenset(each for topic in topics for each in topic.partitions)
         self._answer = answer
         self._over = False
@@ -52,7 +62,6 @@ class Metadata:
         self._core = core
         self._world = core.world
         self._setup = core.setup
-        self._producers = 0
         self._cluster = urlsafe_b64encode(core.setup.uuid("cluster")).decode()[:22]
         self.served: dict[str, Serve] = {
             "ApiVersions": self._api_versions,
@@ -60,9 +69,8 @@ class Metadata:
             "DescribeCluster": self._describe_cluster,
             "CreateTopics": self._create_topics,
             "DeleteTopics": self._delete_topics,
-            "DescribeConfigs": self._describe_configs,
+            "CreatePartitions": self._create_partitions,
             "FindCoordinator": self._find_coordinator,
-            "InitProducerId": self._init_producer_id,
         }
 
     def _api_versions(self, request: Request) -> Message:
@@ -74,7 +82,16 @@ class Metadata:
                     "max_version": versions(name).last,
                 }
                 for name in SERVED
-            ]
+            ],
+            "supported_features": [
+                {"name": name, "min_version": 0, "max_version": level}
+                for name, level in FEATURES.items()
+            ],
+            "finalized_features_epoch": 0,
+            "finalized_features": [
+                {"name": name, "min_version_level": level, "max_version_level": level}
+                for name, level in FEATURES.items()
+            ],
         }
 
     # --- Brokers and topics
@@ -93,7 +110,9 @@ class Metadata:
         world, body = self._world, request.body
         asked = body["topics"]
         if asked is None or (not asked and request.version == 0):
-            wanted: list[_Named] = [each for each in world.topics.items() if each[0] != OFFSETS]
+            wanted: list[_Named] = [
+                each for each in world.topics.items() if each[0] not in INTERNAL
+            ]
         else:
             wanted = [self._named(each) for each in asked]
         if self._setup.auto_create and body.get("allow_auto_topic_creation", True):
@@ -138,7 +157,8 @@ class Metadata:
     def _unknown(self, name: str | None, request: Request, asked: Message) -> Message:
         if name is None:
             id = asked.get("topic_id", NO_UUID)
-            return {"error_code": ERRORS["UNKNOWN_TOPIC_ID"], "name": None, "topic_id": id}
+            no_name = None if request.version >= 12 else ""
+            return {"error_code": ERRORS["UNKNOWN_TOPIC_ID"], "name": no_name, "topic_id": id}
         error = "UNKNOWN_TOPIC_OR_PARTITION" if is_name(name) else "INVALID_TOPIC_EXCEPTION"
         return {"error_code": ERRORS[error], "name": name}
 
@@ -146,7 +166,7 @@ class Metadata:
         return {
             "name": topic.name,
             "topic_id": topic.id,
-            "is_internal": topic.name == OFFSETS,
+            "is_internal": topic.name in INTERNAL,
             "partitions": [self._partition(each, broker, alive) for each in topic.partitions],
         }
 
@@ -210,7 +230,7 @@ class Metadata:
         for each in asked:
             name, topic = self._named({"topic_id": NO_UUID, **each})
             told: Message = {"name": name, "topic_id": each.get("topic_id", NO_UUID)}
-            if topic is None or topic.name == OFFSETS:
+            if topic is None or topic.name in INTERNAL:
                 error = "UNKNOWN_TOPIC_ID" if name is None else "UNKNOWN_TOPIC_OR_PARTITION"
                 told["error_code"] = ERRORS[error]
             else:
@@ -219,68 +239,47 @@ class Metadata:
             results.append(told)
         return {"responses": results}
 
-    # --- Settings
+    def _create_partitions(self, request: Request) -> Message | Waiting:
+        body, results, there = request.body, [], []
+        for asked in body["topics"]:
+            told: Message = {"name": asked["name"], "error_message": None}
+            results.append(told)
+            manual = asked["assignments"]
+            replicas = None if manual is None else [each["broker_ids"] for each in manual]
+            try:
+                topic = self._world.topics.get(asked["name"])
+                if topic is None or topic.name in INTERNAL:
+                    raise TopicError("UNKNOWN_TOPIC_OR_PARTITION", "no such topic")
+                self._world.extend(topic, asked["count"], replicas, body["validate_only"])
+                there.append(topic)
+            except TopicError as error:
+                told |= {"error_code": ERRORS[error.code], "error_message": str(error)}
+        answer: Message = {"results": results}
+        if not there:
+            return answer
+        waiting = _Made(request, there, lambda _: answer)
+        return self._core.wait(waiting, min(MADE_MS, body["timeout_ms"]))
 
-    def _describe_configs(self, request: Request) -> Message:
-        return {"results": [self._configs(each) for each in request.body["resources"]]}
+    # --- Coordinators
 
-    def _configs(self, asked: Message) -> Message:
-        kind, name = asked["resource_type"], asked["resource_name"]
-        told = {"resource_type": kind, "resource_name": name, "error_message": None, "configs": []}
-        topic = self._world.topics.get(name)
-        if kind == TOPIC and topic is not None:
-            known = {k: (topic.configs.get(k, v), k in topic.configs) for k, v in self.settings()}
-            source = _OF_TOPIC
-        elif kind == BROKER and name in ("", *map(str, self._setup.brokers)):
-            known = {k: (v, True) for k, v in self._of_brokers().items()}
-            source = _OF_BROKER
-        else:
-            wrong = "UNKNOWN_TOPIC_OR_PARTITION" if kind == TOPIC else "INVALID_REQUEST"
-            return told | {"error_code": ERRORS[wrong], "error_message": f"no {name!r}"}
-        keys = asked["configuration_keys"]
-        return told | {
-            "configs": [
-                {
-                    "name": key,
-                    "value": value,
-                    "read_only": kind == BROKER,
-                    "config_source": source if own else _DEFAULT,
-                    "documentation": None,
-                }
-                for key, (value, own) in known.items()
-                if keys is None or key in keys
-            ]
-        }
+    def _find_coordinator(self, request: Request) -> Message | Waiting:
+        """Whoever leads the log of groups, or of transactions."""
+        name = TRANSACTIONS if request.body.get("key_type", 0) == 1 else OFFSETS
+        if name not in self._world.topics:
+            there = [self._world.make_internal(name)]
+            return self._core.wait(_Made(request, there, self._found_coordinator), MADE_MS)
+        return self._found_coordinator(request)
 
-    def settings(self) -> Iterable[tuple[str, str]]:
-        least = {"min.insync.replicas": str(self._setup.min_insync_replicas)}
-        return (SETTINGS | least).items()
-
-    def _of_brokers(self) -> dict[str, str]:
-        return {
-            "auto.create.topics.enable": str(self._setup.auto_create).lower(),
-            "min.insync.replicas": str(self._setup.min_insync_replicas),
-            "num.partitions": str(self._setup.partitions),
-        }
-
-    # --- Producers and coordinators
-
-    def _init_producer_id(self, request: Request) -> Message:
-        if request.body["transactional_id"] is not None:
-            return {"error_code": ERRORS["TRANSACTIONAL_ID_AUTHORIZATION_FAILED"]}
-        self._producers += 1
-        return {"producer_id": 1000 + self._producers, "producer_epoch": 0}
-
-    def _find_coordinator(self, request: Request) -> Message:
-        """Of a group, whoever leads its offsets; of transactions nobody: they are not served."""
-        body, error, why = request.body, "NONE", ""
-        leader = self._world.offsets.known(request.broker).leader
-        if body.get("key_type", 0) != 0:
-            error, why = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactions are not served"
-            self._core.note(f"{why}, asked by {request.client!r}")
+    def _found_coordinator(self, request: Request) -> Message:
+        body, error = request.body, "NONE"
+        kind = body.get("key_type", 0)
+        log = self._world.topics[TRANSACTIONS if kind == 1 else OFFSETS].partitions[0]
+        leader = log.known(request.broker).leader
+        if kind not in (0, 1):
+            error = "INVALID_REQUEST"
         elif leader not in self._alive(request.broker):
-            error, why = "COORDINATOR_NOT_AVAILABLE", "nobody leads the offsets"
-        told: Message = {"error_code": ERRORS[error], "error_message": why}
+            error = "COORDINATOR_NOT_AVAILABLE"
+        told: Message = {"error_code": ERRORS[error], "error_message": None}
         if error == "NONE":
             told |= {"node_id": leader, **self._endpoint(leader)}
         else:

@@ -1,55 +1,92 @@
 """What consumers have committed: records of one partition, replicated like any other.
 
-The leader of `__consumer_offsets` is the coordinator of every group. A commit is appended there and
-answered when all in-sync replicas have it; a fetch reads what is committed of the leader's log, so
-that after a failover the new leader knows as much. Groups have no members here: a commit comes from
-a consumer that was assigned its partitions by hand (Kafka's OffsetMetadataManager, whose group is
-then empty).
+A commit is checked by its group (groups.py), appended to `__consumer_offsets`, and answered when
+all in-sync replicas have it; a fetch reads what is committed of the leader's log, so that after a
+failover the new leader knows as much. Whoever commits without being a member may do so while the
+group is empty (Kafka's OffsetMetadataManager).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
-
-import msgspec
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import single
+from kraftcheck.serve.batches import Batch, Ended
+from kraftcheck.serve.classic import ClassicGroup
 from kraftcheck.serve.codec import Message
-from kraftcheck.serve.core import Core, Request, Serve, Waiting
-from kraftcheck.serve.data import Appends
-from kraftcheck.serve.world import OFFSETS, ServedPartition, ServedTopic
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.groups import Committed, GroupGone, Groups
+from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, wrapped
+from kraftcheck.serve.producers import Producers, Transactional
+from kraftcheck.serve.requests import Request, Serve, Waiting
+from kraftcheck.serve.world import INTERNAL, ServedPartition, ServedTopic
+from reference.partition.log import Record as Entry
 from reference.partition.types import UNDEFINED
 
-COMMIT_MS: Final = 5000
-"""offsets.commit.timeout.ms."""
-TOLD: Final = {
-    "NONE": "NONE",
-    "NOT_LEADER_OR_FOLLOWER": "NOT_COORDINATOR",
-    "REQUEST_TIMED_OUT": "REQUEST_TIMED_OUT",
-}
-"""What a consumer hears of what an append met; COORDINATOR_NOT_AVAILABLE else."""
+TV2_COMMIT: Final = 5
+"""The version of TxnOffsetCommit from which on a client speaks version 2 of transactions."""
+OF_TRANSACTIONS: Final = (
+    *("INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "INVALID_PRODUCER_ID_MAPPING"),
+    *("CONCURRENT_TRANSACTIONS", "TRANSACTION_ABORTABLE", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+)
+"""What a producer is told of its transaction as it is."""
+_MEMBERS_FROM: Final = 9
+"""The version of OffsetCommit and OffsetFetch that knows members of the consumer protocol."""
 
 
-class Committed(NamedTuple):
-    """A record. topic: its id, in hexadecimal."""
+class Kept:
+    """What a log says. by_group: by topic and partition, with the offset of the record; pending: of
+    transactions that are open, by producer.
+    """
 
-    group: str
-    topic: str
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str
+    def __init__(self) -> None:
+        self.by_group: dict[str, dict[tuple[str, int], tuple[Committed, int]]] = {}
+        self.pending: dict[int, list[tuple[Committed, int]]] = {}
+
+    def take(self, _: Entry, batch: Batch) -> None:
+        record = batch.value
+        if isinstance(record, Committed):
+            if batch.is_transactional:
+                self.pending.setdefault(batch.producer, []).append((record, batch.base))
+            else:
+                self._keep(record, batch.base)
+        elif isinstance(record, GroupGone):
+            self.by_group.pop(record.group, None)
+        elif isinstance(record, Ended):
+            for each, at in self.pending.pop(batch.producer, ()):
+                if record.decision == "Commit":
+                    self._keep(each, at)
+
+    def _keep(self, record: Committed, at: int) -> None:
+        """Of two that were committed, the later record counts (KAFKA-5247)."""
+        known = self.by_group.setdefault(record.group, {})
+        key = record.topic, record.partition
+        if key not in known or known[key][1] < at:
+            known[key] = record, at
+
+    def is_unstable(self, group: str, topic: str, partition: int) -> bool:
+        wanted = group, topic, partition
+        return any(
+            (each.group, each.topic, each.partition) == wanted
+            for records in self.pending.values()
+            for each, _ in records
+        )
 
 
 class Offsets:
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, groups: Groups, producers: Producers) -> None:
         self._core = core
         self._world = core.world
+        self._groups = groups
+        self._producers = producers
+        log = core.world.offsets
+        self._kept = Followed(core.world, log, Kept, Kept.take, committed=True)
+        self._newest = Followed(core.world, log, Kept, Kept.take, committed=False)
         self.served: dict[str, Serve] = {
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
+            "TxnOffsetCommit": self._txn_offset_commit,
         }
 
     def _topic(self, said: Message) -> ServedTopic | None:
@@ -58,13 +95,40 @@ class Offsets:
             if "name" in said
             else self._world.with_id(said["topic_id"])
         )
-        return None if found is None or found.name == OFFSETS else found
+        return None if found is None or found.name in INTERNAL else found
 
     # --- Commits
 
     def _offset_commit(self, request: Request) -> Message | Waiting:
+        def append(commit: Commit, slot: Message, record: Committed) -> None:
+            batch, told = wrapped(record), commit.told(slot)
+            commit.appends.append(self._world.offsets, batch, -1, told)
+
+        return self._committed(request, self._commit_error(request), append)
+
+    def _txn_offset_commit(self, request: Request) -> Message | Waiting:
+        """X29."""
+        body = request.body
+        version = 2 if request.version >= TV2_COMMIT else 1
+        aborts = request.version >= TV2_COMMIT - 1
+        of = Transactional(body["transactional_id"], version, aborts)
+
+        def append(commit: Commit, slot: Message, record: Committed) -> None:
+            batch = wrapped(record, body["producer_id"], body["producer_epoch"])
+            self._producers.append(
+                *(self._world.offsets, request.broker, batch, of, commit.appends),
+                commit.told(slot),
+            )
+
+        return self._committed(request, self._txn_error(request), append)
+
+    def _committed(
+        self,
+        request: Request,
+        refused: str,
+        append: Callable[[Commit, Message, Committed], None],
+    ) -> Message | Waiting:
         body, commit = request.body, Commit(self._core, request)
-        is_member = body["generation_id_or_member_epoch"] >= 0 or body["member_id"]
         for topic in body["topics"]:
             of = self._topic(topic)
             slots: list[Message] = []
@@ -74,8 +138,8 @@ class Offsets:
                 index = asked["partition_index"]
                 slot: Message = {"partition_index": index}
                 slots.append(slot)
-                if is_member:
-                    slot["error_code"] = ERRORS["UNKNOWN_MEMBER_ID"]
+                if refused != "NONE":
+                    slot["error_code"] = ERRORS[refused]
                 elif of is None or index >= len(of.partitions):
                     unknown = (
                         "UNKNOWN_TOPIC_OR_PARTITION" if "name" in topic else "UNKNOWN_TOPIC_ID"
@@ -90,42 +154,69 @@ class Offsets:
                         asked.get("committed_leader_epoch", UNDEFINED),
                         asked["committed_metadata"] or "",
                     )
-                    commit.append(self._world.offsets, slot, record)
+                    append(commit, slot, record)
         if commit.is_ready():
             return commit.answer()
-        return self._core.wait(commit, COMMIT_MS)
+        return self._core.wait(commit, WRITE_MS)
+
+    def _txn_error(self, request: Request) -> str:
+        """G32: who says that it is a member has to be one."""
+        body = request.body
+        error, coordinator = self._groups.of(request.broker)
+        if coordinator is None:
+            return error
+        group = coordinator.groups.get(body["group_id"])
+        epoch, id = body.get("generation_id", UNDEFINED), body.get("member_id", "")
+        if epoch < 0 and not id:
+            return "NONE"
+        if group is None:
+            return "ILLEGAL_GENERATION"
+        said = {**body, "generation_id_or_member_epoch": epoch, "member_id": id}
+        error = group.commit_error(said)
+        return "ILLEGAL_GENERATION" if error == "STALE_MEMBER_EPOCH" else error
+
+    def _commit_error(self, request: Request) -> str:
+        """G30, G31."""
+        body = request.body
+        error, coordinator = self._groups.of(request.broker)
+        if coordinator is None:
+            return error
+        id, epoch = body["group_id"], body["generation_id_or_member_epoch"]
+        group = coordinator.groups.get(id)
+        if group is None:
+            if epoch >= 0:
+                by_epoch = request.version >= _MEMBERS_FROM
+                return "GROUP_ID_NOT_FOUND" if by_epoch else "ILLEGAL_GENERATION"
+            group = coordinator.groups[id] = ClassicGroup(id, coordinator)
+        return group.commit_error(body)
 
     # --- What was committed
 
     def _offset_fetch(self, request: Request) -> Message:
         body = request.body
         if request.version < 8:
-            error, topics = self._fetched(request, body["group_id"], body["topics"])
+            error, topics = self._fetched(request, body)
             return {"error_code": ERRORS[error], "topics": topics}
         groups = []
         for group in body["groups"]:
-            error, topics = self._fetched(request, group["group_id"], group["topics"])
+            error, topics = self._fetched(request, group)
             told = {"group_id": group["group_id"], "error_code": ERRORS[error], "topics": topics}
             groups.append(told)
         return {"groups": groups}
 
-    def _fetched(
-        self, request: Request, group: str, asked: list[Message] | None
-    ) -> tuple[str, list[Message]]:
-        log, broker = self._world.offsets, request.broker
-        row = log.row(broker)
-        error = log.rules.list_offsets_error(row)
-        if error != "NONE":
-            loading = error == "OFFSET_NOT_AVAILABLE"
-            return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", []
-        known: dict[tuple[str, int], Committed] = {}
-        for entry in row.log[: row.high_watermark]:
-            record: Committed = self._world.batch(entry).value
-            if record.group == group:
-                known[record.topic, record.partition] = record
+    def _fetched(self, request: Request, said: Message) -> tuple[str, list[Message]]:
+        error, coordinator = self._groups.of(request.broker)
+        if coordinator is None:
+            return error, []
+        group = coordinator.groups.get(said["group_id"])
+        if group is not None and (error := group.fetch_error(said)) != "NONE":
+            return error, []
+        known = self._kept.of(request.broker).by_group.get(said["group_id"], {})
+        asked = said["topics"]
         if asked is None:
             asked = self._all(known, request.version >= 10)
-        return "NONE", [self._told(topic, known) for topic in asked]
+        newest = self._newest.of(request.broker) if request.body.get("require_stable") else None
+        return "NONE", [self._told(said["group_id"], topic, known, newest) for topic in asked]
 
     def _all(self, known: Iterable[tuple[str, int]], by_id: bool) -> list[Message]:
         """As if all partitions that there are had been asked for."""
@@ -140,19 +231,29 @@ class Offsets:
                 asked.append(named | {"partition_indexes": indexes})
         return asked
 
-    def _told(self, topic: Message, known: dict[tuple[str, int], Committed]) -> Message:
+    def _told(
+        self,
+        group: str,
+        topic: Message,
+        known: dict[tuple[str, int], tuple[Committed, int]],
+        newest: Kept | None,
+    ) -> Message:
+        """newest: where only what no open transaction may change is to be told."""
         of = self._topic(topic)
         partitions = []
         for index in topic["partition_indexes"]:
-            found = known.get((of.id.hex(), index)) if of is not None else None
-            partitions.append(
-                {
-                    "partition_index": index,
-                    "committed_offset": UNDEFINED if found is None else found.offset,
-                    "committed_leader_epoch": UNDEFINED if found is None else found.leader_epoch,
-                    "metadata": "" if found is None else found.metadata,
-                }
-            )
+            told: Message = {"partition_index": index, "committed_offset": UNDEFINED}
+            told |= {"committed_leader_epoch": UNDEFINED, "metadata": ""}
+            partitions.append(told)
+            if of is None:
+                continue
+            found, _ = known.get((of.id.hex(), index), (None, 0))
+            if newest is not None and newest.is_unstable(group, of.id.hex(), index):
+                told["error_code"] = ERRORS["UNSTABLE_OFFSET_COMMIT"]
+            elif found is not None:
+                told["committed_offset"] = found.offset
+                told["committed_leader_epoch"] = found.leader_epoch
+                told["metadata"] = found.metadata
         named: Message = {key: topic[key] for key in ("name", "topic_id") if key in topic}
         return named | {"partitions": partitions}
 
@@ -162,23 +263,25 @@ class Commit:
 
     def __init__(self, core: Core, request: Request) -> None:
         self.request = request
+        self.hurries = True
         self.partitions: frozenset[ServedPartition] = frozenset()
         self.topics: list[Message] = []
-        self._appends = Appends(core, request.broker)
+        self.appends = Appends(core, request.broker)
 
-    def append(self, log: ServedPartition, slot: Message, record: Committed) -> None:
-        def answered(error: str, offset: int) -> None:
-            slot["error_code"] = ERRORS[TOLD.get(error, "COORDINATOR_NOT_AVAILABLE")]
+    def told(self, slot: Message) -> Callable[[str, int], None]:
+        """Who hears what became of a slot's record."""
 
-        batch = single(msgspec.json.encode(record))
-        batch.value = record
-        self._appends.append(log, batch, -1, answered)
+        def heard(error: str, offset: int) -> None:
+            known = TOLD.get(error, error if error in OF_TRANSACTIONS else TOLD_ELSE)
+            slot["error_code"] = ERRORS[known]
+
+        return heard
 
     def is_ready(self) -> bool:
-        return self._appends.are_settled()
+        return self.appends.are_settled()
 
     def expire(self) -> None:
-        self._appends.expire()
+        self.appends.expire()
 
     def answer(self) -> Message:
         return {"topics": self.topics}

@@ -1,4 +1,5 @@
-"""The pytest plugin: `kafka_cluster`, a cluster of three brokers, fresh for every test.
+"""The pytest plugin: `kafka_cluster`, a cluster of three brokers, fresh for every test, and
+`kafka_plan`, by which it is told of faults to come.
 
 One process serves all tests of a session; between two tests its cluster ends, is judged, and begins
 anew. A test fails when the cluster broke a rule: the promise, where, and the command that plays the
@@ -7,8 +8,8 @@ tape again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -45,3 +46,9 @@ def kafka_cluster(_kafka_process: Process) -> Iterator[Cluster]:
     verdict = cluster.end()
     if verdict.verdict != "holds":
         pytest.fail(f"the cluster: {verdict}", pytrace=False)
+
+
+@pytest.fixture
+def kafka_plan(kafka_cluster: Cluster) -> Callable[..., list[dict[str, Any]]]:
+    """Tells the test's cluster of moves: of a file, of a seed, or a list of them. Returns them."""
+    return kafka_cluster.plan

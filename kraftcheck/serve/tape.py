@@ -190,7 +190,8 @@ def replayed(
         core.advance(entry.time)
         handled(core, entry.kind, entry.connection, entry.data)
         difference, answers = _compared(core, expected, answers)
-        stopped = difference is not None or any(each.violations for each in core.world.all)
+        stopped = difference is not None or bool(core.world.broken)
+        stopped = stopped or any(each.violations for each in core.world.all)
         if stopped or (steps is not None and core.world.distinct_steps >= steps):
             is_whole = False
             break

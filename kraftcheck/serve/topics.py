@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kraftcheck.serve.world import OFFSETS, ServedTopic, World
+from kraftcheck.serve.world import INTERNAL, ServedTopic, World
 from reference.cluster.topics import DEFAULT, NewTopic, TopicError
 
 SETTINGS: Final = {
@@ -25,6 +25,8 @@ SETTINGS: Final = {
 FIXED: Final = ("cleanup.policy", "compression.type", "message.timestamp.type")
 """Those that would have to change what is stored: refused where they say something else."""
 NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_TOPIC: Final = ("do", "name", "partitions", "replicas", "assignments", "configs")
+"""What a command that makes a topic says, beside settings."""
 _NAME_WORDS: Final = "a topic's name has 1 to 249 of letters, digits, '.', '_' and '-'"
 
 
@@ -34,10 +36,12 @@ def is_name(name: str) -> bool:
 
 def created(world: World, said: Mapping[str, Any]) -> str:
     """Makes a topic on command: `name`, and if they are to be others than by default `partitions`,
-    `replicas`, `configs`. Returns what is wrong with it, or "".
+    `replicas`, and settings, with `_` for `.` in their names. Returns what is wrong with it, or "".
     """
+    given = {key: said[key] for key in said if key not in _TOPIC}
+    named = {key.replace("_", "."): str(value) for key, value in given.items()}
     try:
-        made(world, said)
+        made(world, {**said, "configs": named | said.get("configs", {})})
     except TopicError as error:
         return str(error)
     return ""
@@ -51,18 +55,11 @@ def made(world: World, said: Mapping[str, Any]) -> ServedTopic:
 def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
     """Raises TopicError for what Kafka refuses, and for settings that would not be kept."""
     name, setup = str(said["name"]), world.setup
-    if not is_name(name) or name == OFFSETS:
+    if not is_name(name) or name in INTERNAL:
         raise TopicError("INVALID_TOPIC_EXCEPTION", _NAME_WORDS)
     settings = {key: value for key, value in said.get("configs", {}).items() if value is not None}
-    for key, value in settings.items():
-        if key not in SETTINGS:
-            raise TopicError("INVALID_CONFIG", f"{key} is not known here")
-        if key in FIXED and value != SETTINGS[key]:
-            raise TopicError("INVALID_CONFIG", f"{key} = {value} is not served")
+    checked(settings)
     least = settings.get("min.insync.replicas", str(setup.min_insync_replicas))
-    largest = settings.get("max.message.bytes", "0")
-    if not least.isdecimal() or int(least) < 1 or not largest.isdecimal():
-        raise TopicError("INVALID_CONFIG", "no number of this kind")
     manual = tuple(tuple(each) for each in said.get("assignments", ()))
     # From a command line they are text.
     partitions, replicas = (int(said.get(key, DEFAULT)) for key in ("partitions", "replicas"))
@@ -81,3 +78,16 @@ def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str
         min_insync_replicas=int(least),
     )
     return wanted, settings
+
+
+def checked(settings: Mapping[str, str]) -> None:
+    """Raises TopicError for what is not known, would not be kept, or is no number."""
+    for key, value in settings.items():
+        if key not in SETTINGS:
+            raise TopicError("INVALID_CONFIG", f"{key} is not known here")
+        if key in FIXED and value != SETTINGS[key]:
+            raise TopicError("INVALID_CONFIG", f"{key} = {value} is not served")
+    least = settings.get("min.insync.replicas", "1")
+    largest = settings.get("max.message.bytes", "0")
+    if not least.isdecimal() or int(least) < 1 or not largest.isdecimal():
+        raise TopicError("INVALID_CONFIG", "no number of this kind")

@@ -11,7 +11,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from reference.partition.messages import CONTROLLER
 from reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from reference.partition.types import is_up
 from reference.sim.interning import Interner, KnownInput, KnownRow
 from reference.sim.memo import State, Step
 from reference.sim.recorder import Recorder
@@ -26,27 +28,32 @@ class _Passing(Interner):
 
 
 class _Machine(PartitionMachine):
-    def __init__(self, memo: PartitionMemo, constants: Any) -> None:
-        super().__init__(memo, constants)
-        self._wants: dict[Any, KnownInput] = {}
-        """Deadlines are kept by want, so equal ones have to be one object here too."""
-
-    def new_state(self, node: int, known: KnownRow) -> State:
-        state = super().new_state(node, known)
-        one = self._wants.setdefault
-        state.wants = tuple([one(want.value, want) for want in state.wants])
-        return state
-
     def step(self, state: State, input: KnownInput) -> Step | None:
-        outcome = self.outcome(state.node, state.row, input.value)
+        node = state.node
+        outcome = self.outcome(node, state.row, input.value)
         if outcome is None:
             return None
-        intern = self.interner.input
+        intern, row = self.interner.input, outcome.row
         sent = tuple([(message.destination, intern(message)) for message in outcome.sent])
-        after = self.new_state(state.node, KnownRow(outcome.row, b""))
-        if after.wants == state.wants:
-            after.wants = state.wants
+        is_running = node == CONTROLLER or is_up(row)
+        after = State(self, node, KnownRow(row, b""), row, is_running, self._wants(state, row), {})
         return self.new_step(state, input, after, sent, outcome)
+
+    def _wants(self, before: State, row: Any) -> tuple[KnownInput, ...]:
+        """Deadlines are kept by want: what was wanted before is the one object that it was."""
+        if before.node == CONTROLLER:
+            return ()
+        old, wants = before.wants, []
+        same = True
+        for at, value in enumerate(self._wanted(before.node, row)):
+            for known in old:
+                if known.value == value:
+                    break
+            else:
+                known = self.interner.input(value)
+            wants.append(known)
+            same = same and at < len(old) and old[at] is known
+        return old if same and len(old) == len(wants) else tuple(wants)
 
 
 class UnrememberedSteps(PartitionMemo):
@@ -66,5 +73,6 @@ class Unrecorded(Recorder):
         nowhere: Any = SimpleNamespace(items=SimpleNamespace(append=lambda _: None))
         self.steps = self.times = nowhere
 
+    # What is returned are ids of what is recorded; nobody asks for them here.
     def enter(self, step: Step) -> None:  # type: ignore[override]
         """Nothing has an id."""

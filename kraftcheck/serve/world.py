@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from heapq import heappop
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from kraftcheck.serve.batches import WRAP, Batch
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
-from reference.cluster.topics import NewTopic, Topics
+from reference.cluster.topics import NewTopic, TopicError, Topics
 from reference.partition.log import Record, last_sequence, state_of
 from reference.partition.messages import (
     CLIENTS,
@@ -55,6 +55,9 @@ OFFSETS: Final = "__consumer_offsets"
 """A topic with one partition on every broker: what groups have committed. Its metadata says which
 brokers are alive as well.
 """
+TRANSACTIONS: Final = "__transaction_state"
+"""Likewise, of transactions; made when somebody first asks for their coordinator."""
+INTERNAL: Final = (OFFSETS, TRANSACTIONS)
 FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
 SILENCE_MS: Final = 2 * PARTITION.paces.session
@@ -84,6 +87,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     min_insync_replicas: int = 1
     auto_create: bool = True
     bug: str | None = None
+    users: tuple[tuple[str, str], ...] = ()
 
     @property
     def brokers(self) -> range:
@@ -92,6 +96,14 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     def uuid(self, name: str) -> bytes:
         """Sixteen bytes that nothing but the seed and the name decide."""
         return blake2b(f"{self.seed}/{name}".encode(), digest_size=16).digest()
+
+
+class Broken(NamedTuple):
+    """A promise that something other than a partition has broken."""
+
+    invariant: str
+    where: str
+    why: str
 
 
 class Owner(Protocol):
@@ -213,6 +225,9 @@ class World:
         self.now = 0
         """Microseconds of the cluster's own time."""
         self.queue = Queue()
+        self.broken: list[Broken] = []
+        self.isolated: set[int] = set()
+        """Brokers that are cut off from the others."""
         self.news: set[ServedPartition] = set()
         """Partitions of which somebody who waits may want to know."""
         self._batches: dict[tuple[int, int], Batch] = {}
@@ -225,8 +240,7 @@ class World:
         self.partitions_made = self.ids_made = self.values = 0
         self._lanes: list[World | ServedPartition] = [self]
         self._made = Topics(setup.brokers)
-        wanted = NewTopic(name=OFFSETS, assignments=(tuple(setup.brokers),))
-        self.offsets = self.make(wanted, {}).partitions[0]
+        self.offsets = self.make_internal(OFFSETS).partitions[0]
 
     def memo(self) -> PartitionMemo:
         """For a partition: rows have their number in one record only."""
@@ -240,22 +254,32 @@ class World:
         """How many are recorded; a cluster that idles takes the same ones again and again."""
         return sum(memo.steps for memo in self._memos)
 
+    def breaks(self, invariant: str, where: str, why: str) -> None:
+        self.broken.append(Broken(invariant, where, why))
+
     # --- Time
 
-    def advance_to(self, now: int, done: Callable[[], None]) -> None:
-        """Everything that is due happens, at its own time; `done` is called after each event."""
-        while True:
+    def advance_to(
+        self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
+    ) -> None:
+        """Everything that is due happens, at its own time; `done` is called after each event.
+        goes_on: whether time is to leap to what is due, for as long as it says so.
+        """
+        lanes = self._lanes
+        while goes_on is None or goes_on():
             due, lane = now + 1, None
-            for each in self._lanes:
+            for each in lanes:
                 heap = each.queue.heap
                 if heap and heap[0][0] < due:
                     due, lane = heap[0][0], each
             if lane is None:
                 break
-            self.now = max(self.now, due)
+            if due > self.now:
+                self.now = due
             lane.advance()
             done()
-        self.now = max(self.now, now)
+        if goes_on is None and now > self.now:
+            self.now = now
 
     def advance(self) -> None:
         """An event of nobody's."""
@@ -276,24 +300,54 @@ class World:
         self.ids_made += 1
         topic = ServedTopic(wanted.name, self.setup.uuid(f"topic/{self.ids_made}"), configs)
         self.topics[wanted.name] = topic
-        for index, replicas in enumerate(assignments):
-            constants = PartitionConstants(
-                replicas=replicas,
-                min_insync_replicas=wanted.min_insync_replicas,
-                unclean_election=configs.get("unclean.leader.election.enable") == "true",
-                fetch_max_records=FETCH_MAX,
-            )
-            recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
-            partition = ServedPartition(self, topic, index, constants, recorder)
-            self.partitions_made += 1
-            topic.partitions.append(partition)
-            self.all.append(partition)
-            self._lanes.append(partition)
-            partition.begin()
-            for broker in replicas:
-                if broker not in self.up():
-                    self._crash(partition, broker, False)
+        for replicas in assignments:
+            self._add(topic, replicas, wanted.min_insync_replicas)
         return topic
+
+    def _add(self, topic: ServedTopic, replicas: tuple[int, ...], least: int) -> None:
+        """One more partition. least: min.insync.replicas."""
+        constants = PartitionConstants(
+            replicas=replicas,
+            min_insync_replicas=least,
+            unclean_election=topic.configs.get("unclean.leader.election.enable") == "true",
+            fetch_max_records=FETCH_MAX,
+        )
+        recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
+        partition = ServedPartition(self, topic, len(topic.partitions), constants, recorder)
+        self.partitions_made += 1
+        topic.partitions.append(partition)
+        self.all.append(partition)
+        self._lanes.append(partition)
+        partition.begin()
+        for broker in replicas:
+            if broker not in self.up():
+                self._crash(partition, broker, False)
+            if broker in self.isolated:
+                self._sever(partition, broker, False)
+
+    def extend(
+        self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
+    ) -> None:
+        """More partitions: where that is wanted, or on the brokers that follow. only: whether it
+        could be. Raises TopicError.
+        """
+        have, brokers = len(topic.partitions), list(self.setup.brokers)
+        if count <= have:
+            raise TopicError("INVALID_PARTITIONS", f"the topic has {have} partitions already")
+        first = topic.partitions[0].constants
+        size = len(first.replicas)
+        if wanted is None:
+            turns = [[*brokers[at % len(brokers) :], *brokers] for at in range(have, count)]
+            wanted = [each[:size] for each in turns]
+        usual = all(len(each) == size == len({*each} & {*brokers}) for each in wanted)
+        if len(wanted) != count - have or not usual:
+            raise TopicError("INVALID_REPLICA_ASSIGNMENT", f"not {size} brokers for each partition")
+        for replicas in () if only else wanted:
+            self._add(topic, tuple(replicas), first.min_insync_replicas)
+
+    def make_internal(self, name: str) -> ServedTopic:
+        """With one partition, on every broker."""
+        return self.make(NewTopic(name=name, assignments=(tuple(self.setup.brokers),)), {})
 
     def up(self) -> frozenset[int]:
         """The brokers whose process runs."""
@@ -301,6 +355,10 @@ class World:
             return frozenset()
         first = self.topics[OFFSETS].partitions
         return frozenset(b for b in self.setup.brokers if not first or first[0].is_running(b))
+
+    def reaches(self, broker: int, other: int) -> bool:
+        """Whether a broker's request comes to another."""
+        return broker == other or (other in self.up() and not self.isolated & {broker, other})
 
     def delete(self, name: str) -> None:
         """Raises TopicError. What its partitions did remains to be judged."""
@@ -331,6 +389,14 @@ class World:
             return self.batch(log[entry]).base
         return self.batch(log[-1]).end if log else 0
 
+    def watermark(self, partition: ServedPartition) -> int:
+        """The high watermark of who leads as the controller has decided; -1: nobody does."""
+        leader = partition.controller.partition.leader
+        if leader == NOBODY:
+            return UNDEFINED
+        row = partition.row(leader)
+        return self.offset_of(row, row.high_watermark)
+
     def entry_at(self, row: BrokerRow, offset: int) -> int:
         """The entry that holds an offset; one past the log's end for what it does not reach."""
         end = self.offset_of(row, len(row.log))
@@ -358,7 +424,7 @@ class World:
         if known is None:
             self.values += 1
             known = self.values
-            if batch.producer != UNDEFINED:
+            if batch.sequence != UNDEFINED:
                 self._values[key] = known
         return known
 
@@ -366,9 +432,9 @@ class World:
         """As the reference counts a producer's batches: the number that is expected next for the
         records that are, the number of a remembered batch for the same one, and else neither.
         """
-        state = None if batch.producer == UNDEFINED else state_of(row.producers, batch.producer)
-        if batch.producer == UNDEFINED:
+        if batch.sequence == UNDEFINED:
             return UNDEFINED
+        state = state_of(row.producers, batch.producer)
         if state is None:
             return 0
         if state.epoch != batch.producer_epoch:
@@ -388,10 +454,10 @@ class World:
         row = partition.row(broker)
         value = self._value(partition, batch)
         partition.clients.values = self.values
-        request = ProduceRequest(
-            *(CLIENTS, broker, client, acks, (value,)),
-            *(batch.producer, batch.producer_epoch, self.sequence_of(row, batch)),
-        )
+        producer = (UNDEFINED, UNDEFINED, UNDEFINED)
+        if batch.sequence != UNDEFINED:
+            producer = batch.producer, batch.producer_epoch, self.sequence_of(row, batch)
+        request = ProduceRequest(CLIENTS, broker, client, acks, (value,), *producer)
         step = self.give(partition, broker, request)
         after = partition.row(broker)
         if len(after.log) > len(row.log):
@@ -449,17 +515,24 @@ class World:
         """Cuts a broker off from the others and the controller, or joins it again; clients reach
         it all along.
         """
+        if whole == (broker not in self.isolated):
+            return
+        (self.isolated.discard if whole else self.isolated.add)(broker)
         for partition in self._holding(broker):
-            others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
-            cut = Cut((broker,), others, False, 0)
-            if whole:
-                partition.network.end(cut)
-            else:
-                partition.losses.cuts += 1
-                partition.network.begin(cut)
+            self._sever(partition, broker, whole)
+
+    def _sever(self, partition: ServedPartition, broker: int, whole: bool) -> None:
+        others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
+        cut = Cut((broker,), others, False, 0)
+        if whole:
+            partition.network.end(cut)
+        else:
+            partition.losses.cuts += 1
+            partition.network.begin(cut)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
+        self.isolated.clear()
         for partition in self.live_partitions:
             partition.now = self.now
             partition.heal(0)

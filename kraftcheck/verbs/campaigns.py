@@ -58,7 +58,8 @@ COVERAGE_OPTION = click.option(
 @campaign.command("run")
 @click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
 @click.option(
-    "--scenario", help="quorum, partition, transactions, groups, voters or cluster; no file."
+    "--scenario",
+    help="quorum, partition, transactions, groups, voters, reassignment or cluster; no file.",
 )
 @click.option("--runs", type=RUNS, help="How many runs of each configuration.")
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")

@@ -41,6 +41,12 @@ from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
     help="How many distinct steps TLC judges at the end; 0: none.",
 )
 @click.option("--log", is_flag=True, help="Say why connections end, and what is not served.")
+@click.option(
+    "--user", "users", multiple=True, metavar="NAME:PASSWORD", help="May log in, by SASL."
+)
+@click.option("--certificate", type=THERE, help="With its key, as PEM: clients speak TLS.")
+@click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
+@click.option("--shrink", is_flag=True, help="With --replay: leave out moves that are not needed.")
 @click.option("--replay", "tape", type=THERE, help="Serve nobody; play a tape again and judge it.")
 @BUG
 @shown
@@ -57,6 +63,10 @@ def serve(
     out: Path | None,
     judge: int,
     log: bool,
+    users: tuple[str, ...],
+    certificate: Path | None,
+    plan: Path | None,
+    shrink: bool,
     tape: Path | None,
     bug_id: str | None,
     screen: Screen,
@@ -70,8 +80,15 @@ def serve(
     from kraftcheck import serving as work
     from kraftcheck.serve.world import Setup
 
+    if shrink and tape is None:
+        raise click.UsageError("--shrink is for --replay")
+    if tape is not None and shrink:
+        return work.shrink(tape, out=out, screen=screen)
     if tape is not None:
         return work.replay(tape, out=out, judge=judge, screen=screen)
+    named = [user.partition(":") for user in users]
+    if wrong := [name for name, _, password in named if not (name and password)]:
+        raise click.UsageError(f"{wrong[0]!r} is no NAME:PASSWORD")
     setup = Setup(
         seed=seed,
         host=host,
@@ -81,8 +98,18 @@ def serve(
         min_insync_replicas=min_insync_replicas,
         auto_create=not no_auto_create,
         bug=bug_id,
+        users=tuple([(name, password) for name, _, password in named]),
     )
-    return work.serve(setup, out=out, admin_port=admin_port, judge=judge, log=log, screen=screen)
+    return work.serve(
+        setup,
+        plan=plan,
+        certificate=certificate,
+        out=out,
+        admin_port=admin_port,
+        judge=judge,
+        log=log,
+        screen=screen,
+    )
 
 
 @click.command()
@@ -93,8 +120,8 @@ def serve(
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     """Have a served cluster do something.
 
-    COMMAND: describe, create, kill, restart, stop, move, elect, cut, join, reset, end, quit
-    (docs/serve.md).
+    COMMAND: describe, create, kill, restart, stop, move, elect, cut, join, reset, fire, deny,
+    allow, end, quit (docs/serve.md).
 
     \b
     Example: kraftcheck ctl --port 9090 kill broker=1

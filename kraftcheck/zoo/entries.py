@@ -7,10 +7,11 @@ from pathlib import Path
 
 from kraftcheck.exits import BadInput
 from reference.bugs.bug import Bug
-from reference.bugs.catalog import CATALOG, bug, replayable
+from reference.bugs.catalog import CATALOG, OF_STORAGE, bug, replayable
 from reference.protocols import CLUSTER, parts_of
 from reference.runner.scenarios import SCENARIOS
 from specs import SPECS
+from system.commands import command
 from tla_utils import Manifest, read_manifest
 
 WHOLE = CLUSTER
@@ -24,7 +25,12 @@ def selected(ids: Sequence[str]) -> list[Bug]:
     """
     if not ids:
         return [each for each in CATALOG if each.in_scope]
-    return [replayable(id) for id in dict.fromkeys(bug(id).id for id in ids)]
+    found = [replayable(id) for id in dict.fromkeys(bug(id).id for id in ids)]
+    for each in found:
+        if each in OF_STORAGE:
+            look = command("storage", "crash", "--bug", each.id)
+            raise BadInput(f"{each.id} is a bug of the storage engine: {look}")
+    return found
 
 
 def manifest_of(*names: str) -> Manifest:

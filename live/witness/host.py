@@ -116,7 +116,7 @@ def running(
     what = f"Apache Kafka {path.version}" + (f" with {path.own}" if path.own else "")
     words = [program("java"), *OPTIONS, f"-Dwitness.logs={logs}"]
     words += [f"-Dwitness.answers={answers}", "-cp", ":".join(path.entries)]
-    words += ["kraftcheck.witness.Host", path.node]
+    words += [path.host, path.node]
     with (
         tempfile.TemporaryFile() as said,
         started(words, fed=True, stdout=PIPE, stderr=said) as process,

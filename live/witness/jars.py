@@ -28,29 +28,33 @@ DEFAULT: Final = version_of(_POM)
 class Component(NamedTuple):
     """What is driven of Kafka: the classes under `java/NAME`, with those of `java/host`. node: the
     class whose `nodes` makes them. broker: whether it takes the broker's jars (live/kafka), of
-    which one version is known, beside those of the witness.
+    which one version is known, beside those of the witness. host: the program.
     """
 
     node: str
     broker: bool
+    host: str = "kraftcheck.witness.Host"
 
 
 COMPONENTS: Final = {
     "quorum": Component("org.apache.kafka.raft.Voter", broker=False),
     "partition": Component("kafka.cluster.Broker", broker=True),
+    "storage": Component("", broker=True, host="kraftcheck.storage.Logs"),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", broker=True),
 }
-"""By protocol."""
+"""By protocol, and the log on disk."""
 
 
 class ClassPath(NamedTuple):
     """version: of the release that the host was compiled against. own: a folder of jars or classes
-    that come first, or None. node: the class that makes the nodes.
+    that come first, or None. node: the class that makes the nodes. host: the program.
     """
 
     version: str
     entries: tuple[str, ...]
     own: Path | None
     node: str
+    host: str
 
 
 def versions() -> list[str]:
@@ -86,7 +90,7 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
         jars.append(f"{KAFKA.libraries()}/*")
     first = [] if own is None else _own(own)
     entries = (*first, str(_compiled(version, of, jars)), *jars)
-    return ClassPath(version, entries, own, component.node)
+    return ClassPath(version, entries, own, component.node, component.host)
 
 
 def _own(folder: Path) -> list[str]:

@@ -20,10 +20,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from reference.protocols import PROTOCOLS
+from reference.storage.rules import StorageRules
 
 Class: TypeAlias = Literal["safety", "liveness"]
-Detector: TypeAlias = Literal["tlc", "steps", "invariants", "histories"]
-"""TLC's properties; the relation of recorded steps; the run's invariants; what clients saw."""
+Detector: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "crashes"]
+"""TLC's properties; the relation of recorded steps; the run's invariants; what clients saw; what a
+start makes of what a crash left on a disk (reference/storage)."""
 
 ALL: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants", "histories")
 NO_CLIENT: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants")
@@ -48,9 +50,12 @@ def _names(of: type, inherited: bool) -> tuple[str, ...]:
 
 
 BASES: Final[dict[type, Replaceable]] = {
-    each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
-    for protocol in PROTOCOLS
-    for each in (*protocol.rules, *protocol.handler_classes)
+    StorageRules: Replaceable("storage", _names(StorageRules, False)),
+    **{
+        each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
+        for protocol in PROTOCOLS
+        for each in (*protocol.rules, *protocol.handler_classes)
+    },
 }
 
 

@@ -7,12 +7,15 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from reference.bugs.bug import BASES, Bug
 from reference.bugs.probing import Consulted, probed
 from reference.kit.protocol import Handlers, Protocol, Substitution
 from reference.protocols import PROTOCOLS, ProtocolError, protocol_of, raised
+
+STORAGE: Final = "reference.storage"
+"""The engine has rules and bugs, and is no protocol."""
 
 
 def _found(protocol: Protocol) -> Iterator[Bug]:
@@ -41,6 +44,12 @@ def _all() -> dict[str, Bug]:
     return found
 
 
+def _of_storage() -> Iterator[Bug]:
+    for parent in import_module(f"{STORAGE}.bugs").__path__:
+        for module in pkgutil.iter_modules([parent]):
+            yield import_module(f"{STORAGE}.bugs.{module.name}").BUG
+
+
 def _order(id: str) -> tuple[int, str]:
     """Z109 comes after Z99."""
     return len(id), id
@@ -50,7 +59,10 @@ R = TypeVar("R")
 
 _BY_ID = _all()
 CATALOG: tuple[Bug, ...] = tuple(sorted(_BY_ID.values(), key=lambda each: _order(each.id)))
-"""Every known bug, by id."""
+"""Every known bug of a protocol, by id."""
+OF_STORAGE: tuple[Bug, ...] = tuple(sorted(_of_storage(), key=lambda each: _order(each.id)))
+"""Those of the storage engine; no specification knows them."""
+_BY_ID.update({each.id: each for each in OF_STORAGE})
 
 
 class UnknownBug(ValueError):
@@ -62,7 +74,7 @@ class OutOfScope(ValueError):
 
 
 def bugs_of(protocol: str) -> tuple[Bug, ...]:
-    return tuple(each for each in CATALOG if each.protocol == protocol)
+    return tuple(each for each in (*CATALOG, *OF_STORAGE) if each.protocol == protocol)
 
 
 def bug(id: str, protocol: str | None = None) -> Bug:

@@ -53,6 +53,8 @@ _WORDS: Final = (
 
 Compaction = Literal["none", "keys-unknown", "keyed"]
 """Whether a topic is compacted (cleanup.policy), and whether its history tells records' keys."""
+Reset = Literal["earliest", "latest", "none"]
+"""Where a group begins in a partition of which it has committed nothing (auto.offset.reset)."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +69,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     reads again from before where it had read to, so that it can miss what it has read. compaction:
     whether a record may be gone once a later one has its key; keyed: each value is a pair
     (key, value). late_requests: some transactional producer speaks TV1 (before KIP-890's second
-    part) and goes on after an unanswered request without initialising again.
+    part) and goes on after an unanswered request without initialising again. consumers: whether
+    they subscribe, and whether they then tell of their rebalances (listen). reset: of subscribers.
+    rebalance_s: how long a partition may be without a member, in seconds: session.timeout.ms,
+    max.poll.interval.ms and a heartbeat.
     """
 
     log: Literal["partition", "metadata"] = "partition"
@@ -81,12 +86,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     unclean_election: bool = False
     isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     reads_from: Literal["leader", "follower", "any"] = "leader"
-    consumers: Literal["assign", "subscribe"] = "assign"
+    consumers: Literal["assign", "subscribe", "listen"] = "assign"
     one_client: bool = True
     asks_latest: bool = False
     goes_back: bool = False
     compaction: Compaction = "none"
     late_requests: bool = False
+    reset: Reset = "latest"
+    rebalance_s: float = 350.0
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,9 +186,11 @@ _STALE: Final = ("stale-read",)
 _BACK: Final = ("stale-read", "session-regress")
 _AGAIN: Final = ("duplicate", "nonmonotonic-send", "int-nonmonotonic-send")
 _HALVES: Final = ("torn-transaction", "lost-commit")
+_UNREAD: Final = ("skipped-record", "wrong-start")
+"""What comes of records that are gone."""
 _FORKED: Final = (
     *("inconsistent-offsets", "lost-write", "unseen", "append-order", "offset-acked-twice"),
-    *(*_HALVES, "unstable-fate"),
+    *(*_HALVES, *_UNREAD, "unstable-fate"),
     *("nonmonotonic-send", "int-nonmonotonic-send", "int-poll-skip", "poll-skip"),
     *("stale-read", "session-regress", "start-regress", "future-read", "hole"),
     "unplaced-append",
@@ -233,7 +242,7 @@ TABLE: Final[tuple[Row, ...]] = (
         ordered=False,
         allows=(
             *("lost-write", "unseen", "unplaced-append", "append-order", *_BACK),
-            *("nonmonotonic-send", "int-nonmonotonic-send", *_HALVES),
+            *("nonmonotonic-send", "int-nonmonotonic-send", *_HALVES, *_UNREAD),
         ),
     ),
     Row(
@@ -405,7 +414,7 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: c.compaction == "keys-unknown",
         "the cleaner takes a record away once a later one has its key, and any other may have it",
         "cleanup.policy=compact",
-        allows=("lost-write", "unseen", "poll-skip", "int-poll-skip"),
+        allows=("lost-write", "unseen", "poll-skip", "int-poll-skip", *_UNREAD),
     ),
     Row(
         "group",
@@ -414,6 +423,15 @@ TABLE: Final[tuple[Row, ...]] = (
         "a rebalance hands the partition on from the last committed position",
         "jepsen.tests.kafka: allowed with subscribe",
         allows=("poll-skip", "nonmonotonic-poll"),
+    ),
+    Row(
+        "member",
+        "consumers subscribe",
+        lambda c, _: _partition(c) and c.consumers != "assign",
+        "a member that was removed goes on until it hears of it, and of a commit the coordinator "
+        "asks that its member is one, not what it has nor what it was shown",
+        "G8, G27, G30; KIP-848",
+        allows=("zombie-overlap", "commit-by-non-owner", "commit-beyond"),
     ),
 )
 """Every cause for a weaker promise, the gravest first."""

@@ -180,12 +180,7 @@ class CoordinatorHandlers:
             return group
         members = self.rules.constants.members
         wanted = as_set(p for member in group.members for p in member.subscribed)
-        present = [n for n in members if self._member(group, n).state != "None"]
-        owners = (
-            dict(zip(wanted, among, strict=True)) for among in product(present, repeat=len(wanted))
-        )
-        able = [owner for owner in owners if self.rules.is_target(group, owner)]
-        owner = able[group.epoch % len(able)]
+        owner = self.assigned(group, wanted)
         targets = {n: tuple([p for p in wanted if owner[p] == n]) for n in members}
         of = zip(members, group.members, strict=True)
         return replace(
@@ -193,6 +188,16 @@ class CoordinatorHandlers:
             target_epoch=group.epoch,
             members=tuple([replace(member, target=targets[n]) for n, member in of]),
         )
+
+    def assigned(self, group: GroupRecord, wanted: tuple[int, ...]) -> dict[int, int]:
+        """The owner of each partition that somebody wants: the assignor, by the group epoch."""
+        members = self.rules.constants.members
+        present = [n for n in members if self._member(group, n).state != "None"]
+        owners = (
+            dict(zip(wanted, among, strict=True)) for among in product(present, repeat=len(wanted))
+        )
+        able = [owner for owner in owners if self.rules.is_target(group, owner)]
+        return able[group.epoch % len(able)]
 
     # --- G16: a member on its way to its target ---
 

@@ -8,7 +8,7 @@ of the partition (C7); what happens when brokers come and go (C6); then the hand
 This controller commits at once: what a step decides is sent to the METADATA_LOG, and the reply goes
 out with it. Where the spec lets several replicas be chosen, the first in assignment order is.
 
-Left out: reassignment (C14), topics other than one, directories.
+Left out: topics other than one, directories; for reassignment see reference/reassignment.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ UNCHANGED = Partition(UNDEFINED, UNDEFINED, UNDEFINED, (), (), UNDEFINED, recove
 """What an answer says that carries no partition."""
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Partition)
 
 
 def _put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
@@ -161,12 +162,12 @@ class PartitionControllerHandlers:
 
     def elected(
         self,
-        partition: Partition,
+        partition: P,
         isr: tuple[int, ...],
         elr: tuple[int, ...],
         leader: int,
         unclean: bool,
-    ) -> Partition:
+    ) -> P:
         """The ISR and ELR that come with the chosen leader."""
         if unclean:
             return replace(partition, leader=leader, isr=(leader,), elr=(), recovering=True)
@@ -175,13 +176,34 @@ class PartitionControllerHandlers:
         kept = isr or self.rules.isr_when_emptied(partition)
         return replace(partition, leader=leader, elr=elr, isr=kept)
 
-    def with_last_known_leader(self, old: Partition, new: Partition) -> Partition:
+    def with_last_known_leader(self, old: Partition, new: P) -> P:
         """C11. Who led when the ISR became empty."""
         if self.constants.elr_enabled and not new.isr and old.isr:
             return replace(new, last_known_leader=old.leader)
         if new.leader != NOBODY and new.last_known_leader != NOBODY:
             return replace(new, last_known_leader=NOBODY)
         return new
+
+    def chosen(
+        self,
+        partition: P,
+        isr: tuple[int, ...],
+        elr: tuple[int, ...],
+        acceptable: Collection[int],
+        election: Election,
+    ) -> P:
+        """Who leads, and the ISR and ELR that come with it; epochs are as before."""
+        valid = self.rules.valid_leaders(isr, elr, acceptable)
+        choices = self.clean_choices(partition, valid, election)
+        leader, was_unclean = NOBODY, False
+        if choices:
+            leader = choices[0]
+        else:
+            choices = self.unclean_choices(partition, isr, elr, acceptable, election)
+            if choices:
+                leader, was_unclean = choices[0], choices[0] != partition.leader
+        found = self.elected(partition, isr, elr, leader, was_unclean)
+        return self.with_last_known_leader(partition, found)
 
     def changes(
         self,
@@ -193,17 +215,7 @@ class PartitionControllerHandlers:
     ) -> Partition:
         """C7. The spec allows one such change for each leader that may be chosen."""
         elr = self.rules.target_elr(partition, isr, unclean)
-        valid = self.rules.valid_leaders(isr, elr, acceptable)
-        choices = self.clean_choices(partition, valid, election)
-        leader, was_unclean = NOBODY, False
-        if choices:
-            leader = choices[0]
-        else:
-            choices = self.unclean_choices(partition, isr, elr, acceptable, election)
-            if choices:
-                leader, was_unclean = choices[0], choices[0] != partition.leader
-        chosen = self.elected(partition, isr, elr, leader, was_unclean)
-        return self.bumped(partition, self.with_last_known_leader(partition, chosen))
+        return self.bumped(partition, self.chosen(partition, isr, elr, acceptable, election))
 
     def election(self) -> Election:
         return "UNCLEAN" if self.constants.unclean_election else "ONLINE"

@@ -12,7 +12,8 @@
 (* it is a run of this one if each committed batch is a step from the       *)
 (* replay of what precedes it, and each reply is that batch's.              *)
 (*                                                                          *)
-(* Left out: reassignment (C14), topics other than one, directories.        *)
+(* Left out: topics other than one, directories; for reassignment see       *)
+(* specs/reassignment.                                                      *)
 (***************************************************************************)
 EXTENDS PartitionRow
 
@@ -98,18 +99,21 @@ WithLastKnownLeader(old, new) ==
     [] new.leader # Nobody -> [new EXCEPT !.lastKnownLeader = Nobody]
     [] OTHER -> new
 
-Changes(partition, isr, unclean, acceptable, election) ==
-  LET elr == TargetElr(partition, isr, unclean)
-      clean == CleanChoices(partition, ValidLeaders(isr, elr, acceptable), election)
+(* Who leads, and the ISR and ELR that come with it; epochs are as before.  *)
+Chosen(partition, isr, elr, acceptable, election) ==
+  LET clean == CleanChoices(partition, ValidLeaders(isr, elr, acceptable), election)
       dirty == IF clean # {} THEN {}
                ELSE UncleanChoices(partition, isr, elr, acceptable, election)
       result(leader, wasUnclean) ==
-        Bumped(partition, WithLastKnownLeader(partition,
-          Elected(partition, isr, elr, leader, wasUnclean)))
+        WithLastKnownLeader(partition, Elected(partition, isr, elr, leader, wasUnclean))
   IN CASE clean # {} -> {result(leader, FALSE) : leader \in clean}
        [] dirty # {} ->
             {result(leader, leader # partition.leader) : leader \in dirty}
        [] OTHER -> {result(Nobody, FALSE)}
+
+Changes(partition, isr, unclean, acceptable, election) ==
+  {Bumped(partition, chosen) :
+     chosen \in Chosen(partition, isr, TargetElr(partition, isr, unclean), acceptable, election)}
 
 Election == IF UncleanElection THEN "UNCLEAN" ELSE "ONLINE"
 

@@ -1,7 +1,7 @@
 """Protocols without a simulation of their own say in Python what their specs say.
 
 Rules are asked on both sides, and properties of states good and bad. What is asked of each stands
-in asked_of_groups.py, asked_of_transactions.py and asked_of_voters.py.
+in asked_of_groups.py and its like.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import pytest
 from reference.bugs.catalog import replayable
 from reference.kit.protocol import HISTORY
 from reference.runner.run import simulate_run
-from tests.conformance import asked_of_groups, asked_of_transactions, asked_of_voters
+from tests.conformance import (
+    asked_of_groups,
+    asked_of_reassignment,
+    asked_of_transactions,
+    asked_of_voters,
+)
 from tests.conformance.judged_states import Asked, Plain, Variables, answers
 from tests.reference.plain import Rows
 from tests.reference.vocabulary import snake
@@ -25,7 +30,10 @@ from traces.jobs.abstraction import Abstraction
 
 pytestmark = pytest.mark.tlc
 
-EACH = (asked_of_groups.PLAIN, asked_of_transactions.PLAIN, asked_of_voters.PLAIN)
+EACH = tuple(
+    each.PLAIN
+    for each in (asked_of_groups, asked_of_transactions, asked_of_voters, asked_of_reassignment)
+)
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)
 
 
@@ -87,6 +95,8 @@ def disagreements(of: Plain, rules: Any, most: int, specs_dir: Path) -> set[str]
         match given:
             case tuple():
                 return frozenset(map(value, given))
+            case list():
+                return tuple(map(value, given))
             case dict():
                 return function((key, value(each)) for key, each in given.items())
             case bool() | int() | str():

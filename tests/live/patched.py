@@ -18,6 +18,7 @@ import msgspec
 
 from kraftcheck.witness.driving import Component, drive
 from kraftcheck.witness.kafka import Kafka
+from live.artifacts import cache
 from live.witness.jars import class_path
 from tla_utils import Value, diagnose
 from traces.foreign.batch import judge_steps
@@ -61,14 +62,17 @@ def missing() -> str:
 
 
 def sources(folder: Path, *artifacts: str) -> Path:
-    """The sources of these artifacts of Kafka, fetched into the folder."""
+    """The sources of these artifacts of Kafka, in the folder; fetched into the cache once."""
     for artifact in artifacts:
-        what = f"org.apache.kafka:{artifact}:{VERSION}:jar:sources"
-        words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
-        subprocess.run([*words, f"-DoutputDirectory={folder}"], check=True, capture_output=True)
-        [jar] = folder.glob(f"{artifact}-{VERSION}*.jar")
+        jar = cache() / "sources" / f"{artifact}-{VERSION}-sources.jar"
+        if not jar.is_file():
+            what = f"org.apache.kafka:{artifact}:{VERSION}:jar:sources"
+            words = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={what}"]
+            subprocess.run([*words, f"-DoutputDirectory={folder}"], check=True, capture_output=True)
+            jar.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(folder / jar.name, jar)
         digest = hashlib.sha256(jar.read_bytes()).hexdigest()
-        assert digest == SOURCES[artifact], f"{jar} is another"
+        assert digest == SOURCES[artifact], f"{jar} is another: remove it"
         with zipfile.ZipFile(jar) as packed:
             packed.extractall(folder / "sources")
     return folder / "sources"

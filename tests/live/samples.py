@@ -48,17 +48,22 @@ def plan(name: str, seconds: float = 20.0, **more: object) -> Plan:
     return Plan(topic=name, seconds=seconds, rate=15, producers=2, **more)  # type: ignore[arg-type]
 
 
+def members(kind: str) -> Plan:
+    """A group; under pauses, of the consumer protocol."""
+    properties = {"group.protocol": "consumer"} if kind == "pause" else {}
+    more = {"workload": "groups", "partitions": 2, "consumers": 3, "properties": properties}
+    return plan(f"groups-{kind}", 30.0, faults=(kind,), **more)
+
+
 FAULTS = ("kill", "pause", "partition", "stop")
 ROUGH = ("kill", "pause", "partition")
 SAMPLES = {
     **{f"healthy-{kind}": Sample(plan(f"healthy-{kind}", faults=(kind,))) for kind in FAULTS},
     **{
-        f"{work}-{kind}": Sample(
-            plan(f"{work}-{kind}", workload=work, partitions=2, faults=(kind,))
-        )
-        for work in ("groups", "txn")
+        f"txn-{kind}": Sample(plan(f"txn-{kind}", workload="txn", partitions=2, faults=(kind,)))
         for kind in ROUGH
     },
+    **{f"groups-{kind}": Sample(members(kind)) for kind in ROUGH},
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))
     ),

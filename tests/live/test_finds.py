@@ -15,14 +15,15 @@ import pytest
 from experiments.leaderless_marker import outcomes
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
-from live.recording import HISTORY
+from live.journal import HISTORY
 from tests.live.samples import DATA
 from traces.report.judged import Judged
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
 COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
-COPIED_TWICE = ("z108", "input-twice")
+COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
+ORPHANED = ("z107", "stuck-partition")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -37,7 +38,7 @@ def judged(name: str, folder: Path) -> Judged:
     ("name", "kind"),
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
-        COPIED_TWICE,
+        *(COPIED_TWICE, SKIPPED, ORPHANED),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize("name", ["z140", "z141", "z70", "z71", "z133", "z108"])
+@pytest.mark.parametrize("name", ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107"])
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(f"{name}-control", tmp_path).verdict == "holds"
 

@@ -13,8 +13,9 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.cluster import BROKER_PORT, ClusterError, Node
 from live.confluent import SILENT
+from live.journal import HISTORY
 from live.proxy import Lie, Proxy, error_of, invent
-from live.recording import HISTORY, Plan, record
+from live.recording import Plan, record
 from traces.report.judged import Judged
 
 

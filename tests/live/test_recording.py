@@ -20,11 +20,11 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from live.confluent import SILENT, ConfluentReader
 from live.crew import Crew
-from live.journal import Journal
+from live.journal import HISTORY, RECORDING, Journal
 from live.library import Got
 from live.polling import ANSWERS, Poller
 from live.properties import PropertyError, properties
-from live.recording import HISTORY, RECORDING, Plan, RecordingError, record
+from live.recording import Plan, RecordingError, record
 from traces.formats import jsonlines
 from traces.observed import answers
 
@@ -104,7 +104,7 @@ def test_members_of_a_group_share_a_log(bootstrap: str, tmp_path: Path) -> None:
         history = jsonlines.read(folder / HISTORY)
         members = {o.process for o in history.operations if o.f == "subscribe"}
         assert len(members) == plan.consumers
-        assert recording.configuration["consumers"] == "subscribe"
+        assert recording.configuration["consumers"] == "listen"
         assert judge_file(folder / HISTORY, Options()).verdict == "holds"
         if any(o.f == "fetch" and o.result for o in history.operations if o.process in members):
             return

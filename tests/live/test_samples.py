@@ -18,7 +18,8 @@ from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from kraftcheck.screen import Screen
 from live import facts, metadata
-from live.recording import HISTORY, RECORDING, Recording
+from live.journal import HISTORY, RECORDING
+from live.recording import Recording
 from reference.clients.promises import (
     Configuration,
     Envelope,

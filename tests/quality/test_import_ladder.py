@@ -27,7 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.voters", "reference.cluster"),
+    *("reference.transactions", "reference.groups", "reference.voters", "reference.reassignment"),
+    "reference.cluster",
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -65,22 +66,29 @@ RULES = {
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
+    "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
+    # The engine on disk: files are a value that it is given.
+    "reference.storage.*": Rule(third_party=("google_crc32c", "msgspec"), forbidden=()),
     # It loads protocols of others, from the folders that the environment names.
     "reference.protocols.*": Rule(
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.cluster", "system"),
+            *("reference.reassignment", "reference.cluster", "system"),
         )
     ),
-    "reference.bugs.*": _pure("reference.partition", "reference.protocols"),
+    "reference.bugs.*": _pure(
+        "reference.partition", "reference.protocols", "reference.storage.rules"
+    ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
+    "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
+    "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),
@@ -97,7 +105,10 @@ RULES = {
     ),
     "traces": Rule(),
     "traces.sealed.*": Rule(ours=("system",), third_party=("msgspec",)),
-    "traces.schema.*": Rule(ours=("system", "traces.sealed"), third_party=("pyarrow", "msgspec")),
+    "traces.lean.*": Rule(third_party=("pyarrow",)),
+    "traces.schema.*": Rule(
+        ours=("system", "traces.lean", "traces.sealed"), third_party=("pyarrow", "msgspec")
+    ),
     "traces.values.*": Rule(third_party=("msgspec",)),
     "traces.history.*": Rule(
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
@@ -142,7 +153,10 @@ RULES = {
         ours=("traces.schema", "traces.history", *PROTOCOLS, "system"), third_party=("msgspec",)
     ),
     # What brokers wrote: judged by what Kafka promises of it, without any protocol of ours.
-    "traces.disks.*": Rule(ours=("system",), third_party=("google_crc32c", "msgspec", "numpy")),
+    "traces.disks.*": Rule(
+        ours=("system", "reference.storage.batches"),
+        third_party=("google_crc32c", "msgspec", "numpy"),
+    ),
     "traces.cover.*": Rule(
         ours=(
             *("traces.schema", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
@@ -164,6 +178,11 @@ RULES = {
     "experiments.*": Rule(
         ours=("live", *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),
+    ),
+    # What a witness says, and with which bugs it is compared.
+    "experiments.reassigned_by_classes.*": Rule(
+        ours=("experiments", "live", "kraftcheck.witness", *PROTOCOLS, *BUGS),
+        third_party=("click", "msgspec"),
     ),
     "kraftcheck.*": Rule(
         ours=("system", "specs", "tla_utils", "reference", "traces", "live"),

@@ -19,7 +19,8 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
-    *("reference.groups", "reference.voters", "reference.cluster"),
+    *("reference.groups", "reference.voters", "reference.reassignment"),
+    "reference.cluster",
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
@@ -30,8 +31,8 @@ PARTS = (
     *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.jobs.cluster_checks"),
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
-    *("traces.observed.image", "traces.observed.marks", "traces.observed.views"),
-    *("kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
+    *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
+    *("traces.observed.views", "kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),

@@ -93,6 +93,10 @@ G_FENCES = "groups-offsets-fences"
 V_ONE = "voters-one"
 V_REMOVE = "voters-remove"
 V_CRASH = "voters-crash"
+# And of reassignments.
+R_TWO = "reassignment-two"
+R_LAGGING = "reassignment-lagging"
+R_DIRECTORIES = "reassignment-directories"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
 TABLES = (
@@ -204,5 +208,35 @@ TABLES = (
         # (tests/conformance/test_plain.py).
         frozenset({"VotersRecord", "SetsIn", "LastOf", "CheckQuorumBinds"}),
         Forced("IsCaughtUp", "row, node", "node \\in ({} \\cup row.caughtUp)", V_ONE),
+    ),
+    Table(
+        "reassignment",
+        "ReassignmentRules",
+        False,
+        (
+            Forced("PlacementRefused", "row, replicas", '"INVALID_REPLICA_ASSIGNMENT"', R_TWO),
+            Forced("AddingAfter", "partition, target", "{}", R_TWO),
+            Forced("RemovingAfter", "partition, target", "{}", R_TWO),
+            Forced("KeepsMinIsr", "partition, kept, minIsr", "FALSE", R_TWO),
+            Forced("CompletesReassignment", "partition, isr, minIsr", "FALSE", R_TWO),
+            Forced("CancelRefused", "partition", '"NO_REASSIGNMENT_IN_PROGRESS"', R_TWO),
+            Forced("EffectiveMinIsr", "row", "1", R_TWO),
+            Forced("EligibleAfter", "partition, replicas, isr, unclean, minIsr", "{}", R_TWO),
+            Forced("LastLeader", "old, new", "Nobody", R_TWO),
+            Forced("LastKnownAfter", "old, new", "Nobody", R_TWO),
+            Forced("LeaderEpochBumped", "old, new", "FALSE", R_TWO),
+            Forced("IsActive", "registration", "TRUE", R_TWO),
+            Forced("IsUncleanRestart", "registration, clean", "FALSE", R_LAGGING),
+            Forced("DirectoryOfNew", "registration", "1", R_DIRECTORIES),
+            Forced("DirectoryOnline", "registration, directory", "TRUE", R_DIRECTORIES),
+            Forced("BaseOfSecond", "before, first", "before", R_DIRECTORIES),
+        ),
+        frozenset({"Nobody", "Unassigned", "RangeOf", "Without"}),
+        Forced(
+            "EffectiveMinIsr",
+            "row",
+            "MinOf(Len(row.partitions[1].replicas), MinInsyncReplicas)",
+            R_TWO,
+        ),
     ),
 )

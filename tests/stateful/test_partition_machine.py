@@ -51,13 +51,12 @@ def test_a_follower_that_never_comes_back_is_found() -> None:
 
 
 def test_what_is_found_shrinks_to_a_script() -> None:
-    """A record that is committed although fewer have it than min.insync.replicas says (Z41)."""
+    """A beginning and one move are enough for Z48; the schedule that is found first has nine."""
     with pytest.raises(Violation) as found:
-        search("Z41", settings(BUDGET, phases=[Phase.generate, Phase.shrink]))
+        search("Z48", settings(BUDGET, phases=[Phase.generate, Phase.shrink]))
     steps = [line for note in found.value.__notes__ for line in note.splitlines()]
     script = steps[steps.index("state = PartitionMachine()") + 1 :]
-    # A calm moment is one line of the script, and many moves.
-    assert len(script) <= 25, str(found.value)
+    assert len(script) <= 4, str(found.value)
 
 
 def test_a_drawn_move_prints_in_words() -> None:

@@ -75,17 +75,17 @@ def all_gone(driver: subprocess.Popen[bytes], family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "backend", "worker"),
+    ("verb", "backend", "worker", "runs"),
     [
-        ("simulate", "pool", "spawn_main"),
-        ("campaign run", "pool", "spawn_main"),
-        ("simulate", "spark", "pyspark.daemon"),
+        ("simulate", "pool", "spawn_main", 1600),
+        ("campaign run", "pool", "spawn_main", 1600),
+        ("simulate", "spark", "pyspark.daemon", 6400),
     ],
 )
 def test_workers_end_with_their_driver(
-    verb: str, backend: str, worker: str, family: str, tmp_path: Path, repo_root: Path
+    verb: str, backend: str, worker: str, runs: int, family: str, tmp_path: Path, repo_root: Path
 ) -> None:
-    words = ["-m", "kraftcheck.cli", *verb.split(), "--scenario", "partition", "--runs", "6400"]
+    words = ["-m", "kraftcheck.cli", *verb.split(), "--scenario", "partition", "--runs", f"{runs}"]
     driver = begun(family, tmp_path, repo_root, *words, "--out", "out", "--backend", backend)
     wait_for(family, worker, 2)
     # Not before they have begun to work: until then they are ended by their empty pipes.

@@ -22,11 +22,10 @@ from traces.checkers import log
 from traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
 from traces.checkers.certificates import certificate_of
 from traces.checkers.columns import Flags, LogBatch
+from traces.checkers.findings import EXAMPLES_MAX
 from traces.checkers.levels import levels_of, staleness
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly, Certificate, Staleness
 
-EXAMPLES_MAX: Final = 5
-"""Certificates of each anomaly."""
 UNSEEN: Final = "unseen"
 NOTHING_PROMISED: Final = "nothing"
 

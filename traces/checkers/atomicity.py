@@ -5,13 +5,13 @@ judged(transactions, promise)   an `Atomicity`
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final, NamedTuple
 
 from reference.clients.promises import Level, Promise
 from traces.checkers.circles import circles
 from traces.checkers.consumed import inputs, torn_offsets
-from traces.checkers.fates import Broken, Fates, fates_of, torn, zombies
+from traces.checkers.fates import Fates, fates_of, torn, zombies
+from traces.checkers.findings import Broken, told
 from traces.checkers.transactions import Transactions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
 
@@ -27,9 +27,6 @@ ACROSS: Final[dict[str, str]] = {
     "input-skipped": "committed transactions of a group left records between them",
 }
 """What spans partitions, the gravest first; G1c is Adya's name, and Jepsen's."""
-
-EXAMPLES_MAX: Final = 5
-"""Certificates of each anomaly."""
 
 
 class Atomicity(NamedTuple):
@@ -50,7 +47,7 @@ def broken(fates: Fates) -> list[Broken]:
         torn_offsets(fates),
         *inputs(fates),
     ]
-    return sorted((each for each in found if len(each.transactions)), key=_gravity)
+    return sorted((each for each in found if each.times), key=_gravity)
 
 
 def _gravity(found: Broken) -> int:
@@ -70,7 +67,7 @@ def judged(
     complete, replaced: as of `fates_of`.
     """
     fates = fates_of(t, complete=complete, replaced=replaced)
-    anomalies = tuple(_told(each, promise, level) for each in broken(fates))
+    anomalies = tuple(told(each, ACROSS, promise, level) for each in broken(fates))
     verdict, reason = HOLDS, None
     if not all(each.allowed for each in anomalies):
         verdict = VIOLATED
@@ -78,19 +75,3 @@ def judged(
         verdict = UNKNOWN
         reason = "a value was sent more than once in transactions: whose record was read is open"
     return Atomicity(verdict, len(t.ends.number), anomalies, reason)
-
-
-def _told(found: Broken, promise: Promise, level: Level | None) -> Anomaly:
-    allowed = level is not None or promise.allows(found.name)
-    why = "nothing allows it here"
-    if level is not None:
-        why = "a level says nothing of it"
-    elif allowed:
-        why = promise.allowed.get(found.name, promise.because)
-    return Anomaly(
-        name=found.name,
-        count=len(found.transactions),
-        allowed=allowed,
-        reason=f"{ACROSS[found.name]}; {why}",
-        certificates=tuple(islice(found.certificates(), EXAMPLES_MAX)),
-    )

@@ -10,11 +10,13 @@ judge many logs at once, in columns: `assess`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from reference.clients.promises import (
     NOTHING,
-    Compaction,
     Configuration,
     Envelope,
     Level,
@@ -25,10 +27,18 @@ from traces.checkers import log, models, search
 from traces.checkers.assessment import Part, Report, assess, name_of, worst
 from traces.checkers.atomicity import Atomicity, judged
 from traces.checkers.columns import from_history
+from traces.checkers.coordinated import group_log
+from traces.checkers.groups import Rebalancing
+from traces.checkers.groups import judged as rebalanced
+from traces.checkers.members import members_of
 from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
-from traces.history import History
+from traces.formats.grouplog import Entry
+from traces.history import CALLBACKS, History
+
+SECOND: Final = {"ns": 10**9, "us": 10**6}
+"""In the units of histories that have a clock."""
 
 
 def check_history(
@@ -65,10 +75,7 @@ def check_history(
         promise = promised(configuration, envelope)
         if gaps is None:
             gaps = log.gaps_in(history, configuration)
-        compaction = configuration.compaction
-        return check_log(
-            history, promise, level=level, gaps=gaps, complete=complete, compaction=compaction
-        )
+        return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
     chosen = models.model_named(chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
 
@@ -76,34 +83,52 @@ def check_history(
 def check_log(
     history: History,
     promise: Promise,
+    configuration: Configuration = Configuration(),  # noqa: B008 (it never changes)
     *,
     level: Level | None = None,
     gaps: bool = False,
     complete: bool = False,
-    compaction: Compaction = "none",
+    groups: Sequence[Entry] = (),
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. Raises ValueError: no operations, or
-    as `from_history`. HistoryError: as `transactions_of`.
+    """As `check_history`, of partition logs, under a promise. groups: the log of the consumer
+    groups' coordinators, where there is one. Raises ValueError: no operations, or
+    as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
     transactions = transactions_of(history, uncommitted="read-uncommitted" in promise.rows)
-    batch = from_history(settled(history), compaction=compaction)
+    batch = from_history(settled(history), compaction=configuration.compaction)
     promises = [promise] * batch.segments
     report = assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
-    if transactions is None:
-        return report
-    replaced = compaction != "none"
-    found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
-    return _with(report, found)
+    replaced = configuration.compaction != "none"
+    if transactions is not None:
+        found = judged(transactions, promise, level=level, complete=complete, replaced=replaced)
+        report = _with(report, found, found.transactions)
+    members = members_of(history)
+    if members is not None:
+        unit = SECOND.get(history.time_unit)
+        among = rebalanced(
+            members,
+            promise,
+            level=level,
+            reset=configuration.reset,
+            within=None if unit is None else int(unit * configuration.rebalance_s),
+            log=group_log(groups) if groups else None,
+            replaced=replaced,
+        )
+        report = _with(report, among, len(members.spans.place))
+    return report
 
 
-def _with(report: Report, found: Atomicity) -> Report:
-    """A report on the partitions of a log, with the verdict on what spans them."""
+def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Report:
+    """A report on the partitions of a log, with the verdict on what spans them.
+
+    operations: how many transactions, or times that a member had a partition.
+    """
     told = (*found.anomalies, *report.anomalies)
     replace = msgspec.structs.replace
     report = replace(
         report,
         verdict=worst([report.verdict, found.verdict]),
-        transactions=found.transactions,
+        transactions=report.transactions if isinstance(found, Rebalancing) else found.transactions,
         anomalies=tuple(sorted(told, key=lambda each: each.allowed)),
     )
     if found.verdict == HOLDS:
@@ -113,7 +138,7 @@ def _with(report: Report, found: Atomicity) -> Report:
     part = Part(
         key=None,
         verdict=found.verdict,
-        operations=found.transactions,
+        operations=operations,
         certificate=certificate,
         reason=found.reason,
     )
@@ -128,6 +153,7 @@ def configuration_in(history: History) -> Configuration:
     by step, that there are any, and that fetches read what is committed unless they say otherwise.
     """
     appending, asking, subscribed, goes_back = set(), set(), False, False
+    listening = any(each.f in CALLBACKS for each in history.operations)
     reading: dict[tuple[int, str | None], int] = {}
     steps = told_in_steps(history)
     for each in history.operations:
@@ -143,7 +169,7 @@ def configuration_in(history: History) -> Configuration:
             asking.add((each.process, each.key))
         subscribed = subscribed or each.f == "subscribe"
     return Configuration(
-        consumers="subscribe" if subscribed else "assign",
+        consumers="listen" if listening else "subscribe" if subscribed else "assign",
         one_client=not appending.isdisjoint(asking.union(reading)),
         asks_latest=not asking.isdisjoint(reading),
         goes_back=goes_back,

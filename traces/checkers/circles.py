@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from traces.checkers.columns import Ints, indices
-from traces.checkers.fates import Broken, Fates
+from traces.checkers.fates import Fates
+from traces.checkers.findings import Broken
 from traces.checkers.transactions import NONE, Transactions
 from traces.checkers.verdict import Certificate
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def circles(f: Fates) -> Broken:
@@ -20,6 +24,9 @@ def circles(f: Fates) -> Broken:
     has a read from one that asked later, and lies within the times that such reads span: only there
     is it searched for.
     """
+    # Late, because it takes a fifth of a second that most histories need not spend.
+    import networkx as nx
+
     t = f.t
     writer, reader, poll = _reads_from(f)
     asked = t.ends.asked
@@ -37,7 +44,7 @@ def circles(f: Fates) -> Broken:
         sorted(each) for each in nx.strongly_connected_components(graph) if len(each) > 1
     )
     rows = np.array([each[0] for each in circles], np.int64)
-    return Broken("G1c", rows, partial(_circle, t, circles, graph, (writer, reader, poll)))
+    return Broken("G1c", len(rows), partial(_circle, t, circles, graph, (writer, reader, poll)))
 
 
 def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:
@@ -58,6 +65,8 @@ def _circle(
     row: int,
 ) -> Certificate:
     """The shortest circle through the first of a set; two of its reads, and all by number."""
+    import networkx as nx
+
     inner = graph.subgraph(circles[row])
     first = circles[row][0]
     paths = nx.single_source_shortest_path(inner, first)

@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 
 from reference.clients.promises import Compaction
 from traces.checkers.compaction import Keys, keys_of
-from traces.history import FAIL, INDETERMINATE, LOG_OPERATIONS, OK, History, Operation
+from traces.history import (
+    CALLBACKS,
+    FAIL,
+    INDETERMINATE,
+    LOG_OPERATIONS,
+    OK,
+    History,
+    Operation,
+)
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int8]
@@ -218,9 +226,11 @@ def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
     """Of each fetch (by index), its session.
 
     A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
-    their beginning [jepsen.tests.kafka: the state of poll-skip].
+    their beginning [jepsen.tests.kafka: the state of poll-skip]; not in those that a rebalance gave
+    it or took. A fetch within which one did is a session of its own.
     """
     place: dict[tuple[int, str | None], int] = {}
+    lately: dict[tuple[int, str | None], Operation] = {}
     found: dict[int, int] = {}
     fresh = 0
     for operation in operations:
@@ -235,7 +245,19 @@ def sessions_of(operations: Sequence[Operation]) -> dict[int, int]:
             if at not in place:
                 place[at], fresh = fresh, fresh + 1
             found[operation.index] = place[at]
+            lately[at] = operation
+        elif operation.f in CALLBACKS:
+            for key in operation.argument[1]:
+                at = (operation.process, key)
+                place.pop(at, None)
+                last = lately.get(at)
+                if last is not None and _is_open(last, operation.invoked):
+                    found[last.index], fresh = fresh, fresh + 1
     return found
+
+
+def _is_open(operation: Operation, time: int) -> bool:
+    return operation.completed is None or operation.completed > time
 
 
 class Builder:

@@ -19,7 +19,8 @@ from itertools import pairwise
 import numpy as np
 
 from traces.checkers.columns import NEVER, Flags, Ints, indices
-from traces.checkers.fates import Broken, Fates
+from traces.checkers.fates import Fates
+from traces.checkers.findings import Broken
 from traces.checkers.transactions import ABORTED, COMMITTED, NONE, Transactions
 from traces.checkers.verdict import Certificate, shown
 
@@ -36,8 +37,7 @@ def torn_offsets(f: Fates) -> Broken:
             found.append((min(writers), row))
         elif (transaction := places.left_out(row)) != NONE:
             found.append((transaction, row))
-    rows = np.array([transaction for transaction, _ in found], np.int64)
-    return Broken("torn-offsets", rows, partial(_torn_offsets, t, undone, found))
+    return Broken("torn-offsets", len(found), partial(_torn_offsets, t, undone, found))
 
 
 class _Places:
@@ -130,7 +130,7 @@ def inputs(f: Fates) -> Iterator[Broken]:
                 skipped.append((first, second))
     for name, pairs in (("input-twice", twice), ("input-skipped", skipped)):
         rows = np.array([c.transaction[second] for _, second in pairs], np.int64)
-        yield Broken(name, rows, partial(_input, t, name, pairs))
+        yield Broken(name, len(rows), partial(_input, t, name, pairs))
 
 
 def _consumed_from(t: Transactions) -> dict[tuple[int, int], int]:

@@ -21,28 +21,16 @@ Records of aborted transactions that are seen (G1a), and those seen before the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
+from traces.checkers.findings import Broken
 from traces.checkers.transactions import COMMITTED, NONE, Transactions
 from traces.checkers.verdict import Certificate, shown
-
-
-class Broken(NamedTuple):
-    """An anomaly, of transactions: how often it happened, and how each time is certified."""
-
-    name: str
-    transactions: Ints
-    certify: Callable[[int], Certificate]
-
-    def certificates(self) -> Iterator[Certificate]:
-        """Made as they are asked for."""
-        for row in range(len(self.transactions)):
-            yield self.certify(row)
 
 
 class Fates(NamedTuple):
@@ -160,18 +148,14 @@ def _covered(t: Transactions, partition: Ints, offset: Ints) -> Ints:
 def torn(f: Fates) -> Iterator[Broken]:
     """unstable-fate, torn-transaction, lost-commit."""
     t = f.t
-    both = f.seen & f.passed
-    yield Broken(
-        "unstable-fate",
-        t.sends.transaction[f.send[both]],
-        partial(_unstable, f, indices(both)),
-    )
+    both = indices(f.seen & f.passed)
+    yield Broken("unstable-fate", len(both), partial(_unstable, f, both))
     seen, passed = f.transactions(f.seen), f.transactions(f.passed & ~f.seen)
     passed[t.sends.transaction[f.missing]] = True
     halves = indices(seen & passed)
-    yield Broken("torn-transaction", halves, partial(_torn, f, halves))
+    yield Broken("torn-transaction", len(halves), partial(_torn, f, halves))
     lost = indices(f.transactions(f.passed) & (t.ends.fate == COMMITTED))
-    yield Broken("lost-commit", lost, partial(_lost, f, lost))
+    yield Broken("lost-commit", len(lost), partial(_lost, f, lost))
 
 
 def _unstable(f: Fates, records: Ints, row: int) -> Certificate:
@@ -256,9 +240,9 @@ def zombies(f: Fates) -> Iterator[Broken]:
     late = t.sends.invoked[f.send] > when[t.sends.transaction[f.send]]
     records = indices(late & f.seen)
     rows = t.sends.transaction[f.send[records]]
-    yield Broken("zombie-write", rows, partial(_zombie_write, f, records, by))
+    yield Broken("zombie-write", len(rows), partial(_zombie_write, f, records, by))
     rows = indices((t.ends.asked > when) & (t.ends.asked != NEVER) & (t.ends.fate == COMMITTED))
-    yield Broken("zombie-commit", rows, partial(_zombie_commit, f, rows, by))
+    yield Broken("zombie-commit", len(rows), partial(_zombie_commit, f, rows, by))
 
 
 def _fenced(t: Transactions) -> tuple[Ints, Ints]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, sessions_of
 from traces.history import (
+    CALLBACKS,
     COMMIT,
     FAIL,
     INDETERMINATE,
@@ -216,9 +217,10 @@ class _Builder:
         self._history, self._uncommitted = history, uncommitted
         operations = history.operations
         self._steps = told_in_steps(history)
-        # After a rebalance nobody knows where a consumer stood.
-        subscribed = any(each.f == "subscribe" for each in operations)
-        self._sessions = {} if subscribed else sessions_of(operations)
+        # After a rebalance of which nobody told, nobody knows where a consumer stood.
+        verbs = {each.f for each in operations}
+        lost = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
+        self._sessions = {} if lost else sessions_of(operations)
         self._stood: dict[int, int] = {}
         self._grouped = () if self._steps else _groups(operations)
         self._starts = _starts(operations)

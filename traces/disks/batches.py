@@ -1,11 +1,7 @@
 """The record batches of a segment: version 2 of Kafka's format, read in blocks of bounded size.
 
-    at  0 base offset, 8 length of what follows, 12 leader epoch, 16 magic, 17 CRC-32C of the rest,
-    21 attributes, 23 last offset delta, 27 base and 35 max timestamp, 43 producer, 51 its epoch,
-    53 base sequence, 57 number of records; then the records, compressed as a whole
-
-(org.apache.kafka.common.record.DefaultRecordBatch.) Records are not read, but for those of control
-batches: what kind of marker they are.
+What their bytes are says reference/storage/batches.py. Records are not read, but for those of
+control batches: what kind of marker they are.
 """
 
 from __future__ import annotations
@@ -13,24 +9,25 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import google_crc32c
 
+from reference.storage.batches import (
+    CONTROL,
+    CRC_BEGINS,
+    HEADER,
+    LENGTH_BEGINS,
+    MAGIC,
+    TRANSACTIONAL,
+    Marker,
+    marker_of,
+)
 from system.files import open_file
 
-HEADER: Final = struct.Struct(">qiibIhiqqqhii")
-LENGTH_BEGINS: Final = 12
-"""The length counts what comes after it."""
-CRC_BEGINS: Final = 21
-MAGIC: Final = 2
 BLOCK: Final = 1 << 22
 BATCH_MAX: Final = 1 << 30
 """Bytes of a batch. Kafka's own limit is a setting, 1 MiB by default."""
-TRANSACTIONAL, CONTROL = 0x10, 0x20
-
-Marker: TypeAlias = Literal["", "ABORT", "COMMIT", "other"]
-MARKERS: Final[dict[int, Marker]] = {0: "ABORT", 1: "COMMIT"}
 
 
 class Batch(NamedTuple):
@@ -107,26 +104,8 @@ def _batch(position: int, data: memoryview, size: int) -> Batch | Bad:
         return Bad(position, size, f"the batch of offset {base} ends before it begins")
     marker: Marker = ""
     if attributes & CONTROL:
-        marker = _marker(data) if attributes & TRANSACTIONAL else "other"
+        marker = marker_of(bytes(data)) if attributes & TRANSACTIONAL else "other"
     return Batch(
         position, len(data), base, base + delta, epoch, crc, attributes, latest, producer, of,
         sequence, marker,
     )  # fmt: skip
-
-
-def _marker(data: memoryview) -> Marker:
-    """The key of a control record: a version and a kind, two bytes each."""
-    try:
-        at = _skip(data, HEADER.size) + 1  # The record's length, and its attributes.
-        for _ in ("timestamp", "offset", "length of the key"):
-            at = _skip(data, at)
-        return MARKERS.get(struct.unpack_from(">hh", data, at)[1], "other")
-    except (IndexError, struct.error):
-        return "other"
-
-
-def _skip(data: memoryview, at: int) -> int:
-    """Behind a number of variable length."""
-    while data[at] & 0x80:
-        at += 1
-    return at + 1

@@ -99,6 +99,12 @@ def _union(structs: Iterable[type[msgspec.Struct]], partial: bool = False) -> An
     return union(twin(struct, partial) for struct in structs)
 
 
+def _tuple(structs: tuple[type[msgspec.Struct], ...], partial: bool) -> Any:
+    """Of messages, where there are any."""
+    of = (_union(structs, partial), ...) if structs else ()
+    return tuple[of]  # type: ignore[valid-type]  # made at run time
+
+
 def _form(annotation: Any) -> Any:
     """The foreign form of a field of this type: what the core says of its kind is kept."""
     if get_origin(annotation) is Annotated:
@@ -189,7 +195,7 @@ def _lines(kind: NodeKind, messages: Iterable[type[msgspec.Struct]]) -> Lines:
             "before": twin(kind.row, partial),
             "input": _union(kind.inputs, partial),
             "after": twin(kind.row, partial),
-            "sent": tuple[_union(messages, partial), ...],  # type: ignore[misc]  # made at run time
+            "sent": _tuple(messages, partial),
             "ignored": str,
         }
         hidden = [(field, of | UnsetType, UNSET) for field, of in form.items()]

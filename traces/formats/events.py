@@ -5,6 +5,10 @@ operation open at a time. `ok` and `fail` close it for good; `info`, or no compl
 it open for ever, and its process is not used again. Where a logger did use it again, the later
 operations are given a process of their own: whoever timed out may still be at work meanwhile.
 
+A member of a consumer group has callbacks, which its library runs while the client polls or closes:
+they may be within an operation that is open, and hold others; whoever commits and times out stays
+the member that it is.
+
 The order of lines is the order of events. Times must not go back; where they are equal, they are
 told apart by one unit, so that the order of lines stays; where one is missing, none is believed
 and the position in the file takes its place.
@@ -18,11 +22,19 @@ from typing import Any, Final, NamedTuple
 from traces.formats.edn import Tagged, keyword
 from traces.formats.keys import key_of
 from traces.formats.text import INT64, shown
-from traces.history import FAIL, INDETERMINATE, OK, Annotation, HistoryError
+from traces.history import (
+    CALLBACKS,
+    FAIL,
+    INDETERMINATE,
+    MEMBER_OPERATIONS,
+    OK,
+    Annotation,
+    HistoryError,
+)
 
 FIELDS: Final = ("process", "type", "f", "value", "time", "index", "error", "key")
 """The keys of an operation's map that mean something here; all others are left alone."""
-EXTRA: Final = ("from", "ends", "to", "txn", "isolation", "seek-to-beginning?")
+EXTRA: Final = ("from", "ends", "to", "txn", "isolation", "mark", "seek-to-beginning?")
 """Keys that only some operations of logs have."""
 VERB_MAX: Final = 100
 """Characters of a verb."""
@@ -151,7 +163,7 @@ def record(path: str, events: Iterable[Event]) -> Recording:
     known = list(events)
     times, unit = _times(path, known)
     _check_indices(path, known)
-    open_calls: dict[int, tuple[Event, int, int]] = {}
+    open_calls: dict[int, list[tuple[Event, int]]] = {}
     ends: dict[int, tuple[Event, int]] = {}
     renamed = _Renamed(known)
     starts: list[tuple[Event, int, int]] = []
@@ -159,25 +171,24 @@ def record(path: str, events: Iterable[Event]) -> Recording:
         process = event.process
         if process is None:
             continue
+        stack = open_calls.get(process)
         if event.kind == "invoke":
-            if process in open_calls:
-                since = open_calls[process][0].line
+            if stack and not _within(event, stack[-1][0]):
+                since = stack[-1][0].line
                 what = f"process {process} asks while its operation of line {since} is still open"
                 raise HistoryError(path, event.line, what)
-            open_calls[process] = (event, time, len(starts))
+            open_calls.setdefault(process, []).append((event, len(starts)))
             starts.append((event, time, renamed.current(process)))
             continue
-        begun = open_calls.pop(process, None)
-        if begun is None:
+        if not stack:
             what = f"process {process} completes {shown(event.f)}, which it did not invoke"
             raise HistoryError(path, event.line, what)
-        if begun[0].f != event.f:
-            what = (
-                f"completes {shown(event.f)}, but line {begun[0].line} invoked {shown(begun[0].f)}"
-            )
+        begun, at = stack.pop()
+        if begun.f != event.f:
+            what = f"completes {shown(event.f)}, but line {begun.line} invoked {shown(begun.f)}"
             raise HistoryError(path, event.line, f"process {process} {what}")
-        ends[begun[2]] = (event, time)
-        if event.kind == "info":
+        ends[at] = (event, time)
+        if event.kind == "info" and event.f not in MEMBER_OPERATIONS:
             renamed.retire(process)
     if not starts:
         raise HistoryError(path, 0, "no client operation: a history has at least one")
@@ -186,6 +197,11 @@ def record(path: str, events: Iterable[Event]) -> Recording:
         completion, completed = ends.get(at, (None, None))
         calls.append(Call(event, completion, process, time, completed))
     return Recording(calls, _annotations(known, times), unit)
+
+
+def _within(event: Event, outer: Event) -> bool:
+    """Whether an operation may be invoked while another one of its process is open."""
+    return event.f in CALLBACKS or outer.f in CALLBACKS
 
 
 class _Renamed:

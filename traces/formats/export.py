@@ -3,7 +3,8 @@
 An operation of a client becomes one invocation and, unless it never came, one completion. Logs go
 as `send`, `poll` and `txn` micro-operations, with keys that Jepsen does not know and leaves alone.
 Three have a map for every poll: `from`, where it was told to start, `to`, where it stood then, and
-`ends`, the visible ends that came with it; `txn` and `isolation` are those of the operation.
+`ends`, the visible ends that came with it; `txn`, `isolation` and `mark` are those of the
+operation.
 
 At equal times invocations come first, so that nothing is claimed to be ordered that was not; but a
 process is never shown to ask before its last answer, even where both have one time.
@@ -19,9 +20,11 @@ from traces.formats.edn import Keyword
 from traces.formats.events import FAULT, LEADER_EPOCH
 from traces.formats.keys import key_named
 from traces.history import (
+    CALLBACKS,
     CLIENT_OPERATIONS,
     FAIL,
     INDETERMINATE,
+    MEMBER_OPERATIONS,
     OK,
     TRANSACTION_OPERATIONS,
     History,
@@ -64,7 +67,7 @@ def _clients(history: History) -> Iterator[_Told]:
         first = operations[0]
         mine = by_process.setdefault(first.process, [])
         f, asked, told, extra = _values(history, operations, transactional)
-        more = {"txn": first.txn, "isolation": first.isolation}
+        more = {"txn": first.txn, "isolation": first.isolation, "mark": first.mark}
         extra |= {name: said for name, said in more.items() if said is not None}
         head = {"process": first.process, "type": _INVOKE, "f": Verb(f":{f}")}
         mine.append((first.invoked, {**head, "value": asked, **extra}))
@@ -73,7 +76,8 @@ def _clients(history: History) -> Iterator[_Told]:
             head = {**head, "type": _TYPES[first.outcome]}
             mine.append((first.completed, {**head, "value": told, **extra, **said}))
     for events in by_process.values():
-        yield from _ranked(events)
+        # Callbacks are told within the operation in which they came.
+        yield from _ranked(sorted(events, key=lambda each: each[0]))
 
 
 def _ranked(events: list[tuple[int, dict[str, Any]]]) -> Iterator[_Told]:
@@ -124,6 +128,9 @@ def _values(
         return first.f, keys, keys, {"seek-to-beginning?": True} if first.result else {}
     if first.f in TRANSACTION_OPERATIONS:
         return first.f, *_transaction_values(first), {}
+    if first.f in MEMBER_OPERATIONS:
+        asked = _member_value(first)
+        return first.f, asked, asked, {}
     if history.model == "partition-log":
         return _log_values(operations)
     if transactional:
@@ -156,6 +163,13 @@ def _transaction_values(operation: Operation) -> tuple[Any, Any]:
         told = (operation.argument, _named(operation.result or ()))
         return (operation.argument, None), told
     return operation.argument, operation.argument
+
+
+def _member_value(operation: Operation) -> tuple[Any, Any]:
+    group, named = operation.argument
+    if operation.f in CALLBACKS:
+        return group, tuple(map(key_named, named))
+    return group, _named(named) if operation.f != "leave" else None
 
 
 def _named(offsets: tuple[tuple[str | None, int], ...]) -> tuple[tuple[Any, int], ...]:

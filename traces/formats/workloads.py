@@ -12,7 +12,8 @@ The workloads are told by their verbs, over the whole history:
     send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]
 
 Transactions of logs are one operation, `txn`, as Jepsen has them, or told step by step: `init`,
-`begin`, `send`, `poll`, `send-offsets` and `end`, each with its number under the key `txn`.
+`begin`, `send`, `poll`, `send-offsets` and `end`, each with its number under the key `txn`. Members
+of groups tell what MEMBER_OPERATIONS in traces/history.py are.
 
 A verb outside of these makes a history of no model that we know; it is read all the same, for a
 model of the user's own.
@@ -32,10 +33,13 @@ from traces.formats.keys import MapKey, decided, key_of, plain
 from traces.formats.text import INT64, shown
 from traces.history import (
     ABORT,
+    CALLBACKS,
     CLIENT_OPERATIONS,
     COMMIT,
     INDETERMINATE,
     ISOLATIONS,
+    MEMBER_OPERATIONS,
+    NOT_COMMITTED,
     OK,
     TRANSACTION_OPERATIONS,
     History,
@@ -76,6 +80,7 @@ def history_of(path: str, format: str, recording: Recording) -> History:
     for group, call in enumerate(recording.calls):
         outcome, error, line = call.outcome, call.error, call.invocation.line
         txn, isolation = _transaction(path, call), _isolation(path, call)
+        mark = _mark(path, call)
         for part in reader(path, call):
             operations.append(
                 Operation(
@@ -95,6 +100,7 @@ def history_of(path: str, format: str, recording: Recording) -> History:
                     txn=txn,
                     to=part.to,
                     isolation=isolation,
+                    mark=mark,
                 )
             )
     if not operations:
@@ -122,6 +128,7 @@ def _decide_keys(path: str, operations: list[Operation]) -> None:
     known = {each.key for each in operations if type(each.key) is not MapKey}
     known |= {key for each in operations if each.f in CLIENT_OPERATIONS for key in each.argument}
     known |= {key for each in operations for key, _ in _offsets_in(each)}
+    known |= {key for each in operations if each.f in CALLBACKS for key in each.argument[1]}
     found: dict[str, str | None] = {}
     for each in undecided:
         key = each.key
@@ -335,6 +342,8 @@ def _log_parts(path: str, call: Call) -> Iterator[Part]:
         yield _end_part(path, call)
     elif f in TRANSACTION_OPERATIONS:
         yield _transaction_part(path, call)
+    elif f in MEMBER_OPERATIONS:
+        yield _member_part(path, call)
     elif f not in IGNORED:
         raise _refuse(path, call, f"{shown(f)} is no operation of a partition's log")
 
@@ -391,11 +400,38 @@ def _transaction_part(path: str, call: Call) -> Part:
     return Part(f, None, None if f == "begin" else asked, None)
 
 
+def _member_part(path: str, call: Call) -> Part:
+    f = call.invocation.f
+    asked, _ = _asked_and_told(path, call)
+    if f in ("processed", "commit-offsets"):
+        return Part(f, None, _group_offsets(path, call, asked), None)
+    if (
+        type(asked) is not tuple
+        or len(asked) != 2
+        or (f != "leave" and type(asked[1]) is not tuple)
+    ):
+        what = "[group nil]" if f == "leave" else "[group [k ...]]"
+        raise _refuse(path, call, f"{f} of {shown(asked)}, not of {what}")
+    keys = asked[1] if f != "leave" else ()
+    return Part(f, None, (asked[0], tuple(key_of(key) for key in keys)), None)
+
+
+def _mark(path: str, call: Call) -> str | None:
+    """What the log of the group says of a member's operation."""
+    said = _said(call, "mark")
+    if said is not None and not isinstance(said, str):
+        raise _refuse(path, call, f"mark is {shown(said)}, not a string")
+    return said
+
+
 def _group_offsets(path: str, call: Call, value: Any, *, told: bool = False) -> tuple[Any, ...]:
-    """`[group [[k offset] ...]]`."""
+    """`[group [[k offset] ...]]`; who is told may be told that there is none."""
     pairs = value[1] if type(value) is tuple and len(value) == 2 else None
     if type(pairs) is not tuple or not all(
-        type(each) is tuple and len(each) == 2 and _is_offset(each[1]) for each in pairs
+        type(each) is tuple
+        and len(each) == 2
+        and (_is_offset(each[1]) or (told and each[1] == NOT_COMMITTED))
+        for each in pairs
     ):
         what = f"{call.invocation.f} of {shown(value)}, not of [group [[key offset] ...]]"
         raise _refuse(path, call, what, told=told)
@@ -404,7 +440,7 @@ def _group_offsets(path: str, call: Call, value: Any, *, told: bool = False) -> 
 
 def _offsets_in(operation: Operation) -> tuple[tuple[str | None, int], ...]:
     """The offsets of partitions that an operation commits, or is told."""
-    if operation.f == "send-offsets":
+    if operation.f in ("send-offsets", "processed", "commit-offsets"):
         pairs: tuple[tuple[str | None, int], ...] = operation.argument[1]
         return pairs
     return operation.result or () if operation.f == "committed" else ()

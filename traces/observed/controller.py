@@ -39,15 +39,16 @@ from reference.partition.types import (
     PartitionConstants,
     Registration,
 )
-from traces.observed.image import NEVER, Image, Key, changed
+from traces.observed import moves
+from traces.observed.image import LISTS, NEVER, Image, Key, changed, moved
 from traces.observed.records import Record
 from traces.observed.verdicts import Finding
 
 CHANGE = "PARTITION_CHANGE_RECORD"
 REGISTER = "REGISTER_BROKER_RECORD"
 BROKER_CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
-MOVES = ("replicas", "removingReplicas", "addingReplicas")
-"""Fields of a change that belong to reassignment (C14), of which the rules say nothing."""
+MOVES = ("replicas", *LISTS)
+"""Fields of a change that belong to reassignment (moves.py)."""
 
 FENCE, UNFENCE, STOP = "fence", "unfence", "controlled shutdown"
 FIRST, RESTART = "first registration", "registration of a new process"
@@ -267,7 +268,6 @@ class _Replay:
             if key not in self.image.partitions:
                 self._find(change, str(key), "a change of a partition that there is not")
             elif any(change.data.get(each) is not None for each in MOVES):
-                self.report.unjudged["reassignment"] += 1
                 self._reassign(key, change)
             elif {*change.data} == {"partitionId", "topicId", "directories"}:
                 self.report.unjudged["directories"] += 1
@@ -304,9 +304,14 @@ class _Replay:
 
     def _reassign(self, key: Key, change: Record) -> None:
         observed = self.image.partitions[key]
-        replicas = change.data.get("replicas")
-        observed.replicas = tuple(replicas) if replicas is not None else observed.replicas
-        self._apply(key, change)
+        wanted, what = moved(observed.moving(), change.data), moves.why(self.image, key, change)
+        if what is None:
+            lists = f"replicas {list(wanted.replicas)}, adding {list(wanted.adding)}, removing "
+            told = f"{lists}{list(wanted.removing)}, {_told(wanted)}"
+            self._find(change, self._name(key), f"nothing leads to {told}")
+        observed.replicas, observed.adding = wanted.replicas, wanted.adding
+        observed.removing = wanted.removing
+        self._accept(key, change, what)
 
     # -- Other records
 

@@ -20,22 +20,39 @@ from reference.partition.types import (
     PartitionConstants,
     Registration,
 )
+from reference.reassignment.types import MovingPartition
 
 Key = tuple[str, int]
 """A partition: topic id and number."""
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+LISTS = ("addingReplicas", "removingReplicas")
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 NEVER = Registration(UNDEFINED, UNDEFINED, UNDEFINED, fenced=True, stopping=False)
 """Of a broker that was never registered."""
 
 
 class Observed(msgspec.Struct):
-    """A partition. replicas: in assignment order."""
+    """A partition. replicas: in assignment order. adding, removing: of the reassignment that is
+    under way, sorted.
+    """
 
     topic: str
     replicas: tuple[int, ...]
     state: Partition
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    def moving(self) -> MovingPartition:
+        """With the lists that say who replicates it; directories are not told."""
+        known = msgspec.structs.asdict(self.state)
+        return MovingPartition(
+            **known,
+            replicas=self.replicas,
+            adding=self.adding,
+            removing=self.removing,
+            directories=(),
+        )
 
 
 class Image:
@@ -123,7 +140,9 @@ class Image:
         )
         topic = self.topics.get(data["topicId"], data["topicId"])
         key = (data["topicId"], data["partitionId"])
-        self.partitions[key] = Observed(topic, tuple(data["replicas"]), state)
+        self.partitions[key] = Observed(
+            topic, tuple(data["replicas"]), state, *[_listed(data, each) or () for each in LISTS]
+        )
 
     def configure(self, data: Mapping[str, Any]) -> None:
         of = self._configs.setdefault((data["resourceType"], data["resourceName"]), {})
@@ -159,6 +178,23 @@ def changed(old: Partition, data: Mapping[str, Any]) -> Partition:
         elr=tuple(sorted(elr)) if elr is not None else old.elr,
         last_known_leader=_only(known) if known is not None else old.last_known_leader,
         recovering=old.recovering if recovery == -1 else recovery == 1,
+    )
+
+
+def _listed(data: Mapping[str, Any], name: str) -> tuple[int, ...] | None:
+    """A set of brokers; None: the record does not have it."""
+    return None if data.get(name) is None else tuple(sorted(data[name]))
+
+
+def moved(old: MovingPartition, data: Mapping[str, Any]) -> MovingPartition:
+    """The partition after a PartitionChangeRecord, with its lists."""
+    adding, removing = [_listed(data, each) for each in LISTS]
+    return MovingPartition(
+        **msgspec.structs.asdict(changed(old, data)),
+        replicas=old.replicas if data.get("replicas") is None else tuple(data["replicas"]),
+        adding=old.adding if adding is None else adding,
+        removing=old.removing if removing is None else removing,
+        directories=(),
     )
 
 

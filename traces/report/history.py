@@ -2,8 +2,8 @@
 
 Reading order: judged.py (what was found), history_words.py (operations in words),
 history_choice.py and history_timeline.py (the timeline), history_incident.py (the whole time),
-history_order.py (the log's order), history_staleness.py, then this: everything through one
-template.
+history_members.py (groups), history_order.py (the log's order), history_staleness.py, then this:
+everything through one template.
 
 Laws of this file: everything on the page comes from a file that nobody vouches for, so all of it is
 escaped, and a policy in the page forbids whatever would slip through; nothing is fetched; and what
@@ -26,6 +26,9 @@ from traces.history import LOG_OPERATIONS, History, Operation
 from traces.report import history_incident
 from traces.report import history_words as words
 from traces.report.history_incident import incident
+from traces.report.history_members import BAR as BAR_OF_MEMBERS
+from traces.report.history_members import ROW as ROW_OF_MEMBERS
+from traces.report.history_members import ownership
 from traces.report.history_order import Order, orders
 from traces.report.history_staleness import lags
 from traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline
@@ -94,6 +97,8 @@ def render(history: History, judged: Judged) -> str:
         prefix=next((each.prefix for each in judged.objects if each.key == key), None),
         timeline=drawn,
         incident=over_time,
+        ownership=ownership(history),
+        lane={"row": ROW_OF_MEMBERS, "bar": BAR_OF_MEMBERS},
         wide={"width": history_incident.WIDTH, "left": history_incident.LEFT},
         details=[(o, words.sentence(o, history)) for o in drawn.operations],
         witnessed=any(strip.points for strip in drawn.strips),

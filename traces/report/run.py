@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from traces.report.history_words import cut, printable
@@ -95,6 +94,9 @@ def render(picture: Picture) -> str:
     """The page as text. Raises ValueError: a run without steps."""
     if not picture.steps:
         raise ValueError("the run has no step: there is nothing to draw")
+    # Late, because verbs that draw on demand need not wait for it.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     whole, picture = picture, _window(picture)
     environment = Environment(
         loader=PackageLoader("traces.report", "templates"),

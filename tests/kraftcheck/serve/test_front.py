@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import json
 import os
 import re
+import resource
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +23,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.serve import front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
+from kraftcheck.serve.world import Setup
 from live.witness.jars import class_path
 from tests.kraftcheck.serve.wire import frame
 from tests.live.patched import missing
@@ -81,6 +88,49 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"group.protocol": "classic", "session.timeout.ms": 6000, "heartbeat.interval.ms": 100},
+        {"group.protocol": "consumer"},
+    ],
+    ids=lambda settings: settings["group.protocol"],
+)
+def test_confluent_kafka_in_a_group(cluster: Cluster, settings: dict[str, Any]) -> None:
+    """Two share the partitions; the coordinator is killed; each record is there, of one of them."""
+    from confluent_kafka import Consumer, Producer
+
+    cluster.create_topic("t", partitions=4)
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"linger.ms": 0})
+    group = servers | {"group.id": "g", "auto.offset.reset": "earliest"} | settings
+    consumers = [Consumer(group) for _ in range(2)]
+    for each in consumers:
+        each.subscribe(["t"])
+    found: list[bytes] = []
+
+    def consume(until: Any) -> None:
+        end = time.monotonic() + 20
+        while not until():
+            assert time.monotonic() < end, found
+            for each in consumers:
+                message = each.poll(0.02)
+                if message is not None:
+                    assert message.error() is None
+                    found.append(message.value() or b"")
+
+    consume(lambda: all(len(each.assignment()) == 2 for each in consumers))
+    for half in (range(10), range(10, RECORDS)):
+        for at in half:
+            producer.produce("t", expected("g")[at], partition=at % 4)
+        producer.flush(10)
+        consume(lambda stop=half.stop: len(found) >= stop)
+        cluster.kill(cluster.coordinator())
+    assert sorted(found) == sorted(expected("g"))
+    for each in consumers:
+        each.close()
+
+
 def test_kafka_python(cluster: Cluster) -> None:
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
@@ -100,6 +150,11 @@ def test_kafka_python(cluster: Cluster) -> None:
     assert consumer.end_offsets([partition]) == {partition: RECORDS}
     consumer.close()
     assert found == expected("k")
+    member = KafkaConsumer(
+        "t", bootstrap_servers=servers, auto_offset_reset="earliest", group_id="h"
+    )
+    assert [next(member).value for _ in range(RECORDS)] == expected("k")
+    member.close()
 
 
 def test_aiokafka(cluster: Cluster) -> None:
@@ -118,9 +173,34 @@ def test_aiokafka(cluster: Cluster) -> None:
         consumer.assign([TopicPartition("t", 0)])
         found = [(await consumer.getone()).value for _ in range(RECORDS)]
         await consumer.stop()
+        options = {"group_id": "g", "auto_offset_reset": "earliest"}
+        member = AIOKafkaConsumer("t", bootstrap_servers=servers, **options)
+        await member.start()
+        assert [(await member.getone()).value for _ in range(RECORDS)] == found
+        await member.stop()
         return found
 
     assert asyncio.run(session()) == expected("a")
+
+
+@pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
+def test_kcat(cluster: Cluster) -> None:
+    cluster.create_topic("t")
+
+    def kcat(*said: str, data: str = "") -> str:
+        call = ["kcat", "-b", cluster.bootstrap_servers, *said]
+        done = subprocess.run(call, input=data, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    wanted = ""
+    for settings in ("acks=all", "acks=1", "enable.idempotence=true", "transactional.id=k"):
+        kcat("-P", "-t", "t", "-z", "gzip", "-X", settings, data=f"{settings}\n")
+        wanted += f"{settings}\n"
+    assert kcat("-C", "-t", "t", "-o", "beginning", "-e", "-q") == wanted
+    reset = ("-X", "auto.offset.reset=earliest")
+    assert kcat("-G", "g", "-q", *reset, "-c", "4", "t") == wanted
+    assert " 3 brokers:" in kcat("-L")
 
 
 @pytest.mark.slow
@@ -133,7 +213,159 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True, timeout=120)
     told = dict(line.split() for line in done.stdout.splitlines())
     wanted = {"brokers": "3", "records": "30", "end": "30", "first": "0", "committed": "30"}
+    wanted |= {"classic": "30", "consumer": "30", "committed-transactions": "5"}
     assert told == wanted, done.stderr
+
+
+# --- Administrators
+
+
+def test_administrators_of_confluent_kafka(cluster: Cluster) -> None:
+    """What is asked (A1): that all of it is served is seen at the end."""
+    from confluent_kafka import Consumer, TopicCollection, TopicPartition
+
+    # Its types are not whole.
+    admin: Any = importlib.import_module("confluent_kafka.admin")
+    servers: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    client = admin.AdminClient(servers)
+    client.create_topics([admin.NewTopic("t", 2, 3)])["t"].result()
+    client.create_partitions([admin.NewPartitions("t", 4)])["t"].result()
+    topic = admin.ConfigResource("topic", "t")
+    assert client.describe_configs([topic])[topic].result()["min.insync.replicas"].value == "2"
+    entry = {"incremental_operation": admin.AlterConfigOpType.SET}
+    changed = admin.ConfigEntry("retention.ms", "1000", **entry)
+    resource = admin.ConfigResource("topic", "t", incremental_configs=[changed])
+    client.incremental_alter_configs([resource])[resource].result()
+    assert client.describe_configs([topic])[topic].result()["retention.ms"].value == "1000"
+    assert len(client.describe_cluster().result().nodes) == 3
+    assert len(client.describe_topics(TopicCollection(["t"]))["t"].result().partitions) == 4
+    latest = client.list_offsets({TopicPartition("t", 0): admin.OffsetSpec.latest()})
+    assert [each.result().offset for each in latest.values()] == [0]
+    consumer = Consumer(servers | {"group.id": "g"})
+    consumer.commit(offsets=[TopicPartition("t", 0, 0)], asynchronous=False)
+    consumer.close()
+    assert [g.group_id for g in client.list_consumer_groups().result().valid] == ["g"]
+    assert client.describe_consumer_groups(["g"])["g"].result().group_id == "g"
+    assert client.delete_consumer_groups(["g"])["g"].result() is None
+    client.delete_topics(["t"])["t"].result()
+    assert client.list_topics().topics == {}
+
+
+def test_administrators_of_kafka_python_and_aiokafka(cluster: Cluster) -> None:
+    from aiokafka.admin import AIOKafkaAdminClient
+    from aiokafka.admin import NewPartitions as OtherPartitions
+    from aiokafka.admin import NewTopic as OtherTopic
+    from kafka.admin import KafkaAdminClient, NewPartitions, NewTopic
+
+    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    client.create_topics([NewTopic("t", 2, 3)])
+    client.create_partitions({"t": NewPartitions(4)})
+    assert client.list_topics() == ["t"]
+    assert len(client.describe_topics(["t"])[0]["partitions"]) == 4
+    assert len(client.describe_cluster()["brokers"]) == 3
+    client.delete_topics(["t"])
+    client.close()
+
+    async def session() -> None:
+        other = AIOKafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+        await other.start()
+        await other.create_topics([OtherTopic("u", 2, 3)])
+        await other.create_partitions({"u": OtherPartitions(4)})
+        assert await other.list_topics() == ["u"]
+        assert len((await other.describe_topics(["u"]))[0]["partitions"]) == 4
+        assert len((await other.describe_cluster())["brokers"]) == 3
+        await other.list_consumer_groups()
+        await other.describe_consumer_groups(["g"])
+        await other.delete_topics(["u"])
+        await other.close()
+
+    asyncio.run(session())
+
+
+# --- Transactions
+
+
+def committed_in(cluster: Cluster) -> list[bytes | None]:
+    """What a consumer of what was committed finds in t-0."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "group.id": "g"}
+    consumer = Consumer(servers | {"enable.partition.eof": True})
+    consumer.assign([TopicPartition("t", 0, 0)])
+    found = []
+    while (message := consumer.poll(10)) is not None and message.error() is None:
+        found.append(message.value())
+    consumer.close()
+    return found
+
+
+def test_transactions_of_confluent_kafka(cluster: Cluster) -> None:
+    """One is committed, one aborted while leaders die; offsets go with a third."""
+    from confluent_kafka import Consumer, Producer
+
+    cluster.create_topic("t")
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer(servers | {"transactional.id": "x", "linger.ms": 0})
+    producer.init_transactions(10)
+    consumer = Consumer(servers | {"group.id": "h", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["t"])
+    for at, value in enumerate(expected("c")):
+        producer.begin_transaction()
+        producer.produce("t", value)
+        producer.flush(10)
+        if at == 5:
+            cluster.kill(cluster.leader_of("t", 0))
+        if at % 2:
+            producer.abort_transaction(20)
+        else:
+            producer.commit_transaction(20)
+    wanted = expected("c")[::2]
+    assert [message.value() for message in consumer.consume(len(wanted), 10)] == wanted
+    producer.begin_transaction()
+    positions = consumer.position(consumer.assignment())
+    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata())
+    producer.commit_transaction(20)
+    (committed,) = consumer.committed(consumer.assignment(), 10)
+    assert committed.offset == positions[0].offset
+    consumer.close()
+    assert committed_in(cluster) == wanted
+
+
+def test_transactions_of_kafka_python(cluster: Cluster) -> None:
+    from kafka import KafkaProducer
+
+    cluster.create_topic("t")
+    options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
+    producer = KafkaProducer(**options)
+    producer.init_transactions()
+    for value in (b"yes", b"no"):
+        producer.begin_transaction()
+        producer.send("t", value).get(10)
+        if value == b"yes":
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+    producer.close()
+    assert committed_in(cluster) == [b"yes"]
+
+
+def test_transactions_of_aiokafka(cluster: Cluster) -> None:
+    from aiokafka import AIOKafkaProducer
+
+    async def session() -> None:
+        options = {"bootstrap_servers": cluster.bootstrap_servers, "transactional_id": "x"}
+        producer = AIOKafkaProducer(**options)
+        await producer.start()
+        async with producer.transaction():
+            await producer.send_and_wait("t", b"yes")
+        with pytest.raises(KeyError):
+            async with producer.transaction():
+                await producer.send_and_wait("t", b"no")
+                raise KeyError
+        await producer.stop()
+
+    asyncio.run(session())
+    assert committed_in(cluster) == [b"yes"]
 
 
 # --- Faults
@@ -184,6 +416,53 @@ def test_brokers_stop_and_start(cluster: Cluster) -> None:
         cluster.leader_of("u", 0)
 
 
+# --- Security
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl makes a certificate")
+def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
+    from confluent_kafka import KafkaException, Producer
+    from confluent_kafka.admin import AdminClient
+    from kafka import KafkaProducer
+
+    pem = tmp_path / "broker.pem"
+    call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    call += ["-keyout", str(pem), "-out", str(tmp_path / "own.pem"), "-subj", "/CN=localhost"]
+    call += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(call, check=True, capture_output=True)
+    pem.write_text(pem.read_text() + (tmp_path / "own.pem").read_text())
+    process = Process("--judge", "0", "--user", "ann:secret", "--certificate", str(pem))
+    servers: dict[str, Any] = {
+        **{"bootstrap.servers": process.cluster.bootstrap_servers, "log_level": 0},
+        **{"security.protocol": "SASL_SSL", "ssl.ca.location": str(pem), "sasl.username": "ann"},
+    }
+    for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+        login = servers | {"sasl.mechanism": mechanism}
+        producer = Producer(login | {"sasl.password": "secret"})
+        producer.produce("t", mechanism.encode())
+        assert producer.flush(10) == 0
+        with pytest.raises(KafkaException, match="_TRANSPORT"):
+            AdminClient(login | {"sasl.password": "wrong"}).list_topics(timeout=1)
+    other = KafkaProducer(
+        bootstrap_servers=process.cluster.bootstrap_servers,
+        security_protocol="SASL_SSL",
+        ssl_cafile=str(pem),
+        sasl_mechanism="SCRAM-SHA-256",
+        sasl_plain_username="ann",
+        sasl_plain_password="secret",
+    )
+    other.send("t", b"k").get(10)
+    other.close()
+    assert process.cluster.end_offset("t", 0) == 4
+    process.cluster.command("deny", kind="topic", operation="Write", name="t")
+    told: list[Any] = []
+    producer.produce("t", b"no", on_delivery=lambda error, _: told.append(error))
+    producer.flush(10)
+    assert [error.name() for error in told] == ["TOPIC_AUTHORIZATION_FAILED"]
+    assert process.cluster.end().verdict == "holds"
+    process.close()
+
+
 # --- Garbage
 
 
@@ -218,14 +497,46 @@ def test_garbage_ends_its_connection_and_no_other(cluster: Cluster) -> None:
         assert len(half.recv(4)) == 4
 
 
-def test_many_connections_are_served(cluster: Cluster) -> None:
+def test_a_thousand_connections_are_served(cluster: Cluster) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < 2000:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2000, hard))
     asked = frame("ApiVersions", 0, {})
-    senders = [connected(cluster) for _ in range(200)]
+    senders = [connected(cluster) for _ in range(1000)]
     for sender in senders:
         sender.sendall(struct.pack(">i", len(asked)) + asked)
     assert all(len(sender.recv(4)) == 4 for sender in senders)
     for sender in senders:
         sender.close()
+
+
+def test_frames_that_are_not_whole_are_bounded_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends most of them ends, with a line in the log; the others are served."""
+    monkeypatch.setattr(front, "BUFFERED_MAX", 100_000)
+    said: list[str] = []
+    asked = frame("ApiVersions", 0, {})
+
+    async def session() -> None:
+        served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, said.append)
+        await served.start()
+        port = served.setup.ports[0]
+        links = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        for (_, writer), size in zip(links, (30_000, 40_000, 50_000), strict=True):
+            writer.write(struct.pack(">i", 90_000) + bytes(size))
+            await writer.drain()
+        assert await links[2][0].read() == b""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(struct.pack(">i", len(asked)) + asked)
+        assert await reader.readexactly(4)
+        for _, writer in links:
+            writer.close()
+        served.close()
+
+    with contextlib.suppress(ConnectionResetError):
+        asyncio.run(asyncio.wait_for(session(), 20))
+    assert [line for line in said if "bytes wait; closed" in line]
 
 
 # --- The verb
@@ -286,10 +597,33 @@ def test_whose_producer_repeats_itself(kafka_cluster):
 
 def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     page = (repo_root / "docs/serve.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (tmp_path / "test_tutorial.py").write_text(example)
+    examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for at, example in enumerate(examples):
+        (tmp_path / f"test_tutorial_{at}.py").write_text(example)
+    (plan,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "plan.toml").write_text(plan)
+    (tmp_path / "test_plan.py").write_text(PLANNED)
     done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
-    assert "1 passed" in done.stdout, done.stdout
+    assert "6 passed" in done.stdout, done.stdout
+
+
+PLANNED = """
+def test_plan(kafka_cluster, kafka_plan):
+    assert [move["do"] for move in kafka_plan("plan.toml")] == ["create", "kill", "join"]
+    kafka_cluster.fire("go")
+    assert len(kafka_cluster.describe()["moves"]) == 1
+"""
+
+
+def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('[[move]]\ndo = "kill"\nbroker = 1\nwhen = { api = "Send" }\n')
+    call = [*KRAFTCHECK, "serve", "--plan", str(path), "--out", str(tmp_path)]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert re.fullmatch(
+        "kraftcheck: the plan: no API 'Send' is served; there are .*\n", done.stderr
+    )
 
 
 def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,8 +75,9 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
     """A planted nondeterminism: something counts across clusters."""
     right, calls = metadata.Metadata._partition, iter(range(1000))
 
-    def wrong(self: metadata.Metadata, *of: object) -> Message:
-        return right(self, *of) | {"leader_epoch": next(calls)}  # type: ignore[arg-type]
+    def wrong(self: metadata.Metadata, *of: Any) -> Message:
+        told: Message = right(self, *of)
+        return told | {"leader_epoch": next(calls)}
 
     path = tape.with_name("planted")
     monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
@@ -96,13 +97,13 @@ def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.Monke
 
 
 def test_an_answer_too_many_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Core._do_heal
+    right = Core.hang_up
 
-    def wrong(self: Core, said: Mapping[str, object]) -> None:
-        right(self, said)
+    def wrong(self: Core) -> None:
+        right(self)
         self.effects.append(Effect(1, b"more"))
 
-    monkeypatch.setattr(Core, "_do_heal", wrong)
+    monkeypatch.setattr(Core, "hang_up", wrong)
     assert "was none and is" in judged(tape).reasons[0]
 
 

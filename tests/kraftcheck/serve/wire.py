@@ -28,7 +28,12 @@ def frame(api: str, version: int, body: Message, correlation: int = 7) -> bytes:
     return head + tags + encoded(request, version, body)
 
 
-def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1), time: int = 0) -> bytes:
+def batch(
+    *values: bytes,
+    producer: tuple[int, int, int] = (-1, -1, -1),
+    time: int = 0,
+    transactional: bool = False,
+) -> bytes:
     """Uncompressed. producer: id, epoch, first sequence number. Record i is of `time` + i."""
     records = bytearray()
     for at, value in enumerate(values):
@@ -37,7 +42,20 @@ def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1), time: i
         records += _zigzag(len(record)) + record
     last = len(values) - 1
     size = HEADER.size - 12 + len(records)
-    fields: list[Any] = [0, size, -1, 2, 0, 0, last, time, time + last, *producer, len(values)]
+    attributes = 0x10 if transactional else 0
+    fields: list[Any] = [
+        0,
+        size,
+        -1,
+        2,
+        0,
+        attributes,
+        last,
+        time,
+        time + last,
+        *producer,
+        len(values),
+    ]
     data = bytearray(HEADER.pack(*fields) + records)
     struct.pack_into(">I", data, 17, google_crc32c.value(bytes(data[CRC_BEGINS:])))
     return bytes(data)

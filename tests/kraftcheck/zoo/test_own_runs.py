@@ -39,6 +39,18 @@ def rules(folder: Path, head: str, body: str) -> Path:
     return path
 
 
+@pytest.fixture
+def one_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in which the change shows takes TLC several starts, and tells the same."""
+    few = [each for each in schedules.every("quorum") if each[0] == "Z05.moves"]
+    monkeypatch.setattr(schedules, "every", lambda _: few)
+
+
+@pytest.fixture
+def no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "every", lambda _: [])
+
+
 # -- What is broken
 
 
@@ -79,6 +91,7 @@ def plant_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.tlc
+@pytest.mark.usefixtures("one_schedule")
 def test_what_the_correct_protocol_breaks_too_is_not_the_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +109,7 @@ def test_what_the_correct_protocol_breaks_too_is_not_the_changes(
 
 
 @pytest.mark.tlc
+@pytest.mark.usefixtures("no_schedule")
 def test_what_the_change_breaks_is_its_own_beside_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +121,7 @@ def test_what_the_change_breaks_is_its_own_beside_that(
 
 
 @pytest.mark.tlc
+@pytest.mark.usefixtures("one_schedule")
 def test_a_forbidden_step_of_the_correct_protocol_is_not_the_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +189,7 @@ def test_the_control_is_of_the_same_seeds(tmp_path: Path) -> None:
 
 
 @pytest.mark.tlc
+@pytest.mark.usefixtures("no_schedule")
 def test_the_two_sides_of_a_change_are_held_against_each_other(tmp_path: Path) -> None:
     """An overlay that serves nothing, and rules that serve what is not flushed: both are changes of
     one rule, and no detector of either would tell that they are two.

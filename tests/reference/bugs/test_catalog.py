@@ -22,6 +22,7 @@ from reference.protocols import PROTOCOLS
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.rules import QuorumRules
+from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
 from reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
 from reference.voters.properties import PROPERTIES as OF_VOTERS
 from tests.reference.partition import cluster as partition_cluster
@@ -35,6 +36,7 @@ INVARIANTS = {
     "transactions": tuple([each.name for each in OF_TRANSACTIONS]),
     "groups": tuple([each.name for each in OF_GROUPS]),
     "voters": tuple([each.name for each in OF_VOTERS]),
+    "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
 }
 LIVENESS = {
     "DecisionCompletes",
@@ -72,7 +74,9 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert groups == [f"Z{n}" for n in (*range(90, 99), *range(100, 106), 108, 109)]
     voters = [each.id for each in bugs_of("voters")]
     assert voters == [f"Z{n}" for n in (19, 110, 113, 114, 115, 116)]
-    known = [*quorum, *partition, *transactions, *groups, *voters]
+    reassignment = [each.id for each in bugs_of("reassignment")]
+    assert reassignment == [f"Z{n}" for n in (*range(130, 136), 142)]
+    known = [*quorum, *partition, *transactions, *groups, *voters, *reassignment]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [
         *("Z11", "Z17", "Z18", "Z21", "Z22", "Z47", "Z57")

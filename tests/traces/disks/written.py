@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import google_crc32c
 
-from traces.disks.batches import CONTROL, HEADER, TRANSACTIONAL
+from reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
 from traces.disks.files import Aborted, Remembered
 
 

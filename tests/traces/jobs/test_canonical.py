@@ -67,6 +67,8 @@ NUMBERS = {
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
     # Of voters that come and go: offsets.
     *("history_end", "change"),
+    # Of reassignments: topics and directories stand for nobody.
+    *("topic_id", "topics_made", "directories", "directory", "failed"),
 }
 
 

@@ -1,0 +1,392 @@
+"""What is done to a cluster: commands, and moves that wait until something has happened.
+
+A move is a command with a `when`: the nth request of a kind, a time, a high watermark, or a command
+of its name. Commands and moves are arrivals like any other: they are on the tape (tape.py), and
+what follows from them follows by the rules. One kind is different, and counted: an answer that is
+invented (`answer`), of which no rule knows.
+
+Law of this file: no clock and no chance, but a plan's seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from kraftcheck.serve.apis import BY_KEY, ERRORS
+from kraftcheck.serve.codec import Message, description, snake
+from kraftcheck.serve.requests import Request
+from kraftcheck.serve.topics import created
+from kraftcheck.serve.world import ServedPartition, World
+from reference.partition.messages import NOBODY
+
+Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
+"""Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""
+ON_REQUESTS: Final = ("reset", "delay", "answer")
+"""What is done to a request itself."""
+UNDONE_BY: Final = {"kill": "restart", "stop": "restart", "cut": "join"}
+"""What ends after `lasts_ms`, if that is said."""
+ON_BROKERS: Final = ("kill", "restart", "stop", "cut", "join")
+CUTS: Final = ("before", "after", "within")
+_WHO: Final = re.compile(r"(leader|follower) of (.+)-(\d+)|coordinator|(\d+)")
+
+
+class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of: the `nth` request (since the move was told) of an API, to a topic, of a client, to a
+    broker; `at` seconds of the cluster's own; a partition's high watermark; a command.
+
+    watermark: of `topic` and `partition`. command: `fire name=...`.
+    """
+
+    api: str = ""
+    topic: str = ""
+    client: str = ""
+    broker: int | None = None
+    nth: int = 1
+    at: float | None = None
+    partition: int = 0
+    watermark: int | None = None
+    command: str = ""
+
+    @property
+    def is_of_requests(self) -> bool:
+        return self.at is None and self.watermark is None and not self.command
+
+
+class Move:
+    """A command that waits. left: how many times it is still to be done."""
+
+    def __init__(self, when: When, said: Mapping[str, Any], left: int) -> None:
+        self.when = when
+        self.said = said
+        self.left = left
+        self.met = 0
+        """How many requests of its kind there were."""
+
+    @property
+    def do(self) -> str:
+        return str(self.said["do"])
+
+    def fits(self, request: Request, topics: Callable[[Request], Collection[str]]) -> bool:
+        when = self.when
+        return (
+            when.is_of_requests
+            and when.api in ("", request.api)
+            and when.client in ("", request.client)
+            and when.broker in (None, request.broker)
+            and (not when.topic or when.topic in topics(request))
+        )
+
+
+class Faults:
+    """Commands to a cluster, and the moves that it was told of."""
+
+    def __init__(self, world: World, hang_up: Callable[[], None]) -> None:
+        """hang_up: on all clients."""
+        self._world = world
+        self._hang_up = hang_up
+        self.commands: dict[str, Command] = {}
+        """Those of others."""
+        self.moves: list[Move] = []
+        self.invented = 0
+        """Answers."""
+
+    # --- Commands
+
+    def command(self, said: Mapping[str, Any]) -> str:
+        """Carries one out, or keeps it until its `when`. Returns what is wrong with it, or ""."""
+        try:
+            if "when" in said and isinstance(said["when"], Mapping):
+                return self._keep(said) or ""
+            wrong = self._run(said)
+        except KeyError as missing:
+            return f"{said['do']}: {missing} is missing"
+        except (TypeError, ValueError, _Unknown) as error:
+            return str(error) if isinstance(error, _Unknown) else f"{said['do']}: {error}"
+        return wrong
+
+    def _run(self, said: Mapping[str, Any]) -> str:
+        """Returns what is wrong with it, or ""."""
+        if "lasts_ms" not in said:
+            return self._do(said)(said) or ""
+        undo = {"do": UNDONE_BY.get(said["do"]), "broker": self._broker(said)}
+        if undo["do"] is None or int(said["lasts_ms"]) < 1:
+            return f"{said['do']} ends by itself: lasts_ms is of {', '.join(UNDONE_BY)}"
+
+        def end(_: Any) -> None:
+            self._do(undo)(undo)
+
+        self._world.call(1000 * int(said["lasts_ms"]) * self._world.setup.speed, end, 0)
+        return self._do(said)(said) or ""
+
+    def _do(self, said: Mapping[str, Any]) -> Command:
+        name = str(said.get("do"))
+        found: Any = self.commands.get(name) or getattr(self, f"_do_{snake(name)}", None)
+        if found is None:
+            raise _Unknown(f"no command {said.get('do')!r}")
+        do: Command = found
+        return do
+
+    def _broker(self, said: Mapping[str, Any]) -> int:
+        """A number, `coordinator`, or `leader of t-0`, `follower of t-0`."""
+        who = str(said["broker"])
+        found = _WHO.fullmatch(who)
+        if found is None:
+            raise ValueError(f"no broker {who!r}: a number, 'leader of t-0' or 'coordinator'")
+        kind, topic, index, number = found.groups()
+        if number is not None:
+            if int(number) not in self._world.setup.brokers:
+                raise ValueError(f"no broker {number}")
+            return int(number)
+        if kind is None:
+            return self._world.offsets.controller.partition.leader
+        partition = self._partition({"topic": topic, "partition": index})
+        leader = partition.controller.partition.leader
+        if kind == "leader":
+            return leader
+        return next((b for b in partition.brokers if b != leader), NOBODY)
+
+    def _partition(self, said: Mapping[str, Any]) -> ServedPartition:
+        found = self._world.partition(str(said["topic"]), int(said["partition"]))
+        if found is None:
+            raise ValueError(f"no partition {said['topic']}-{said['partition']}")
+        return found
+
+    def _do_kill(self, said: Mapping[str, Any]) -> None:
+        self._world.kill(self._broker(said), said.get("lose") in (True, "true"))
+
+    def _do_restart(self, said: Mapping[str, Any]) -> None:
+        if said["broker"] == "all":
+            for broker in self._world.setup.brokers:
+                self._world.restart(broker)
+        else:
+            self._world.restart(self._broker(said))
+
+    def _do_stop(self, said: Mapping[str, Any]) -> None:
+        self._world.stop(self._broker(said))
+
+    def _do_move(self, said: Mapping[str, Any]) -> None:
+        self._world.move(self._partition(said))
+
+    def _do_elect(self, said: Mapping[str, Any]) -> None:
+        self._world.elect(self._partition(said))
+
+    def _do_cut(self, said: Mapping[str, Any]) -> None:
+        self._world.cut(self._broker(said), False)
+
+    def _do_join(self, said: Mapping[str, Any]) -> None:
+        for broker in (
+            self._world.setup.brokers if said["broker"] == "all" else [self._broker(said)]
+        ):
+            self._world.cut(broker, True)
+
+    def _do_create(self, said: Mapping[str, Any]) -> str:
+        return created(self._world, said)
+
+    def _do_heal(self, said: Mapping[str, Any]) -> None:
+        """The end: clients are gone, and the cluster is to show that it makes progress."""
+        self.moves.clear()
+        self._hang_up()
+        self._world.heal()
+
+    def _do_fire(self, said: Mapping[str, Any]) -> str:
+        """Moves that wait for a command of this name."""
+        name = str(said["name"])
+        fired = [move for move in self.moves if move.when.command == name]
+        for move in fired:
+            self._take(move)
+        return "" if fired else f"no move waits for {name!r}"
+
+    def _do_reset(self, said: Mapping[str, Any]) -> str:
+        """The next `times` requests, as a move would be that says so."""
+        asked = {key: said[key] for key in ("api", "client", "topic") if said.get(key)}
+        if "broker" in said:
+            asked["broker"] = self._broker(said)
+        cut = {"do": "reset", "cut": str(said["when"]), "times": int(said.get("times", 1))}
+        return self._keep({**cut, "when": asked}) or ""
+
+    # --- Moves
+
+    def _keep(self, said: Mapping[str, Any]) -> str | None:
+        try:
+            when = msgspec.convert(said["when"], When, strict=False)
+        except msgspec.ValidationError as error:
+            return f"when: {error}"
+        wrong = self._wrong(when, said)
+        if wrong:
+            return wrong
+        move = Move(when, said, int(said.get("times", 1)))
+        self.moves.append(move)
+        if when.at is not None:
+            delay = max(0, int(when.at * 1_000_000) - self._world.now)
+            self._world.call(delay, lambda _: self._take(move), 0)
+        return None
+
+    def _wrong(self, when: When, said: Mapping[str, Any]) -> str:
+        """What a move cannot mean. What it names has to be there already."""
+        do = said.get("do")
+        if "lasts_ms" in said and (do not in UNDONE_BY or int(said["lasts_ms"]) < 1):
+            return f"{do} ends by itself: lasts_ms is of {', '.join(UNDONE_BY)}"
+        if when.api and when.api not in BY_KEY.values():
+            names = ", ".join(sorted(BY_KEY.values()))
+            return f"no API {when.api!r} is served; there are {names}"
+        if when.broker is not None and when.broker not in self._world.setup.brokers:
+            return f"no broker {when.broker}"
+        if when.topic and self._world.partition(when.topic, when.partition) is None:
+            return f"no partition {when.topic}-{when.partition}"
+        if when.watermark is not None and not when.topic:
+            return "a high watermark is that of a topic"
+        if do not in ON_REQUESTS:
+            self._do(said)
+            if do in ON_BROKERS and said["broker"] != "all":
+                self._broker(said)
+            if do in ("move", "elect"):
+                self._partition(said)
+            return ""
+        if not when.is_of_requests:
+            return f"{do} is done to requests"
+        if do == "reset" and said.get("cut") not in CUTS:
+            return f"reset {said.get('cut')!r}: before or after the request is handled, or within"
+        if do == "delay" and not int(said["ms"]) > 0:
+            return "delay: ms above 0"
+        if do == "answer":
+            if said["error"] not in ERRORS:
+                return f"no error {said['error']!r}; there are {', '.join(sorted(ERRORS))}"
+            if when.api not in INVENTED and not _has_error(when.api):
+                return f"no answer of {when.api or 'any API'} is invented"
+        return ""
+
+    def _take(self, move: Move) -> None:
+        """Its time has come."""
+        if move not in self.moves:
+            return
+        move.left -= 1
+        if not move.left:
+            self.moves.remove(move)
+        self._run(move.said)
+
+    def meet(self, request: Request) -> None:
+        """A request has arrived: who waited for it does what it was to do."""
+        for move in list(self.moves):
+            if not move.fits(request, self._topics):
+                continue
+            move.met += 1
+            if move.met < move.when.nth:
+                continue
+            if move.do not in ON_REQUESTS:
+                self._take(move)
+                continue
+            if request.cut or request.invented:
+                # One thing is done to a request; the other waits for the next.
+                move.met -= 1
+                continue
+            move.left -= 1
+            if not move.left:
+                self.moves.remove(move)
+            if move.do == "reset":
+                request.cut = str(move.said["cut"])
+            elif move.do == "delay":
+                request.delay_ms = int(move.said["ms"])
+            else:
+                self.invented += 1
+                request.invented = str(move.said["error"])
+
+    def look(self, news: Collection[ServedPartition]) -> None:
+        """Who waits for a high watermark."""
+        for move in list(self.moves):
+            when = move.when
+            if when.watermark is None:
+                continue
+            partition = self._world.partition(when.topic, when.partition)
+            if partition is None or partition not in news:
+                continue
+            if self._world.watermark(partition) >= when.watermark:
+                self._take(move)
+
+    def _topics(self, request: Request) -> set[str]:
+        """Those that a request names."""
+        body = request.body
+        named = body.get("topic_data") or body.get("topics") or ()
+        found = set()
+        for each in named:
+            if isinstance(each, dict):
+                topic = self._world.with_id(each.get("topic_id", b""))
+                found.add(topic.name if topic else each.get("name") or each.get("topic", ""))
+        return found
+
+
+class _Unknown(Exception):
+    pass
+
+
+# --- Answers that are invented
+
+
+def _of_produce(body: Message, code: int) -> Message:
+    topics = [
+        {
+            **{key: topic[key] for key in ("name", "topic_id") if key in topic},
+            "partition_responses": [
+                {"index": each["index"], "error_code": code, "base_offset": -1}
+                for each in topic["partition_data"]
+            ],
+        }
+        for topic in body["topic_data"]
+    ]
+    return {"responses": topics}
+
+
+def _of_fetch(body: Message, code: int) -> Message:
+    topics = [
+        {
+            **{key: topic[key] for key in ("topic", "topic_id") if key in topic},
+            "partitions": [
+                {"partition_index": each["partition"], "error_code": code, "high_watermark": -1}
+                for each in topic["partitions"]
+            ],
+        }
+        for topic in body["topics"]
+    ]
+    return {"responses": topics}
+
+
+def _of_partitions(body: Message, code: int) -> Message:
+    topics = [
+        {
+            **{key: topic[key] for key in ("name", "topic_id") if key in topic},
+            "partitions": [
+                {"partition_index": each["partition_index"], "error_code": code}
+                for each in topic["partitions"]
+            ],
+        }
+        for topic in body["topics"]
+    ]
+    return {"topics": topics}
+
+
+INVENTED: Final[Mapping[str, Callable[[Message, int], Message]]] = {
+    "Produce": _of_produce,
+    "Fetch": _of_fetch,
+    "ListOffsets": _of_partitions,
+    "OffsetCommit": _of_partitions,
+    "TxnOffsetCommit": _of_partitions,
+}
+"""Of APIs that answer for each partition."""
+
+
+def _has_error(api: str) -> bool:
+    """Whether an answer has one error, in every version."""
+    if not api:
+        return False
+    of = description(f"{api}Response")
+    fields = [each.versions for each in of.fields if each.name == "error_code"]
+    return any(each.first <= of.valid.first and of.valid.last in each for each in fields)
+
+
+def invented(request: Request) -> Message:
+    code = ERRORS[request.invented]
+    made = INVENTED.get(request.api)
+    return {"error_code": code} if made is None else made(request.body, code)

@@ -1,0 +1,59 @@
+"""A request, and what may become of it: an answer now, later, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.world import ServedPartition
+
+
+class Request:
+    """A request that was read."""
+
+    __slots__ = (
+        *("api", "body", "broker", "client", "connection", "correlation", "version"),
+        *("cut", "delay_ms", "finish", "invented"),
+    )
+
+    def __init__(
+        self, connection: int, broker: int, api: str, version: int, correlation: int, client: str
+    ) -> None:
+        self.connection = connection
+        self.broker = broker
+        self.api = api
+        self.version = version
+        self.correlation = correlation
+        self.client = client
+        self.body: Message = {}
+        self.cut = ""
+        """Where the connection ends: `before` it is handled, `after`, `within` its answer, or when
+        that was given: `then`.
+        """
+        self.finish: Callable[[Message], Message] | None = None
+        """What is done to the answer before it leaves."""
+        self.delay_ms = 0
+        self.invented = ""
+        """An error that is told in place of the answer."""
+
+
+class Waiting(Protocol):
+    """A request that is not answered yet (Kafka's purgatory)."""
+
+    request: Request
+    partitions: frozenset[ServedPartition]
+    """Whose news may end the waiting; none: any may."""
+    hurries: bool
+    """Whether it is only the cluster that is waited for, whose time may leap then."""
+
+    def is_ready(self) -> bool: ...
+    def expire(self) -> None:
+        """Its time is over: it is to be ready."""
+        ...
+
+    def answer(self) -> Message | None: ...
+
+
+Serve: TypeAlias = Callable[[Request], Message | Waiting | None]
+"""The answer; what has to happen first; or None where there is none."""

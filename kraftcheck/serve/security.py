@@ -1,0 +1,277 @@
+"""Who a client is, and what it may not: SASL (W14), and a list of what is denied.
+
+Where a cluster has users, a connection has to say who it is before it asks for anything else: by
+PLAIN, or by SCRAM (RFC 5802), whose nonces come from the cluster's seed. Everything is allowed that
+is not denied; of a request for several topics only the denied ones are refused. Kafka's
+SaslServerAuthenticator, ScramSaslServer and AuthHelper.
+
+Law of this file: no chance but from the seed; passwords are those of a test, and on its tape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Closed, Core
+from kraftcheck.serve.faults import INVENTED
+from kraftcheck.serve.requests import Request, Serve, Waiting
+
+ITERATIONS: Final = 4096
+_HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS: Final = ("PLAIN", *_HASHES)
+_BEFORE: Final = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
+"""What a client may ask for before it has said who it is."""
+ANONYMOUS: Final = "ANONYMOUS"
+
+OF_TOPICS: Final = {
+    **{"Produce": "Write", "Fetch": "Read", "ListOffsets": "Describe", "Metadata": "Describe"},
+    **{"OffsetCommit": "Read", "TxnOffsetCommit": "Read", "CreateTopics": "Create"},
+}
+OF_GROUPS: Final = {
+    **{"JoinGroup": "Read", "SyncGroup": "Read", "Heartbeat": "Read", "LeaveGroup": "Read"},
+    **{"ConsumerGroupHeartbeat": "Read"},
+}
+OF_TRANSACTIONS: Final = {"InitProducerId": "Write", "EndTxn": "Write", "AddOffsetsToTxn": "Write"}
+OPERATIONS: Final = ("All", "Create", "Describe", "Read", "Write")
+KINDS: Final = ("topic", "group", "transactional_id")
+
+
+class Denied(NamedTuple):
+    """user, name: any, where `*`. operation: All, or one of Kafka's."""
+
+    user: str
+    operation: str
+    kind: str
+    name: str
+
+
+class Refused(Exception):
+    """Who says who it is is not believed."""
+
+
+class Scram:
+    """One exchange, of two rounds."""
+
+    def __init__(self, mechanism: str, users: Mapping[str, str], nonce: str, salt: bytes) -> None:
+        self._hash = _HASHES[mechanism]
+        self._users = users
+        self._nonce = nonce
+        self._salt = salt
+        self._said = ""
+        """What both have said so far."""
+        self._key = b""
+        self.user = ""
+
+    def first(self, data: bytes) -> bytes:
+        """Raises Refused."""
+        head, _, bare = data.decode().partition(",,")
+        said = _attributes(bare)
+        user, nonce = said.get("n", ""), said.get("r", "")
+        if head not in ("n", "y") or user not in self._users or not nonce:
+            raise Refused(f"no user {user!r}")
+        self.user = user
+        self._nonce = nonce + self._nonce
+        password = self._users[user].encode()
+        self._key = hashlib.pbkdf2_hmac(self._hash, password, self._salt, ITERATIONS)
+        answer = f"r={self._nonce},s={b64encode(self._salt).decode()},i={ITERATIONS}"
+        self._said = f"{bare},{answer}"
+        return answer.encode()
+
+    def final(self, data: bytes) -> bytes:
+        """Raises Refused."""
+        without, _, proof = data.decode().rpartition(",p=")
+        if _attributes(without).get("r") != self._nonce:
+            raise Refused("the nonce is another")
+        said = f"{self._said},{without}".encode()
+        client = self._mac(self._key, b"Client Key")
+        stored = hashlib.new(self._hash, client).digest()
+        signed = self._mac(stored, said)
+        right = bytes([a ^ b for a, b in zip(client, signed, strict=True)])
+        if not hmac.compare_digest(b64decode(proof), right):
+            raise Refused(f"the proof of {self.user!r} is wrong")
+        server = self._mac(self._mac(self._key, b"Server Key"), said)
+        return b"v=" + b64encode(server)
+
+    def _mac(self, key: bytes, data: bytes) -> bytes:
+        return hmac.digest(key, data, self._hash)
+
+
+def _attributes(said: str) -> dict[str, str]:
+    return {each[:1]: each[2:] for each in said.split(",")}
+
+
+class Security:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._users = dict(core.setup.users)
+        self._mechanism: dict[int, str] = {}
+        self._scram: dict[int, Scram] = {}
+        self._known: dict[int, str] = {}
+        """Users, by connection."""
+        self.denied: dict[Denied, None] = {}
+        core.on_closed = self._forget
+        core.faults.commands |= {"deny": self._deny, "allow": self._allow}
+        self.served: dict[str, Serve] = {
+            "SaslHandshake": self._handshake,
+            "SaslAuthenticate": self._authenticate,
+        }
+
+    def _forget(self, connection: int) -> None:
+        for known in (self._mechanism, self._scram, self._known):
+            known.pop(connection, None)
+
+    # --- Who it is
+
+    def _handshake(self, request: Request) -> Message:
+        mechanism = request.body["mechanism"]
+        answer: Message = {"mechanisms": list(MECHANISMS)}
+        if not self._users or request.connection in self._known:
+            return answer | {"error_code": ERRORS["ILLEGAL_SASL_STATE"]}
+        if mechanism not in MECHANISMS or request.version == 0:
+            # Of version 0 what follows would be no requests.
+            request.cut = "then"
+            return answer | {"error_code": ERRORS["UNSUPPORTED_SASL_MECHANISM"]}
+        self._mechanism[request.connection] = mechanism
+        return answer
+
+    def _authenticate(self, request: Request) -> Message:
+        at = request.connection
+        if at not in self._mechanism:
+            request.cut = "then"
+            return {"error_code": ERRORS["ILLEGAL_SASL_STATE"]}
+        try:
+            user, data = self._round(at, request.body["auth_bytes"])
+        except (Refused, ValueError) as error:
+            request.cut = "then"
+            self._core.note(f"authentication failed: {error}")
+            why = f"Authentication failed: {error}"
+            return {"error_code": ERRORS["SASL_AUTHENTICATION_FAILED"], "error_message": why}
+        if user:
+            self._known[at] = user
+            del self._mechanism[at]
+        return {"auth_bytes": data}
+
+    def _round(self, connection: int, data: bytes) -> tuple[str, bytes]:
+        """The user, if that is known now, and what is answered. Raises Refused, ValueError."""
+        mechanism = self._mechanism[connection]
+        if mechanism == "PLAIN":
+            _, user, password = data.decode().split("\0")
+            if not hmac.compare_digest(self._users.get(user, ""), password) or not password:
+                raise Refused(f"no user {user!r} with this password")
+            return user, b""
+        scram = self._scram.pop(connection, None)
+        if scram is not None:
+            return scram.user, scram.final(data)
+        secret = self._core.setup.uuid(f"scram/{self._core.requests}")
+        scram = Scram(mechanism, self._users, secret.hex(), secret)
+        self._scram[connection] = scram
+        return "", scram.first(data)
+
+    # --- What it may not
+
+    def _deny(self, said: Mapping[str, Any]) -> None:
+        self.denied[self._of(said)] = None
+
+    def _allow(self, said: Mapping[str, Any]) -> str:
+        found = self._of(said)
+        if found not in self.denied:
+            return f"{tuple(found)} is not denied"
+        del self.denied[found]
+        return ""
+
+    def _of(self, said: Mapping[str, Any]) -> Denied:
+        found = Denied(
+            str(said.get("user", "*")),
+            str(said.get("operation", "All")),
+            str(said["kind"]),
+            str(said.get("name", "*")),
+        )
+        if found.operation not in OPERATIONS:
+            raise ValueError(f"no operation {found.operation!r}; there are {OPERATIONS}")
+        if found.kind not in KINDS:
+            raise ValueError(f"no kind {found.kind!r}; there are {KINDS}")
+        if self._users and found.user not in ("*", *self._users):
+            raise ValueError(f"no user {found.user!r}")
+        return found
+
+    def _is_denied(self, request: Request, operation: str, kind: str, name: str) -> bool:
+        user = self._known.get(request.connection, ANONYMOUS)
+        return any(
+            each.user in ("*", user)
+            and each.operation in ("All", operation)
+            and each.kind == kind
+            and each.name in ("*", name)
+            for each in self.denied
+        )
+
+    def gate(self, request: Request) -> Message | Waiting | None:
+        """Serves a request as far as it is allowed. Raises Closed."""
+        api = request.api
+        serve = self._core.served[api]
+        if self._users and request.connection not in self._known and api not in _BEFORE:
+            raise Closed(f"{api} before authentication")
+        if not self.denied:
+            return serve(request)
+        for table, kind, field, error in (
+            (OF_GROUPS, "group", "group_id", "GROUP_AUTHORIZATION_FAILED"),
+            (OF_TRANSACTIONS, "transactional_id", "transactional_id", _OF_ID),
+        ):
+            name = request.body.get(field)
+            if api in table and name and self._is_denied(request, table[api], kind, name):
+                return {"error_code": ERRORS[error]}
+        return self._of_topics(request, serve) if api in OF_TOPICS else serve(request)
+
+    def _of_topics(self, request: Request, serve: Serve) -> Message | Waiting | None:
+        body, operation = request.body, OF_TOPICS[request.api]
+        field = "topic_data" if request.api == "Produce" else "topics"
+        asked = body[field] or []
+        denied = [
+            each for each in asked if self._is_denied(request, operation, "topic", self._name(each))
+        ]
+        if not denied:
+            return serve(request)
+        rest = [each for each in asked if each not in denied]
+        refused = self._refused(request, {**body, field: denied})
+        if not rest:
+            if body.get("acks") == 0:
+                raise Closed("a produce without acks is not authorized")
+            return refused
+        request.body = {**body, field: rest}
+        request.finish = lambda answer: _merged(answer, refused)
+        return serve(request)
+
+    def _name(self, said: Message) -> str:
+        """Of a topic, that may be said by its id."""
+        topic = self._core.world.with_id(said.get("topic_id", b""))
+        name: str = topic.name if topic else said.get("name") or said.get("topic") or ""
+        return name
+
+    def _refused(self, request: Request, body: Message) -> Message:
+        code = ERRORS["TOPIC_AUTHORIZATION_FAILED"]
+        if request.api in INVENTED:
+            return INVENTED[request.api](body, code)
+        told = [{"name": self._name(each), "error_code": code} for each in body["topics"]]
+        if request.api == "Metadata":
+            # Who may ask for brokers may know them.
+            known = self._core.served["Metadata"]
+            request.body = {**body, "topics": []}
+            if request.version == 0:
+                return {"topics": told}
+            there = known(request)
+            assert isinstance(there, dict), "no topic is made"
+            return there | {"topics": told}
+        return {"topics": told}
+
+
+_OF_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+
+
+def _merged(answer: Message, refused: Message) -> Message:
+    field = "responses" if "responses" in answer else "topics"
+    return answer | {field: [*answer.get(field, ()), *refused.get(field, ())]}

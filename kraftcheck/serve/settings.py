@@ -1,0 +1,112 @@
+"""Settings of topics and brokers: told, and changed where that has an effect, or needs none.
+
+Kafka's ConfigHelper and ConfigurationControlManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.codec import Message
+from kraftcheck.serve.core import Core
+from kraftcheck.serve.requests import Request, Serve
+from kraftcheck.serve.topics import SETTINGS, checked
+from kraftcheck.serve.world import INTERNAL
+from reference.cluster.topics import TopicError
+
+TOPIC, BROKER = 2, 4
+SET, DELETE = 0, 1
+_DEFAULT, _OF_TOPIC, _OF_BROKER = 5, 1, 4
+LASTING = ("min.insync.replicas", "unclean.leader.election.enable")
+"""What the reference takes for given while a partition lives."""
+
+
+class Settings:
+    def __init__(self, core: Core) -> None:
+        self._world = core.world
+        self._setup = core.setup
+        self.served: dict[str, Serve] = {
+            "DescribeConfigs": self._describe_configs,
+            "IncrementalAlterConfigs": self._alter_configs,
+        }
+
+    def _describe_configs(self, request: Request) -> Message:
+        return {"results": [self._configs(each) for each in request.body["resources"]]}
+
+    def _configs(self, asked: Message) -> Message:
+        kind, name = asked["resource_type"], asked["resource_name"]
+        told = {"resource_type": kind, "resource_name": name, "error_message": None, "configs": []}
+        topic = self._world.topics.get(name)
+        if kind == TOPIC and topic is not None:
+            known = {k: (topic.configs.get(k, v), k in topic.configs) for k, v in self.settings()}
+            source = _OF_TOPIC
+        elif kind == BROKER and name in ("", *map(str, self._setup.brokers)):
+            known = {k: (v, True) for k, v in self._of_brokers().items()}
+            source = _OF_BROKER
+        else:
+            wrong = "UNKNOWN_TOPIC_OR_PARTITION" if kind == TOPIC else "INVALID_REQUEST"
+            return told | {"error_code": ERRORS[wrong], "error_message": f"no {name!r}"}
+        keys = asked["configuration_keys"]
+        return told | {
+            "configs": [
+                {
+                    "name": key,
+                    "value": value,
+                    "read_only": kind == BROKER,
+                    "config_source": source if own else _DEFAULT,
+                    "documentation": None,
+                }
+                for key, (value, own) in known.items()
+                if not keys or key in keys
+            ]
+        }
+
+    def settings(self) -> Iterable[tuple[str, str]]:
+        least = {"min.insync.replicas": str(self._setup.min_insync_replicas)}
+        return (SETTINGS | least).items()
+
+    def _of_brokers(self) -> dict[str, str]:
+        return {
+            "auto.create.topics.enable": str(self._setup.auto_create).lower(),
+            "min.insync.replicas": str(self._setup.min_insync_replicas),
+            "num.partitions": str(self._setup.partitions),
+        }
+
+    # --- Changes
+
+    def _alter_configs(self, request: Request) -> Message:
+        told = []
+        for asked in request.body["resources"]:
+            named = {key: asked[key] for key in ("resource_type", "resource_name")}
+            answer: Message = {**named, "error_message": None}
+            told.append(answer)
+            try:
+                self._alter(asked, request.body["validate_only"])
+            except TopicError as error:
+                answer |= {"error_code": ERRORS[error.code], "error_message": str(error)}
+        return {"responses": told}
+
+    def _alter(self, asked: Message, only: bool) -> None:
+        """Raises TopicError."""
+        name = asked["resource_name"]
+        topic = self._world.topics.get(name)
+        if asked["resource_type"] != TOPIC:
+            raise TopicError("INVALID_REQUEST", "settings of topics can be changed, no others")
+        if topic is None or topic.name in INTERNAL:
+            raise TopicError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name!r}")
+        after = dict(topic.configs)
+        for each in asked["configs"]:
+            key, operation = each["name"], each["config_operation"]
+            if operation == SET and each["value"] is not None:
+                after[key] = each["value"]
+            elif operation == DELETE:
+                after.pop(key, None)
+            else:
+                raise TopicError("INVALID_CONFIG", f"{key} is no list")
+        checked(after)
+        for key in LASTING:
+            if after.get(key) != topic.configs.get(key):
+                raise TopicError("INVALID_CONFIG", f"{key} stays as the topic was made")
+        if not only:
+            topic.configs = after

@@ -1,0 +1,1 @@
+"""Known bugs of reassignments: one file, one replaced rule each."""

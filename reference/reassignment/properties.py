@@ -1,0 +1,224 @@
+"""What reassignments promise: the twin of specs/reassignment/ReassignmentProperties.tla.
+
+Law of this file: nothing here asks a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from reference.kit.properties import Declared
+from reference.kit.protocol import HISTORY, Property
+from reference.reassignment.types import (
+    CONTROLLER,
+    NOBODY,
+    UNASSIGNED,
+    BrokerRegistration,
+    Constants,
+    MovingPartition,
+    TopicRow,
+)
+
+Holders: TypeAlias = tuple[tuple[int, ...], ...]
+"""By partition: the brokers whose logs have all that may have been acknowledged, sorted."""
+
+
+def reassigning(p: MovingPartition) -> bool:
+    return bool(p.adding or p.removing)
+
+
+def given_up(p: MovingPartition, q: MovingPartition) -> bool:
+    """Of a partition before and after a step: the reassignment was given up."""
+    return bool(p.adding) and not reassigning(q) and not {*p.adding} & {*q.replicas}
+
+
+def needed_by(constants: Constants, p: MovingPartition) -> int:
+    """So many must have a record before it is acknowledged (acks=all)."""
+    return min(constants.min_insync_replicas, len(p.replicas))
+
+
+def holders_of(
+    constants: Constants, p: MovingPartition, q: MovingPartition, known: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Who has all that may have been acknowledged after a step.
+
+    A broker that is no replica deletes its log. Who enters the ISR beside a leader without having
+    been eligible has copied the log. With an ISR that is large enough records are acknowledged that
+    nobody else has. An unclean election that is allowed gives up what the new leader has not.
+    """
+    copied = {*q.isr}.difference(p.isr, p.elr)
+    if p.leader == NOBODY or given_up(p, q):
+        copied = set()
+    allowed = q.recovering and q.leader != p.leader
+    if allowed and (constants.unclean_election or p.leader == NOBODY):
+        have = {*q.isr}
+    else:
+        have = ({*known} | copied) & {*q.replicas}
+    if q.leader != NOBODY and len(q.isr) >= needed_by(constants, q):
+        have &= {*q.isr}
+    return tuple(sorted(have))
+
+
+def same(old: TopicRow, new: TopicRow, at: int) -> bool:
+    return old.topic_id == new.topic_id and at < len(old.partitions)
+
+
+def first_holders(row: TopicRow) -> Holders:
+    return tuple([p.isr for p in row.partitions])
+
+
+def holders_after(
+    constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+) -> Holders:
+    old, new = before[CONTROLLER], after[CONTROLLER]
+    known = first_holders(old) if before[HISTORY] is None else before[HISTORY]
+    found = []
+    for at, q in enumerate(new.partitions):
+        if same(old, new, at):
+            found.append(holders_of(constants, old.partitions[at], q, known[at]))
+        else:
+            found.append(q.isr)
+    return tuple(found)
+
+
+_property = Declared("constants", "before", "after", "holders")
+
+
+def _registration(constants: Constants, row: TopicRow, b: int) -> BrokerRegistration:
+    return row.registrations[constants.brokers.index(b)]
+
+
+def _kept(before: TopicRow, after: TopicRow) -> Iterator[tuple[MovingPartition, MovingPartition]]:
+    """The partitions that were there before the step, before and after it."""
+    for at, q in enumerate(after.partitions):
+        if same(before, after, at):
+            yield before.partitions[at], q
+
+
+# --- Of every state
+
+
+@_property("state")
+def isr_elr_are_replicas(after: TopicRow) -> str | None:
+    """Who is in sync, eligible, added, removed or the last known leader is a replica; nobody is
+    added and removed.
+    """
+    for i, p in enumerate(after.partitions, 1):
+        if not {*p.isr, *p.elr, *p.adding, *p.removing} <= {*p.replicas}:
+            return f"partition {i} counts brokers that are no replicas"
+        if p.last_known_leader not in (*p.replicas, NOBODY):
+            return f"the last known leader of partition {i} is no replica"
+        if {*p.adding} & {*p.removing}:
+            return f"a replica of partition {i} is added and removed"
+    return None
+
+
+@_property("state")
+def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
+    """A leader is in sync, and all who are in sync with it are active; nobody is in sync and
+    eligible.
+    """
+    for i, p in enumerate(after.partitions, 1):
+        if p.leader != NOBODY:
+            if p.leader not in p.isr:
+                return f"the leader of partition {i} is not in its ISR"
+            for b in p.isr:
+                if _registration(constants, after, b).state != "Active":
+                    return f"{b} is in the ISR of partition {i}, and not active"
+        if {*p.isr} & {*p.elr}:
+            return f"a broker is in the ISR and in the ELR of partition {i}"
+        if not (constants.elr_enabled or p.isr):
+            return f"the ISR of partition {i} is empty"
+    return None
+
+
+@_property("state")
+def leader_candidate_completeness(
+    constants: Constants, after: TopicRow, holders: Holders
+) -> str | None:
+    """Whoever may be elected without loss has all that was acknowledged."""
+    if constants.unclean_election:
+        return None
+    for i, (p, held) in enumerate(zip(after.partitions, holders, strict=True), 1):
+        for b in {*p.isr, *{*p.elr} & {*p.replicas}}.difference(held):
+            return f"{b} may lead partition {i}, and lacks what was acknowledged"
+    return None
+
+
+@_property("state")
+def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None:
+    """No leader is in a directory that has failed."""
+    for i, p in enumerate(after.partitions, 1):
+        if p.leader == NOBODY:
+            continue
+        directory = p.directories[constants.brokers.index(p.leader)]
+        online = _registration(constants, after, p.leader).directories
+        if directory != UNASSIGNED and directory not in online:
+            return f"partition {i} is led from a directory that has failed"
+    return None
+
+
+@_property("state")
+def target_reached(after: TopicRow) -> str | None:
+    """When nothing is under way, the replicas are those that were asked for."""
+    for i, (p, target) in enumerate(zip(after.partitions, after.targets, strict=True), 1):
+        if not reassigning(p) and p.replicas != target.replicas:
+            return f"partition {i} has replicas {p.replicas}, and {target.replicas} was asked for"
+    return None
+
+
+# --- Of every step
+
+
+@_property("step")
+def reassignment_keeps_min_isr(
+    constants: Constants, before: TopicRow, after: TopicRow
+) -> str | None:
+    """A reassignment that ends leaves an ISR that is large enough, or as large as it was."""
+    for p, q in _kept(before, after):
+        if reassigning(q) or given_up(p, q):
+            continue
+        ends = reassigning(p) or {*p.replicas} != {*q.replicas}
+        if ends and len(q.isr) < min(needed_by(constants, q), len(p.isr)):
+            return f"a reassignment ends with ISR {q.isr}"
+    return None
+
+
+@_property("step")
+def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
+    """Every change has a partition epoch, and one of the leader or by which a replica leaves has a
+    leader epoch.
+    """
+    for p, q in _kept(before, after):
+        if q != p and q.partition_epoch <= p.partition_epoch:
+            return "a change has the partition epoch of another one"
+        if q.leader_epoch < p.leader_epoch:
+            return "a leader epoch went back"
+        moved = q.leader != p.leader or not {*p.replicas} <= {*q.replicas}
+        if moved and q.leader_epoch == p.leader_epoch:
+            return "the leader changed, or a replica left, and the leader epoch stayed"
+    return None
+
+
+@_property("step")
+def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
+    """No two topics have one id."""
+    if after.topic_id in (0, before.topic_id) or after.topic_id > before.topics_made:
+        return None
+    return f"id {after.topic_id} is given again"
+
+
+def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        return check(constants, before[CONTROLLER], after[CONTROLLER], after[HISTORY])
+
+    return asked
+
+
+PROPERTIES: Final[tuple[Property, ...]] = tuple(
+    [Property(each.name, each.sentence, _checked(each.check)) for each in _property.all]
+)
+"""All of them, in the order of the spec."""

@@ -1,0 +1,154 @@
+"""A topic whose partitions move, as one protocol: its controller, and all that comes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from typing import Final
+
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+from reference.partition.protocol import PARTITION
+from reference.reassignment.handlers import ReassignmentHandlers, initial_topic_row
+from reference.reassignment.messages import (
+    INPUTS,
+    AlterPartition,
+    AssignDirectory,
+    CancelReassignment,
+    CreatePartition,
+    CreateTopic,
+    DeleteTopic,
+    DirectoryFailure,
+    ElectPartitionLeader,
+    FenceBroker,
+    Input,
+    Reassign,
+    RegisterBroker,
+    ShutDownBroker,
+    UnfenceBroker,
+    UnregisterBroker,
+)
+from reference.reassignment.properties import PROPERTIES, holders_after
+from reference.reassignment.rules import ReassignmentRules
+from reference.reassignment.types import (
+    CONTROLLER,
+    NOBODY,
+    Constants,
+    MovingPartition,
+    TopicRow,
+)
+
+MOST_PARTITIONS: Final = 2
+"""Of runs."""
+
+CONTROLLER_KIND: Final = NodeKind(
+    name="topic-controller",
+    module="Reassignments",
+    row=TopicRow,
+    inputs=INPUTS,
+    initial=initial_topic_row,
+    is_running=lambda _: True,
+    role=lambda _: "Controller",
+)
+
+
+def _local(constants: Constants, _: int, row: TopicRow) -> Iterator[Input]:
+    """All that may come to the controller."""
+    for b, known in zip(constants.brokers, row.registrations, strict=True):
+        yield from _of_broker(constants, b, known.state, known.directories)
+    for i, partition in enumerate(row.partitions, 1):
+        yield from _of_partition(constants, i, partition)
+    size = len(row.partitions[0].replicas) if row.partitions else len(constants.first_replicas)
+    if row.topic_id:
+        yield DeleteTopic()
+        if len(row.partitions) < MOST_PARTITIONS:
+            yield from map(CreatePartition, combinations(constants.brokers, size))
+    else:
+        yield from map(CreateTopic, combinations(constants.brokers, size))
+
+
+def _of_broker(
+    constants: Constants, b: int, state: str, online: tuple[int, ...]
+) -> Iterator[Input]:
+    if state in ("Active", "Stopping"):
+        yield FenceBroker(b)
+    else:
+        yield RegisterBroker(b, True, constants.directories)
+        yield RegisterBroker(b, False, constants.directories)
+    if state == "Active":
+        yield ShutDownBroker(b)
+    if state == "Fenced":
+        yield UnfenceBroker(b, ())
+        yield from (UnfenceBroker(b, (each,)) for each in online if len(online) > 1)
+    if state != "Unregistered":
+        yield UnregisterBroker(b)
+        yield from (DirectoryFailure(b, each) for each in online if len(online) > 1)
+
+
+def _of_partition(constants: Constants, i: int, partition: MovingPartition) -> Iterator[Input]:
+    leader, isr = partition.leader, {*partition.isr}
+    if leader != NOBODY:
+        others = [b for b in partition.replicas if b != leader]
+        for b in others:
+            proposed = tuple(sorted(isr ^ {b}))
+            epochs = (partition.leader_epoch, partition.partition_epoch)
+            yield AlterPartition(i, leader, proposed, *epochs)
+            yield AlterPartition(i, leader, proposed, epochs[0], epochs[1] - 1)
+    for size in range(1, len(constants.brokers) + 1):
+        for listed in permutations(constants.brokers, size):
+            # Any list may be asked for; of the longer ones those in order and their reverse.
+            if size < 3 or list(listed) in (sorted(listed), sorted(listed, reverse=True)):
+                yield Reassign(i, listed)
+    yield CancelReassignment(i)
+    yield ElectPartitionLeader(i, "PREFERRED")
+    yield ElectPartitionLeader(i, "UNCLEAN")
+    for b in partition.replicas:
+        if not partition.directories[constants.brokers.index(b)]:
+            yield from (AssignDirectory(i, b, each) for each in constants.directories)
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    controller = ReassignmentHandlers(constants, of(ReassignmentRules)(constants))
+    return lambda node, row, input: controller.step(row, input)
+
+
+REASSIGNMENT: Final = Protocol(
+    name="reassignment",
+    sentence="a controller moves the replicas of a topic between brokers that come and go",
+    constants=Constants,
+    kinds=(CONTROLLER_KIND,),
+    messages=(),
+    alike="brokers",
+    peers=lambda constants: constants.brokers,
+    nodes=lambda constants: (CONTROLLER,),
+    kind_of=lambda constants, node: CONTROLLER_KIND,
+    handlers=_handlers,
+    rules=(ReassignmentRules,),
+    names={CONTROLLER: "C"},
+    extends=PARTITION.name,
+    world=World(
+        constants={
+            "brokers": ((1, 2, 3, 4), (1, 2, 3), (1, 2, 3, 4, 5)),
+            "first_replicas": ((1, 2, 3), (1, 2)),
+            "directories": ((1,), (1, 2)),
+            "min_insync_replicas": (2, 3, 1),
+            "elr_enabled": (True, False),
+            "unclean_election": (False, True),
+        },
+        local=_local,
+        properties=PROPERTIES,
+        moves=(200, 400),
+        history=holders_after,
+        disturbances={
+            Reassign: (10, 40, 200),
+            CancelReassignment: (50, 300, 800),
+            FenceBroker: (100, 300),
+            ShutDownBroker: (50, 200),
+            UnregisterBroker: (0, 50),
+            DirectoryFailure: (0, 200),
+            ElectPartitionLeader: (50, 300),
+            CreatePartition: (0, 50),
+            DeleteTopic: (0, 20),
+        },
+    ),
+)
+PROTOCOL: Final = REASSIGNMENT

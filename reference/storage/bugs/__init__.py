@@ -1,0 +1,1 @@
+"""Known bugs of the storage engine: each replaces a rule of rules.py."""

@@ -1,0 +1,29 @@
+"""Z149: a cleaned segment has the index of half of it.
+
+The map of keys is full in the middle of a segment; what was aborted above is not asked for, and
+its data are taken for committed.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.storage.rules import StorageRules
+
+
+class Z149IndexOfHalfASegment(StorageRules):
+    __slots__ = ()
+
+    def aborted_above(self, mapped: int, upper: int) -> int:
+        return mapped
+
+
+BUG = declared(
+    __name__,
+    Z149IndexOfHalfASegment,
+    "AbortedInvisible",
+    "CompactionKeepsLatest",
+    source="KAFKA-13727, 76d287c, PR 11891",
+    year=2022,
+    nodes=1,
+    detectors=("crashes",),
+)

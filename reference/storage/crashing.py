@@ -1,0 +1,349 @@
+"""Histories, crashes and starts together: what a crash leaves is started from, and judged.
+
+A crash may come at any entry of the disk's journal, in the middle of an operation and of a start.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Final
+
+import msgspec
+
+from reference.storage.batches import Batch
+from reference.storage.broker import Broker
+from reference.storage.disk import Crash, MemoryDisk, Mode
+from reference.storage.histories import Client, Operation, configured, perform
+from reference.storage.indexes import Full
+from reference.storage.producers import Refused
+from reference.storage.promises import Broken, Moment, batches_in, broken, in_order
+from reference.storage.rules import Config, StorageRules
+
+STATES_MAX: Final = 4000
+"""Of one moment so many states are enumerated at most."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What does not hold. at: how much of the journal there was; operations: what was done."""
+
+    promise: str
+    said: str
+    seed: int
+    at: int
+    operations: tuple[str, ...]
+
+
+class Judged(msgspec.Struct):
+    """states: that were started from. moments: cuts of journals that they were left by."""
+
+    states: int = 0
+    moments: int = 0
+    histories: int = 0
+    operations: Counter[str] = msgspec.field(default_factory=Counter)
+    found: list[Found] = []
+
+    def add(self, other: Judged) -> None:
+        self.states += other.states
+        self.moments += other.moments
+        self.histories += other.histories
+        self.operations += other.operations
+        self.found = [*self.found, *other.found]
+
+
+class Story:
+    """A broker on a disk in memory, and what it promised after each operation."""
+
+    def __init__(
+        self,
+        rules: StorageRules,
+        now: int,
+        content: dict[str, bytes] | None = None,
+        moment: Moment | None = None,
+    ) -> None:
+        self.rules = rules
+        self.disk = MemoryDisk(content)
+        self.disk.now = now
+        self.done: list[Operation] = []
+        self.full: list[Batch] = list(moment.full) if moment else []
+        self.told_start = moment.told_start if moment else 0
+        self.committed = moment.committed if moment else 0
+        self.moments = [Moment(0, (), tuple(self.full), 0, 0, 0, 0, self.told_start, 0)]
+        self.broker = Broker(self.disk, rules, now)
+        self._note()
+
+    def _note(self) -> None:
+        log = self.broker.log
+        batches = tuple(batches_in(log))
+        # Of what was cut nothing is promised; what is deleted, or cleaned away, may come back.
+        end = self.full[-1].last + 1 if self.full else 0
+        kept = [each for each in self.full if each.last < log.end]
+        added = [each for each in batches if each.base >= min(end, log.end)]
+        self.full = list({each.base: each for each in (*kept, *added)}.values())
+        self.moments.append(
+            Moment(
+                len(self.disk.journal),
+                batches,
+                tuple(self.full),
+                log.start,
+                log.end,
+                log.recovery_point,
+                log.high_watermark,
+                self.told_start,
+                self.committed,
+            )
+        )
+
+    def perform(self, operation: Operation) -> None:
+        """Raises OSError."""
+        self.done.append(operation)
+        broker, words = self.broker, operation.words
+        try:
+            match operation.name:
+                case "stop" | "crash":
+                    if operation.name == "stop":
+                        broker.stop()
+                    now = broker.log.now
+                    self.broker = Broker(self.disk, self.rules, now)
+                case "start":
+                    if broker.delete_records(int(words[0])):
+                        self.told_start = max(self.told_start, int(words[0]))
+                case "truncate":
+                    self.told_start = min(self.told_start, int(words[0]))
+                    broker.truncate(int(words[0]))
+                case "anew":
+                    self.told_start = min(self.told_start, int(words[0]))
+                    self.committed = int(words[0])
+                    self.full = []
+                    broker.start_anew(int(words[0]))
+                case "clean":
+                    broker.clean(*map(int, words))
+                case "checkpoint":
+                    broker.checkpoint()
+                case "hw":
+                    perform(broker.log, operation)
+                    self.committed = max(self.committed, broker.log.high_watermark)
+                    broker.checkpoint_high_watermark()
+                case _:
+                    perform(broker.log, operation)
+        except Refused:
+            pass
+        self._note()
+
+    def again(self, operation: Operation) -> None:
+        """The same append, after it failed, while nobody knows yet."""
+        self._note()
+        self.done.append(operation)
+        with suppress(ValueError, OSError):
+            perform(self.broker.log, operation)
+        self._note()
+
+    def crash(self, upto: int) -> Crash:
+        return Crash(self.disk, upto)
+
+    def around(self, upto: int) -> tuple[Moment, Moment, list[Moment]]:
+        """The moments between which this length of the journal lies, and all up to there."""
+        last = next(
+            (at for at, each in enumerate(self.moments) if each.length >= upto),
+            len(self.moments) - 1,
+        )
+        return self.moments[max(last - 1, 0)], self.moments[last], self.moments[: last + 1]
+
+
+def judged_start(
+    story: Story, upto: int, content: dict[str, bytes]
+) -> tuple[list[Broken], Broker | None, MemoryDisk]:
+    """What does not hold after a start from this content."""
+    disk = MemoryDisk(content)
+    disk.now = story.disk.now
+    before, after, moments = story.around(upto)
+    try:
+        broker = Broker(disk, story.rules, story.broker.log.now)
+        return list(broken(broker, before, after, moments)), broker, disk
+    except Exception as error:  # A start is to be possible, whatever is there.
+        return [Broken("StartUpTotal", f"{type(error).__name__}: {error}")], None, disk
+
+
+def played(
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    operations: int,
+    config: Config | None = None,
+) -> Story:
+    """A history by chance."""
+    chance = Random(seed)
+    drawn = configured(chance)
+    config = config or drawn
+    client = Client(chance, config, follows=chance.random() < 0.4)
+    story = Story(rules(config), client.time)
+    for _ in range(operations):
+        if chance.random() < 0.08:
+            story.perform(Operation("checkpoint"))
+        client.cleaned = story.broker.dirty
+        try:
+            story.perform(client.next(story.broker.log))
+        except Full:
+            break  # As Kafka is (skips_when_full), the log cannot go on.
+    return story
+
+
+def judge(
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    states: int,
+    operations: int = 25,
+    mode: Mode = "ordered",
+    config: Config | None = None,
+) -> Judged:
+    """So many states that crashes of a history leave, each started from and judged; of every fifth
+    the start is crashed as well."""
+    story = played(rules, seed, operations, config)
+    chance = Random(seed + 1_000_003)
+    out = Judged(histories=1)
+    out.operations.update(each.name for each in story.done)
+    cuts = sorted(chance.randint(1, len(story.disk.journal)) for _ in range(max(states // 5, 1)))
+    for upto in cuts:
+        out.moments += 1
+        crash = story.crash(upto)
+        for number in range(5):
+            content = crash.process() if number == 4 else crash.drawn(chance, mode)
+            out.states += 1
+            wrong, broker, disk = judged_start(story, upto, content)
+            if not wrong and broker is not None and number == 0:
+                again, more = _again(story, upto, disk, broker, chance, mode)
+                wrong, out.states = again, out.states + more
+            for each in wrong[:1]:
+                done = tuple(str(operation)[:60] for operation in story.done)
+                out.found.append(Found(*each, seed, upto, done))
+    return out
+
+
+def _again(
+    story: Story, upto: int, disk: MemoryDisk, broker: Broker, chance: Random, mode: Mode
+) -> tuple[list[Broken], int]:
+    """A second crash, in the start or behind it: what the first start calls durable is."""
+    broker.checkpoint()
+    log = broker.log
+    before, after, moments = story.around(upto)
+    cut = chance.randint(0, len(disk.journal))
+    whole = cut == len(disk.journal)
+    content = Crash(disk, cut).drawn(chance, mode)
+    batches = tuple(batches_in(log))
+    durable = log.recovery_point if whole else min(before.durable, after.durable)
+    now = Moment(
+        0, batches, before.full, max(after.start, before.start, log.start), log.end, durable,
+        log.high_watermark, min(before.told_start, after.told_start),
+        max(before.committed, after.committed, log.high_watermark),
+    )  # fmt: skip
+    second = MemoryDisk(content)
+    second.now = story.disk.now
+    try:
+        started = Broker(second, story.rules, log.now)
+        return list(broken(started, now, now, moments)), 1
+    except Exception as error:
+        return [Broken("StartUpTotal", f"again: {type(error).__name__}: {error}")], 1
+
+
+def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """All states that crashes at these moments leave, ordered; the first STATES_MAX of each."""
+    for upto in cuts:
+        for number, content in enumerate(story.crash(upto).states()):
+            if number >= STATES_MAX:
+                break
+            yield upto, content
+
+
+# -- Errors of the disk, and followers
+
+
+ERRORS: Final = (errno.EIO, errno.ENOSPC)
+
+
+def judge_failing(
+    rules: Callable[[Config], StorageRules], seed: int, operations: int = 25
+) -> Judged:
+    """A history in which the disk fails once, in an append and what comes with it: a write that is
+    cut short, a sync, a roll. Another append may still come before the directory is taken offline
+    (D21); then the broker starts again, from what is there."""
+    chance = Random(seed)
+    config = configured(chance)
+    client = Client(chance, config, follows=chance.random() < 0.3)
+    story = Story(rules(config), client.time)
+    calls = chance.randint(1, 120)
+    number = chance.choice(ERRORS)
+    kind = chance.choice(("write", "sync", "create", ""))
+    end = chance.choice(("", "", ".txnindex"))
+    calls = 1 if end else calls
+
+    def fails(operation: str, path: str) -> int:
+        nonlocal calls
+        if not appends or operation == "read" or not path.endswith(end):
+            return 0
+        if kind and operation != kind:
+            return 0
+        calls -= 1
+        return number if calls == 0 else 0
+
+    story.disk.fails = fails
+    appends = False
+    out = Judged(histories=1)
+    for _ in range(operations):
+        client.cleaned = story.broker.dirty
+        operation = client.next(story.broker.log)
+        appends = operation.name in ("leader", "follower")
+        try:
+            story.perform(operation)
+        except Full:
+            break
+        except OSError:
+            out.operations["failed"] += 1
+            story.again(operation)
+            break
+    out.operations.update(each.name for each in story.done)
+    upto = len(story.disk.journal)
+    live = in_order(batches_in(story.broker.log), story.moments, config.compact)
+    wrong = [*live, *judged_start(story, upto, story.crash(upto).process())[0]]
+    out.states = 1
+    done = tuple(str(each)[:60] for each in story.done)
+    out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]
+    return out
+
+
+def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+    """A new replica copies a log from its start on, batch by batch: EventuallyFullyReplicated."""
+    story = played(rules, seed, 20)
+    leader = story.broker.log
+    disk = MemoryDisk()
+    follower = Broker(disk, story.rules, leader.now)
+    follower.start_anew(leader.start)
+    said = ""
+    try:
+        for batch in leader.read(leader.start, leader.end):
+            follower.log.append_or_start_anew(batch.data, batch.epoch)
+    except Refused as error:
+        said = f"{error.error}: {error}"
+    batches = batches_in(leader)
+    if not said and batches and follower.log.end != batches[-1].last + 1 > leader.start:
+        said = f"ends at {follower.log.end}, the leader at {leader.end}"
+    out = Judged(states=1, histories=1)
+    if said:
+        done = tuple(str(each)[:60] for each in story.done)
+        out.found = [Found("EventuallyFullyReplicated", said, seed, 0, done)]
+    return out
+
+
+def judge_all(
+    rules: Callable[[Config], StorageRules],
+    seed: int,
+    states: int,
+    mode: Mode = "ordered",
+) -> Judged:
+    """Of a seed: crashes of one history, a failing disk in others, a follower of one."""
+    out = judge(rules, seed, states, mode=mode)
+    for at in range(5):
+        out.add(judge_failing(rules, 5 * seed + at))
+    out.add(judge_follower(rules, seed))
+    return out

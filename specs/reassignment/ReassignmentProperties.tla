@@ -1,0 +1,115 @@
+----------------------- MODULE ReassignmentProperties ------------------------
+(***************************************************************************)
+(* What reassignments promise, as named properties.                         *)
+(*                                                                          *)
+(* Law of this file: no operator of ReassignmentRules or PartitionRules     *)
+(* that decides anything is used.                                           *)
+(***************************************************************************)
+EXTENDS Reassignments
+
+VARIABLES
+  controller,  \* its whole state
+  holders      \* by partition: the brokers whose logs have all that may have been acknowledged
+
+Reassigning(p) == p.adding # {} \/ p.removing # {}
+
+(* Of a partition before and after a step: the reassignment was given up.   *)
+GivenUp(p, q) ==
+  p.adding # {} /\ ~Reassigning(q) /\ p.adding \cap RangeOf(q.replicas) = {}
+
+(* So many must have a record before it is acknowledged (acks=all).         *)
+NeededBy(p) == MinOf(MinInsyncReplicas, Len(p.replicas))
+
+(* Who has all that may have been acknowledged after a step.  A broker that *)
+(* is no replica deletes its log.  Who enters the ISR beside a leader       *)
+(* without having been eligible has copied the log.  With an ISR that is    *)
+(* large enough records are acknowledged that nobody else has.  An unclean  *)
+(* election that is allowed gives up what the new leader has not.           *)
+HoldersOf(p, q, known) ==
+  LET copied == IF p.leader = Nobody \/ GivenUp(p, q) THEN {} ELSE q.isr \ (p.isr \cup p.elr)
+      allowed == /\ q.recovering /\ q.leader # p.leader
+                 /\ UncleanElection \/ p.leader = Nobody
+      have == IF allowed THEN q.isr ELSE (known \cup copied) \cap RangeOf(q.replicas)
+  IN IF q.leader # Nobody /\ Cardinality(q.isr) >= NeededBy(q) THEN have \cap q.isr ELSE have
+
+Same(old, new, i) == old.topicId = new.topicId /\ i \in DOMAIN old.partitions
+
+HoldersAfter(old, new, known) ==
+  [i \in DOMAIN new.partitions |->
+     IF Same(old, new, i) THEN HoldersOf(old.partitions[i], new.partitions[i], known[i])
+     ELSE new.partitions[i].isr]
+
+-----------------------------------------------------------------------------
+(* Of every state.                                                          *)
+
+(* Who is in sync, eligible, added, removed or the last known leader is a   *)
+(* replica; nobody is added and removed.                                    *)
+IsrElrAreReplicas ==
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
+    /\ (p.isr \cup p.elr \cup p.adding \cup p.removing) \subseteq RangeOf(p.replicas)
+    /\ p.lastKnownLeader \in RangeOf(p.replicas) \cup {Nobody}
+    /\ p.adding \cap p.removing = {}
+
+(* A leader is in sync, and all who are in sync with it are active; nobody  *)
+(* is in sync and eligible.                                                 *)
+ValidControllerState ==
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
+    /\ p.leader # Nobody =>
+         /\ p.leader \in p.isr
+         /\ \A b \in p.isr : controller.registrations[b].state = "Active"
+    /\ p.isr \cap p.elr = {}
+    /\ ElrEnabled \/ p.isr # {}
+
+(* Whoever may be elected without loss has all that was acknowledged.       *)
+LeaderCandidateCompleteness ==
+  UncleanElection \/
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i] IN
+    (p.isr \cup (p.elr \cap RangeOf(p.replicas))) \subseteq holders[i]
+
+(* No leader is in a directory that has failed.                             *)
+OfflineDirNeverLeads ==
+  \A i \in DOMAIN controller.partitions :
+    LET p == controller.partitions[i]
+        directory == p.directories[p.leader]
+    IN p.leader # Nobody =>
+         directory = Unassigned \/ directory \in controller.registrations[p.leader].directories
+
+(* When nothing is under way, the replicas are those that were asked for.   *)
+TargetReached ==
+  \A i \in DOMAIN controller.partitions :
+    \/ Reassigning(controller.partitions[i])
+    \/ controller.partitions[i].replicas = controller.targets[i].replicas
+
+-----------------------------------------------------------------------------
+(* Of every step.                                                           *)
+
+Kept(P(_, _)) ==
+  \A i \in DOMAIN controller'.partitions :
+    Same(controller, controller', i) => P(controller.partitions[i], controller'.partitions[i])
+
+(* A reassignment that ends leaves an ISR that is large enough, or as large *)
+(* as it was.                                                               *)
+ReassignmentKeepsMinIsrStep ==
+  LET ends(p, q) == /\ ~Reassigning(q) /\ ~GivenUp(p, q)
+                    /\ Reassigning(p) \/ RangeOf(p.replicas) # RangeOf(q.replicas)
+      enough(p, q) ==
+        ends(p, q) => Cardinality(q.isr) >= MinOf(NeededBy(q), Cardinality(p.isr))
+  IN Kept(enough)
+
+(* Every change has a partition epoch, and one of the leader or by which a  *)
+(* replica leaves has a leader epoch.                                       *)
+EpochsGrowStep ==
+  LET grows(p, q) ==
+        /\ q = p \/ q.partitionEpoch > p.partitionEpoch
+        /\ q.leaderEpoch >= p.leaderEpoch
+        /\ (q.leader # p.leader \/ ~(RangeOf(p.replicas) \subseteq RangeOf(q.replicas)))
+             => q.leaderEpoch > p.leaderEpoch
+  IN Kept(grows)
+
+(* No two topics have one id.                                               *)
+TopicIdsAreNewStep ==
+  controller'.topicId \in {0, controller.topicId} \/ controller'.topicId > controller.topicsMade
+=============================================================================

@@ -1,0 +1,124 @@
+-------------------------- MODULE ReassignmentRules --------------------------
+(***************************************************************************)
+(* Every decision of the controller about partitions whose replicas change  *)
+(* that has a name (KIP-455, KIP-860, KIP-966, KIP-858).  How a leader is   *)
+(* chosen under one list of replicas is decided in PartitionRules; here is  *)
+(* decided which list that is, and who of it is eligible.  The Python twin  *)
+(* is reference/reassignment/rules.py.                                      *)
+(*                                                                          *)
+(* Rule ids (R1 ...) are those of docs/reassignment.md.                     *)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of this file.            *)
+(***************************************************************************)
+EXTENDS ReplicaLog
+
+CONSTANTS
+  Brokers,             \* all of the cluster
+  FirstReplicas,       \* of the first partition, in assignment order
+  Directories,         \* of each broker: numbers above 0
+  MinInsyncReplicas,   \* min.insync.replicas of the topic
+  ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
+  UncleanElection      \* unclean.leader.election.enable
+
+Nobody == -1
+Unassigned == 0        \* no directory is known of the replica, or the broker has none
+
+RangeOf(sequence) == {sequence[i] : i \in 1..Len(sequence)}
+
+(* A list without these, in its order.                                      *)
+Without(sequence, brokers) == SelectSeq(sequence, LAMBDA b : b \notin brokers)
+
+-----------------------------------------------------------------------------
+(* Reassignment: R1 to R4.                                                  *)
+
+(* R9.  A list of replicas: not empty, nobody twice, all registered.        *)
+PlacementRefused(row, replicas) ==
+  CASE replicas = <<>> -> "INVALID_REPLICA_ASSIGNMENT"
+    [] Cardinality(RangeOf(replicas)) # Len(replicas) -> "INVALID_REPLICA_ASSIGNMENT"
+    [] \E b \in RangeOf(replicas) : row.registrations[b].state = "Unregistered" ->
+         "INVALID_REPLICA_ASSIGNMENT"
+    [] OTHER -> ""
+
+(* R1, R2.  Who is added: the target without those that were there before   *)
+(* the running reassignment.                                                *)
+AddingAfter(partition, target) ==
+  RangeOf(target) \ (RangeOf(partition.replicas) \ partition.adding)
+
+(* R1, R2.  Who is removed: all that are there and not in the target.       *)
+RemovingAfter(partition, target) == RangeOf(partition.replicas) \ RangeOf(target)
+
+(* R3.  The ISR that is left is large enough for the replicas that are      *)
+(* left, or as large as it was (KAFKA-15665).                               *)
+KeepsMinIsr(partition, kept, minIsr) ==
+  LET left == RangeOf(partition.replicas) \ partition.removing
+  IN Cardinality(kept) >= MinOf(MinOf(minIsr, Cardinality(left)), Cardinality(partition.isr))
+
+(* R3.  Whether a reassignment ends with this ISR, of which those that go   *)
+(* are taken: all that are added are in it, and who stays, if more go than  *)
+(* come (KAFKA-19975).                                                      *)
+CompletesReassignment(partition, isr, minIsr) ==
+  LET kept == isr \ partition.removing
+      target == RangeOf(partition.replicas) \ partition.removing
+  IN /\ partition.adding # {} \/ partition.removing # {}
+     /\ partition.removing # {} => kept # {}
+     /\ partition.adding \subseteq kept
+     /\ Cardinality(partition.adding) < Cardinality(partition.removing) => target \subseteq kept
+     /\ KeepsMinIsr(partition, kept, minIsr)
+
+(* R4.  Why a reassignment is not given up.  Where nobody of the ISR is     *)
+(* left, that would be an unclean election.                                 *)
+CancelRefused(partition) ==
+  CASE partition.adding = {} /\ partition.removing = {} -> "NO_REASSIGNMENT_IN_PROGRESS"
+    [] partition.isr \subseteq partition.adding /\ ~UncleanElection ->
+         "INVALID_REPLICA_ASSIGNMENT"
+    [] OTHER -> ""
+
+-----------------------------------------------------------------------------
+(* What a change makes of the partition: C1, C11, R3, R5.                   *)
+
+(* The controller counts the replicas of the topic's first partition.       *)
+EffectiveMinIsr(row) == MinOf(MinInsyncReplicas, Len(row.partitions[1].replicas))
+
+(* C11, R5.  Members that leave an ISR below min ISR stay eligible as long  *)
+(* as they are replicas, unless they came back without proof of a clean     *)
+(* stop.                                                                    *)
+EligibleAfter(partition, replicas, isr, unclean, minIsr) ==
+  IF ~ElrEnabled \/ Cardinality(isr) >= minIsr THEN {}
+  ELSE (((partition.elr \cup partition.isr) \ isr) \ unclean) \cap RangeOf(replicas)
+
+(* C11.  Who led last, where nobody leads.                                  *)
+LastLeader(old, new) ==
+  CASE ~ElrEnabled \/ new.leader # Nobody -> Nobody
+    [] old.leader # Nobody -> old.leader
+    [] OTHER -> old.lastKnownLeader
+
+(* R5.  The last known leader is forgotten when it is no replica any more.  *)
+LastKnownAfter(old, new) ==
+  IF LastLeader(old, new) \in RangeOf(new.replicas) THEN LastLeader(old, new) ELSE Nobody
+
+(* C1, R3.  A leader epoch begins where the leader changes, or a replica    *)
+(* leaves, whose late fetches must not count.                               *)
+LeaderEpochBumped(old, new) ==
+  new.leader # old.leader \/ ~(RangeOf(old.replicas) \subseteq RangeOf(new.replicas))
+
+-----------------------------------------------------------------------------
+(* Brokers and directories: R15 to R20.                                     *)
+
+IsActive(registration) == registration.state = "Active"
+
+(* C3, R15.  Was the stop before this registration unclean?  Of a broker    *)
+(* that is not registered nothing is known.                                 *)
+IsUncleanRestart(registration, clean) == ~clean \/ registration.state = "Unregistered"
+
+(* R16.  Where a new replica is: known if the broker has one directory.     *)
+DirectoryOfNew(registration) ==
+  IF Cardinality(registration.directories) = 1 THEN CHOOSE d \in registration.directories : TRUE
+  ELSE Unassigned
+
+(* R17.  Whether a replica's directory is online.                           *)
+DirectoryOnline(registration, directory) ==
+  directory = Unassigned \/ directory \in registration.directories
+
+(* R19.  Two changes of one batch: the second builds on the first.          *)
+BaseOfSecond(before, first) == first
+=============================================================================

@@ -1,0 +1,154 @@
+---------------------------- MODULE MCReassignment ----------------------------
+(***************************************************************************)
+(* A controller whose brokers come and go, and an administrator.  What is   *)
+(* limited is spent from budgets; brokers that are fenced come back, and    *)
+(* replicas join the ISR, as often as they may.  Epochs are left out of the *)
+(* view: every proposal is the newest.                                      *)
+(***************************************************************************)
+EXTENDS ReassignmentProperties, TLC
+
+CONSTANTS
+  b1, b2, b3, b4, b5,
+  Listed,        \* all brokers, in the order in which targets name them
+  TargetSizes,   \* so many replicas a target has
+  MaxReassigns, MaxCancels,
+  MaxGone,       \* sessions that end, clean stops, unregistrations
+  MaxUnclean,    \* of those that come back, so many without proof of a clean stop
+  MaxLagging,    \* replicas that leave the ISR although they are active
+  MaxFailures,   \* directories that fail
+  MaxTopics,     \* topics and partitions that are made
+  Elections      \* those that an administrator asks for: "PREFERRED", "UNCLEAN"
+
+Two == <<b1, b2>>
+Three == <<b1, b2, b3>>
+Four == <<b1, b2, b3, b4>>
+Five == <<b1, b2, b3, b4, b5>>
+
+VARIABLE spent   \* how much of each budget has been used
+
+mcVars == <<controller, holders, spent>>
+
+WithoutEpochs(r) ==
+  [r EXCEPT !.topicsMade = 0,
+            !.partitions = [i \in DOMAIN @ |->
+               [@[i] EXCEPT !.leaderEpoch = 0, !.partitionEpoch = 0]]]
+View == <<WithoutEpochs(controller), holders, spent>>
+
+Targets == {SelectSeq(Listed, LAMBDA b : b \in s) :
+              s \in {t \in SUBSET Brokers : Cardinality(t) \in TargetSizes}}
+Failing == SUBSET Directories
+
+Becomes(outcomes) == \E o \in outcomes : controller' = o.row
+
+Spend(budget, limit) ==
+  /\ spent[budget] < limit
+  /\ spent' = [spent EXCEPT ![budget] = @ + 1]
+
+Proposal(i, isr) ==
+  LET p == controller.partitions[i]
+  IN [type |-> "AlterPartition", partition |-> i, source |-> p.leader, isr |-> isr,
+      leaderEpoch |-> p.leaderEpoch, partitionEpoch |-> p.partitionEpoch]
+
+Free ==
+  \/ \E b \in Brokers, failed \in {f \in Failing : f = {} \/ MaxFailures > 0} :
+       /\ \/ failed = {} /\ UNCHANGED spent
+          \/ failed # {} /\ Spend("failures", MaxFailures)
+       /\ Becomes(Step_HandleUnfenceBroker(0, controller, [broker |-> b, failed |-> failed]))
+  \/ /\ UNCHANGED spent
+     /\ \E i \in DOMAIN controller.partitions :
+          /\ controller.partitions[i].leader # Nobody
+          /\ \E b \in RangeOf(controller.partitions[i].replicas) \ controller.partitions[i].isr :
+               Becomes(Step_HandleAlterPartition(0, controller,
+                 Proposal(i, controller.partitions[i].isr \cup {b})))
+  \/ /\ UNCHANGED spent
+     /\ \E b \in Brokers :
+          /\ controller.registrations[b].state = "Fenced"
+          /\ Directories # controller.registrations[b].directories
+          /\ Becomes(Step_HandleRegisterBroker(0, controller,
+               [broker |-> b, clean |-> TRUE, directories |-> Directories]))
+
+Budgeted ==
+  \/ \E i \in DOMAIN controller.partitions, t \in Targets :
+       /\ Spend("reassigns", MaxReassigns)
+       /\ Becomes(Step_HandleReassign(0, controller, [partition |-> i, target |-> t]))
+  \/ \E i \in DOMAIN controller.partitions :
+       /\ Spend("cancels", MaxCancels)
+       /\ Becomes(Step_HandleCancelReassignment(0, controller, [partition |-> i]))
+  \/ \E b \in Brokers :
+       /\ Spend("gone", MaxGone)
+       /\ \/ Becomes(Step_HandleFenceBroker(0, controller, [broker |-> b]))
+          \/ Becomes(Step_HandleShutDownBroker(0, controller, [broker |-> b]))
+          \/ Becomes(Step_HandleUnregisterBroker(0, controller, [broker |-> b]))
+  \/ \E b \in Brokers :
+       /\ Spend("unclean", MaxUnclean)
+       /\ Becomes(Step_HandleRegisterBroker(0, controller,
+            [broker |-> b, clean |-> FALSE, directories |-> Directories]))
+  \/ \E i \in DOMAIN controller.partitions :
+       LET p == controller.partitions[i] IN
+       /\ p.leader # Nobody
+       /\ Spend("lagging", MaxLagging)
+       /\ \E b \in p.isr \ {p.leader} :
+            Becomes(Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \ {b})))
+  \/ \E b \in Brokers, d \in Directories :
+       /\ Spend("failures", MaxFailures)
+       /\ Becomes(Step_HandleDirectoryFailure(0, controller, [broker |-> b, directory |-> d]))
+  \/ \E i \in DOMAIN controller.partitions, b \in Brokers, d \in Directories :
+       /\ MaxFailures > 0 /\ UNCHANGED spent
+       /\ controller.partitions[i].directories[b] = Unassigned
+       /\ Becomes(Step_HandleAssignDirectory(0, controller,
+            [partition |-> i, broker |-> b, directory |-> d]))
+  \/ \E i \in DOMAIN controller.partitions, election \in Elections :
+       /\ UNCHANGED spent
+       /\ Becomes(Step_HandleElectPartitionLeader(0, controller,
+            [partition |-> i, election |-> election]))
+  \/ /\ Spend("topics", MaxTopics)
+     /\ \E t \in Targets :
+          \/ Becomes(Step_HandleCreateTopic(0, controller, [replicas |-> t]))
+          \/ Becomes(Step_HandleCreatePartition(0, controller, [replicas |-> t]))
+  \/ /\ MaxTopics > 0 /\ UNCHANGED spent
+     /\ Becomes(Step_HandleDeleteTopic(0, controller, [type |-> "DeleteTopic"]))
+
+MCInit ==
+  /\ controller = InitialRow(0)
+  /\ holders = <<RangeOf(FirstReplicas)>>
+  /\ spent = [reassigns |-> 0, cancels |-> 0, gone |-> 0, unclean |-> 0, lagging |-> 0,
+              failures |-> 0, topics |-> 0]
+
+MCNext ==
+  /\ Free \/ Budgeted
+  /\ controller' # controller
+  /\ holders' = HoldersAfter(controller, controller', holders)
+
+MCSpec == MCInit /\ [][MCNext]_mcVars
+
+ReassignmentKeepsMinIsr == [][ReassignmentKeepsMinIsrStep]_mcVars
+EpochsGrow == [][EpochsGrowStep]_mcVars
+TopicIdsAreNew == [][TopicIdsAreNewStep]_mcVars
+
+-----------------------------------------------------------------------------
+(* Probes: each must be violated (non-vacuity).                             *)
+
+Of(i) == controller.partitions[i]
+NoMoveProbe ==
+  \A i \in DOMAIN controller.partitions :
+    Of(i).replicas # SelectSeq(Listed, LAMBDA b : b # Listed[1])
+NoOverlapProbe ==
+  [][\A i \in DOMAIN controller'.partitions :
+       ~(/\ Same(controller, controller', i)
+         /\ Reassigning(Of(i)) /\ Reassigning(controller'.partitions[i])
+         /\ controller.targets[i] # controller'.targets[i])]_mcVars
+NoGivenUpProbe ==
+  [][\A i \in DOMAIN controller'.partitions :
+       ~(Same(controller, controller', i) /\ GivenUp(Of(i), controller'.partitions[i]))]_mcVars
+NoLeaderMovedByEndProbe ==
+  [][\A i \in DOMAIN controller'.partitions :
+       ~(/\ Same(controller, controller', i)
+         /\ Reassigning(Of(i)) /\ ~Reassigning(controller'.partitions[i])
+         /\ Of(i).leader \notin RangeOf(controller'.partitions[i].replicas)
+         /\ controller'.partitions[i].leader # Nobody)]_mcVars
+NoElectedFromElrProbe ==
+  [][\A i \in DOMAIN controller'.partitions :
+       ~(Same(controller, controller', i) /\ controller'.partitions[i].leader \in Of(i).elr)]_mcVars
+NoOfflineProbe == \A b \in Brokers : controller.registrations[b].directories = Directories
+NoSecondTopicProbe == controller.topicId < 2
+=============================================================================

@@ -1,0 +1,279 @@
+"""Moves that wait, plans, and tapes with fewer of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.exits import BadInput
+from kraftcheck.serve import plans
+from kraftcheck.serve.apis import ERRORS, SERVED, versions
+from kraftcheck.serve.codec import encoded
+from kraftcheck.serve.faults import INVENTED, invented
+from kraftcheck.serve.judging import judged
+from kraftcheck.serve.requests import Request
+from kraftcheck.serve.tape import replayed
+from tests.kraftcheck.serve.wire import Wire, batch, frame
+
+NONE = ERRORS["NONE"]
+
+
+@pytest.fixture
+def wire() -> Wire:
+    made = Wire()
+    made.create()
+    return made
+
+
+def sent(wire: Wire) -> list[bytes | None]:
+    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
+    body = {"acks": -1, "timeout_ms": 1000, "topic_data": topics}
+    return wire.send(wire.leader(), frame("Produce", 9, body))
+
+
+# --- When
+
+
+def test_the_nth_request_of_a_kind(wire: Wire) -> None:
+    when = {"api": "Produce", "topic": "t", "client": "t", "nth": 3}
+    assert wire.do("kill", broker="leader of t-0", when=when) == ""
+    for _ in range(2):
+        assert wire.produce(batch(b"v"))["error_code"] == NONE
+        wire.fetch(0)
+    old = wire.leader()
+    assert sent(wire) == [None]
+    assert old not in wire.core.world.up()
+    assert wire.core.faults.moves == []
+
+
+def test_other_requests_do_not_count(wire: Wire) -> None:
+    for when in ({"client": "u"}, {"broker": (wire.leader() + 1) % 3}, {"api": "Metadata"}):
+        assert wire.do("reset", cut="before", when=when) == ""
+    assert wire.produce(batch(b"v"))["error_code"] == NONE
+    assert len(wire.core.faults.moves) == 3
+
+
+def test_a_time_a_high_watermark_and_a_command(wire: Wire) -> None:
+    at = wire.now / 1_000_000 + 3
+    wire.do("kill", broker=0, when={"at": at})
+    wire.do("kill", broker=1, when={"topic": "t", "watermark": 2})
+    wire.do("restart", broker="all", when={"command": "go"})
+    wire.wait(2)
+    assert wire.core.world.up() == {0, 1, 2}
+    wire.wait(2)
+    assert wire.core.world.up() == {1, 2}
+    wire.wait(6)
+    wire.produce(batch(b"v"))
+    assert wire.core.world.up() == {1, 2}
+    sent(wire)
+    assert wire.core.world.up() == {2}
+    assert wire.do("fire", name="go") == ""
+    assert wire.core.world.up() == {0, 1, 2}
+    assert "no move waits" in wire.do("fire", name="go")
+
+
+# --- What
+
+
+@pytest.mark.parametrize(
+    ("cut", "left", "end"), [("before", 0, 0), ("after", 0, 1), ("within", 1, 1)]
+)
+def test_a_connection_ends_before_after_or_within(
+    wire: Wire, cut: str, left: int, end: int
+) -> None:
+    assert wire.do("reset", cut=cut, when={"api": "Produce"}) == ""
+    found = sent(wire)
+    assert (len(found), found[-1]) == (left + 1, None)
+    wire.connect(wire.leader())
+    assert wire.offset(-1)["offset"] == end
+
+
+def test_a_request_is_late(wire: Wire) -> None:
+    wire.do("delay", ms=200, when={"api": "Produce"})
+    assert sent(wire) == []
+    assert wire.core.waits(wire.leader())
+    wire.wait(4)
+    assert len(wire.taped.left()) == 1
+    assert wire.offset(-1)["offset"] == 1
+
+
+def test_an_answer_is_invented_and_counted(wire: Wire, tmp_path: Path) -> None:
+    when = {"api": "Produce"}
+    assert wire.do("answer", error="NOT_ENOUGH_REPLICAS", when=when, times=2) == ""
+    for _ in range(2):
+        assert wire.produce(batch(b"v"))["error_code"] == ERRORS["NOT_ENOUGH_REPLICAS"]
+    assert wire.produce(batch(b"v"))["error_code"] == NONE
+    assert wire.offset(-1)["offset"] == 1
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = judged(path)
+    assert (found.verdict, found.invented) == ("holds", 2)
+
+
+def test_answers_that_are_invented_can_be_written(wire: Wire) -> None:
+    topic = {"name": "t", "topic": "t"}
+    slots = [{"index": 0, "partition": 0, "partition_index": 0}]
+    body = {"topic_data": [{**topic, "partition_data": slots}]}
+    body["topics"] = [{**topic, "partitions": slots}]
+    for api in SERVED:
+        if wire.do("answer", error="INVALID_REQUEST", when={"api": api}) == "":
+            version = versions(api).last
+            request = Request(0, 0, api, version, 1, "")
+            request.body, request.invented = body, "INVALID_REQUEST"
+            said = invented(request)
+            assert encoded(f"{api}Response", version, said)
+    assert len(wire.core.faults.moves) > len(INVENTED)
+
+
+@pytest.mark.parametrize("do", ["kill", "stop"])
+def test_what_lasts_for_a_while(wire: Wire, do: str) -> None:
+    old = wire.leader()
+    assert wire.do(do, broker="leader of t-0", lasts_ms=100) == ""
+    wire.wait(1.9)
+    assert old not in wire.core.world.up()
+    wire.wait(0.2)
+    assert wire.core.world.up() == {0, 1, 2}
+
+
+def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
+    wire: Wire, tmp_path: Path
+) -> None:
+    """Also where a topic is made meanwhile, and where the end comes before the cut's own."""
+    for _ in range(2):
+        assert wire.do("cut", broker=2) == ""
+    wire.create("u")
+    wire.wait(12)
+    isr = [p.controller.partition.isr for p in wire.core.world.all]
+    assert isr == [(0, 1)] * 3
+    wire.do("join", broker="all")
+    wire.wait(12)
+    assert [p.controller.partition.isr for p in wire.core.world.all] == [(0, 1, 2)] * 3
+    assert wire.do("cut", broker=1, lasts_ms=300) == ""
+    wire.taped.finish(wire.now)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = judged(path)
+    assert (found.verdict, found.reasons) == ("holds", [])
+
+
+# --- What means nothing
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"do": "fly", "when": {}}, "no command 'fly'"),
+        ({"do": "kill", "broker": 9, "when": {}}, "no broker 9"),
+        ({"do": "kill", "broker": "leader of u-0", "when": {}}, "no partition u-0"),
+        ({"do": "kill", "broker": 1, "when": {"api": "Send"}}, "no API 'Send' is served"),
+        ({"do": "kill", "broker": 1, "when": {"broker": 7}}, "no broker 7"),
+        ({"do": "kill", "broker": 1, "when": {"topic": "u"}}, "no partition u-0"),
+        ({"do": "kill", "broker": 1, "when": {"watermark": 3}}, "is that of a topic"),
+        ({"do": "kill", "broker": 1, "when": {"month": 3}}, "unknown field `month`"),
+        ({"do": "kill", "when": {}}, "'broker' is missing"),
+        ({"do": "reset", "cut": "now", "when": {}}, "before or after"),
+        ({"do": "delay", "ms": 0, "when": {}}, "ms above 0"),
+        ({"do": "move", "lasts_ms": 5, "when": {}}, "ends by itself"),
+        ({"do": "kill", "broker": 0, "lasts_ms": 0, "when": {}}, "lasts_ms is of"),
+        ({"do": "delay", "ms": 5, "when": {"at": 1}}, "is done to requests"),
+        ({"do": "answer", "error": "OOPS", "when": {"api": "Fetch"}}, "no error 'OOPS'"),
+        ({"do": "answer", "error": "NONE", "when": {"api": "Metadata"}}, "is invented"),
+        ({"do": "answer", "error": "NONE", "when": {}}, "no answer of any API is invented"),
+    ],
+)
+def test_moves_that_mean_nothing(wire: Wire, said: dict[str, Any], why: str) -> None:
+    assert why in wire.core.command(said)
+    assert wire.core.faults.moves == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no \\[\\[move\\]\\]"),
+        ("move = 3", "no \\[\\[move\\]\\]"),
+        ("[[topic]]\nname = 't'", "no \\[\\[move\\]\\]"),
+        ("[[moves]]", "'moves'"),
+        ("[[move", "plan.toml: Expected"),
+    ],
+)
+def test_files_that_are_no_plan(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=why):
+        plans.read(path)
+
+
+def test_a_plan_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[[topic]]\nname = "u"\n[[move]]\ndo = "kill"\nbroker = "leader of u-0"\n'
+        'when = { api = "Produce", nth = 3 }\n'
+    )
+    made, move = plans.read(path)
+    assert made == {"do": "create", "name": "u"}
+    assert move["when"] == {"api": "Produce", "nth": 3}
+    wire = Wire()
+    assert [wire.core.command(said) for said in (made, move)] == ["", ""]
+
+
+def test_a_plan_of_a_seed(wire: Wire) -> None:
+    drawn = [plans.drawn(seed, 3) for seed in range(30)]
+    assert drawn == [plans.drawn(seed, 3) for seed in range(30)]
+    kinds = {move["do"] for plan in drawn for move in plan}
+    assert kinds == {"reset", "delay", "kill", "cut"}
+    for plan in drawn:
+        assert [wire.core.command(said) for said in plan] == [""] * len(plan)
+
+
+# --- A tape with fewer moves
+
+
+def test_a_tape_is_left_with_the_moves_that_it_needs(tmp_path: Path) -> None:
+    """Z58: a leader that forgets batches takes one again; only that one is lost is needed."""
+    wire = Wire(bug="Z58")
+    wire.create()
+    wire.do("kill", broker="follower of t-0", when={"api": "Produce", "nth": 2})
+    wire.do("delay", ms=1, when={"api": "Produce", "nth": 3})
+    wire.do("restart", broker="all", when={"api": "Produce", "nth": 4})
+    records = batch(b"v", producer=(7, 0, 0))
+    for data in (*[batch(b"w")] * 5, records, records, batch(b"after")):
+        wire.produce(data, acks=1)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    found = plans.shrunk(path, tmp_path / "small")
+    assert (found.promise, found.kept, found.removed) == ("NoDuplicate", [], 3)
+    again = replayed(found.tape)
+    assert again.difference is None
+    assert [v.invariant for p in again.violated for v in p.violations] == ["NoDuplicate"]
+    assert found.tape.stat().st_size < path.stat().st_size
+
+
+def test_a_move_that_is_needed_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A promise that is broken when a broker is killed."""
+
+    def promise(core: Any) -> str:
+        return "NobodyDies" if len(core.world.up()) < 3 else ""
+
+    wire = Wire()
+    wire.create()
+    for nth in (1, 2, 3):
+        wire.do("delay", ms=1, when={"api": "Produce", "nth": nth})
+    wire.do("kill", broker=1, when={"api": "Produce", "nth": 2})
+    for _ in range(4):
+        sent(wire)
+        wire.wait(1)
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    monkeypatch.setattr(plans, "_promise", promise)
+    found = plans.shrunk(path, tmp_path / "small")
+    assert ([each["do"] for each in found.kept], found.removed) == (["kill"], 3)
+
+
+def test_a_tape_that_breaks_nothing_is_not_made_small(wire: Wire, tmp_path: Path) -> None:
+    path = tmp_path / "tape"
+    path.write_bytes(wire.sink.getvalue())
+    with pytest.raises(BadInput, match="no promise is broken"):
+        plans.shrunk(path, tmp_path / "small")

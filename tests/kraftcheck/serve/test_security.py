@@ -1,0 +1,192 @@
+"""Who a client is, and what it may not."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode, b64encode
+
+import pytest
+
+from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.codec import Message
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+
+NONE, WRONG = ERRORS["NONE"], ERRORS["SASL_AUTHENTICATION_FAILED"]
+
+
+@pytest.fixture
+def wire() -> Wire:
+    made = Wire(users=(("ann", "secret"), ("bob", "other")))
+    made.create()
+    made.create("u")
+    return made
+
+
+def handshake(wire: Wire, mechanism: str) -> int:
+    error: int = wire.ask(0, "SaslHandshake", 1, mechanism=mechanism)["error_code"]
+    return error
+
+
+def told(wire: Wire, data: bytes) -> tuple[Message, bool]:
+    """What is answered to a round, and whether the connection ends."""
+    left = wire.send(0, frame("SaslAuthenticate", 2, {"auth_bytes": data}))
+    return answer("SaslAuthenticate", 2, left[0]), left[1:] == [None]
+
+
+def scram(wire: Wire, name: str, password: str, user: str = "ann") -> tuple[Message, bool]:
+    """A client's side of RFC 5802. Checks the server's signature."""
+    assert handshake(wire, f"SCRAM-SHA-{name}") == NONE
+    bare = f"n={user},r=nonce"
+    first, is_over = told(wire, f"n,,{bare}".encode())
+    if first["error_code"]:
+        return first, is_over
+    said = first["auth_bytes"].decode()
+    nonce, salt, rounds = (each[2:] for each in said.split(","))
+    assert nonce.startswith("nonce")
+    hash = f"sha{name}"
+    key = hashlib.pbkdf2_hmac(hash, password.encode(), b64decode(salt), int(rounds))
+    client = hmac.digest(key, b"Client Key", hash)
+    without = f"c=biws,r={nonce}"
+    whole = f"{bare},{said},{without}".encode()
+    signed = hmac.digest(hashlib.new(hash, client).digest(), whole, hash)
+    proof = bytes(a ^ b for a, b in zip(client, signed, strict=True))
+    found, is_over = told(wire, f"{without},p={b64encode(proof).decode()}".encode())
+    if not found["error_code"]:
+        server = hmac.digest(hmac.digest(key, b"Server Key", hash), whole, hash)
+        assert found["auth_bytes"] == b"v=" + b64encode(server)
+    return found, is_over
+
+
+def names(wire: Wire) -> list[str]:
+    return [each["name"] for each in wire.ask(0, "Metadata", 4, topics=None)["topics"]]
+
+
+def test_who_has_not_said_who_it_is_gets_nothing(wire: Wire) -> None:
+    assert wire.ask(0, "ApiVersions", 0)["api_keys"]
+    assert wire.send(0, frame("Metadata", 4, {"topics": None})) == [None]
+
+
+def test_plain(wire: Wire) -> None:
+    assert handshake(wire, "PLAIN") == NONE
+    assert told(wire, b"\0ann\0secret")[0]["error_code"] == NONE
+    assert names(wire) == ["t", "u"]
+
+
+@pytest.mark.parametrize("name", ["256", "512"])
+def test_scram(wire: Wire, name: str) -> None:
+    assert scram(wire, name, "secret")[0]["error_code"] == NONE
+    assert names(wire) == ["t", "u"]
+    wire.taped.arrive("closed", wire.now, 0)
+    wire.connect(0)
+    assert wire.send(0, frame("Metadata", 4, {"topics": None})) == [None]
+
+
+@pytest.mark.parametrize("name", ["256", "512"])
+def test_scram_with_another_password_or_user(wire: Wire, name: str) -> None:
+    for password, user in (("wrong", "ann"), ("secret", "eve"), ("secret", "bob")):
+        found, is_over = scram(wire, name, password, user)
+        assert (found["error_code"], is_over) == (WRONG, True)
+        wire.connect(0)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0ann\0wrong", b"\0eve\0secret", b"\0ann\0", b"\0eve\0", b"ann", b"\xff\0\0"]
+)
+def test_what_plain_does_not_believe(wire: Wire, data: bytes) -> None:
+    assert handshake(wire, "PLAIN") == NONE
+    found, is_over = told(wire, data)
+    assert (found["error_code"], is_over) == (WRONG, True)
+    wire.connect(0)
+    assert wire.send(0, frame("Metadata", 4, {"topics": None})) == [None]
+
+
+def test_mechanisms_that_there_are_not(wire: Wire) -> None:
+    left = wire.send(0, frame("SaslHandshake", 1, {"mechanism": "GSSAPI"}))
+    said = answer("SaslHandshake", 1, left[0])
+    assert said["error_code"] == ERRORS["UNSUPPORTED_SASL_MECHANISM"]
+    assert (said["mechanisms"][0], left[1:]) == ("PLAIN", [None])
+    wire.connect(0)
+    found, is_over = told(wire, b"\0ann\0secret")
+    assert (found["error_code"], is_over) == (ERRORS["ILLEGAL_SASL_STATE"], True)
+
+
+# --- What is denied
+
+
+@pytest.fixture
+def known() -> Wire:
+    """Without users: everybody is ANONYMOUS."""
+    made = Wire()
+    made.create()
+    made.create("u")
+    return made
+
+
+DENIED = ERRORS["TOPIC_AUTHORIZATION_FAILED"]
+
+
+def test_one_topic_is_denied_and_the_other_is_not(known: Wire) -> None:
+    assert known.do("deny", operation="Write", kind="topic", name="t") == ""
+    rows = [{"index": 0, "records": batch(b"v")}]
+    topics = [{"name": name, "partition_data": rows} for name in ("t", "u")]
+    leader = known.leader("u")
+    said = known.ask(leader, "Produce", 9, acks=-1, timeout_ms=5000, topic_data=topics)
+    found = {r["name"]: r["partition_responses"][0]["error_code"] for r in said["responses"]}
+    assert found == {"t": DENIED, "u": NONE}
+    assert known.offset(-1)["offset"] == 0
+    assert known.produce(batch(b"v"))["error_code"] == DENIED
+    assert known.fetch(0)["error_code"] == NONE
+    assert known.do("allow", operation="Write", kind="topic", name="t") == ""
+    assert known.produce(batch(b"v"))["error_code"] == NONE
+
+
+def test_reading_describing_and_making_are_denied(known: Wire) -> None:
+    known.do("deny", kind="topic", name="t")
+    assert known.fetch(0)["error_code"] == DENIED
+    assert known.offset(-1)["error_code"] == DENIED
+    asked = [{"name": "t"}, {"name": "u"}]
+    said = known.ask(0, "Metadata", 9, topics=asked)
+    assert {t["name"]: t["error_code"] for t in said["topics"]} == {"t": DENIED, "u": NONE}
+    assert len(said["brokers"]) == 3
+    known.do("deny", operation="Create", kind="topic", name="w")
+    topic = {"name": "w", "num_partitions": 1, "replication_factor": 3}
+    told = known.ask(0, "CreateTopics", 5, topics=[topic], timeout_ms=1000)
+    assert told["topics"][0]["error_code"] == DENIED
+    assert "w" not in known.core.world.topics
+
+
+def test_groups_and_transactions_are_denied(known: Wire) -> None:
+    known.do("deny", operation="Read", kind="group", name="g")
+    said = known.ask(0, "Heartbeat", 3, group_id="g", generation_id=1, member_id="m")
+    assert said["error_code"] == ERRORS["GROUP_AUTHORIZATION_FAILED"]
+    known.do("deny", kind="transactional_id")
+    body = {"transactional_id": "x", "transaction_timeout_ms": 1000}
+    said = known.ask(0, "InitProducerId", 4, **body)
+    assert said["error_code"] == ERRORS["TRANSACTIONAL_ID_AUTHORIZATION_FAILED"]
+    body["transactional_id"] = None
+    assert known.ask(0, "InitProducerId", 4, **body)["error_code"] == NONE
+
+
+def test_one_user_is_denied_and_another_is_not(wire: Wire) -> None:
+    wire.do("deny", user="ann", kind="topic", operation="Describe", name="t")
+    for user, password, error in (("ann", "secret", DENIED), ("bob", "other", NONE)):
+        assert scram(wire, "256", password, user)[0]["error_code"] == NONE
+        said = wire.ask(0, "Metadata", 4, topics=[{"name": "t"}])
+        assert said["topics"][0]["error_code"] == error
+        wire.taped.arrive("closed", wire.now, 0)
+        wire.connect(0)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({}, "'kind' is missing"),
+        ({"kind": "cluster"}, "no kind 'cluster'"),
+        ({"kind": "topic", "operation": "Fly"}, "no operation 'Fly'"),
+        ({"kind": "topic", "user": "eve"}, "no user 'eve'"),
+    ],
+)
+def test_denials_that_mean_nothing(wire: Wire, said: dict[str, str], why: str) -> None:
+    assert why in wire.do("deny", **said)
+    assert "is not denied" in wire.do("allow", kind="topic")

@@ -1,0 +1,45 @@
+"""`storage crash` and the storage bugs in `bugs`: counts, verdicts, and one line for bad input."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner, Result
+
+from kraftcheck.cli import cli
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words))
+
+
+def test_crash_states_are_counted_and_hold() -> None:
+    done = asked("storage", "crash", "--states", "60", "--json")
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert found["verdict"] == "holds"
+    assert found["states"] >= 60
+    assert found["histories"] > 0
+
+
+def test_a_bug_is_violated_and_says_where() -> None:
+    done = asked("storage", "crash", "--states", "30", "--bug", "Z141")
+    assert done.exit_code == 1
+    assert "ProducerStateReplays: seed " in done.stdout
+    assert "verdict  violated" in done.stdout
+
+
+def test_a_bug_is_shown() -> None:
+    done = asked("bugs", "show", "Z142")
+    assert done.exit_code == 0
+    assert "storage crash --bug Z142" in done.stdout
+    assert "-    return True" in done.stdout
+
+
+def test_the_bug_of_another_is_one_line() -> None:
+    done = asked("storage", "crash", "--bug", "Z01")
+    assert done.exit_code == 3
+    assert "no bug 'Z01' of the storage" in done.stderr
+    done = asked("bugs", "run", "Z142")
+    assert done.exit_code == 3
+    assert "Z142 is a bug of the storage engine: kraftcheck storage crash" in done.stderr

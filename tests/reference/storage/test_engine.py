@@ -1,0 +1,145 @@
+"""The engine: what crashes leave is recovered, planted faults are seen, Kafka's way is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from reference.storage.batches import (
+    Record,
+    batches_of,
+    data_batch,
+    encoded,
+    fault_of,
+    header_of,
+    marker_batch,
+    records_of,
+)
+from reference.storage.crashing import Story, enumerated, judge, judged_start, played
+from reference.storage.disk import Crash, MemoryDisk
+from reference.storage.histories import FIRST_TIME, Operation
+from reference.storage.promises import batches_in
+from reference.storage.rules import AsKafka, Config, StorageRules
+from traces.disks.partition import judge as judge_folder
+from traces.disks.partition import partitions_of
+
+SMALL = Config(segment_bytes=300, index_bytes=120, index_interval=0)
+
+
+def told(story: Story, *operations: str) -> Story:
+    for each in operations:
+        name, *words = each.split()
+        story.perform(Operation(name, tuple(words)))
+    return story
+
+
+def leader(key: bytes = b"k", epoch: int = 0, pad: int = 60) -> str:
+    return f"leader {epoch} client {data_batch([(key, b'v' * pad)], FIRST_TIME).hex()}"
+
+
+def test_a_batch_is_read_as_it_was_written() -> None:
+    data = data_batch([(b"a", None), (None, b"value")], 1000, 7, 2, 5, transactional=True)
+    batch = header_of(data)
+    assert not fault_of(data)
+    assert (batch.last, batch.producer, batch.last_sequence, batch.records) == (1, 7, 6, 2)
+    assert list(records_of(batch)) == [
+        Record(0, 1000, b"a", None),
+        Record(1, 1000, None, b"value"),
+    ]
+    assert encoded(batch, list(records_of(batch))) == data
+    assert fault_of(data[:-1] + b"?") == "the checksum of the batch of offset 0 does not fit"
+    assert header_of(marker_batch(False, 1000, 7, 2)).marker == "ABORT"
+
+
+def test_every_state_that_a_short_history_may_leave_is_recovered() -> None:
+    """Exhaustively, of up to three appends between syncs."""
+    story = told(Story(StorageRules(SMALL), FIRST_TIME), leader(b"a"), "flush", "checkpoint")
+    begin = len(story.disk.journal)
+    told(story, leader(b"b"), leader(b"c"), leader(b"d"))
+    count = 0
+    for upto, content in enumerated(story, range(begin, len(story.disk.journal) + 1, 3)):
+        assert judged_start(story, upto, content)[0] == []
+        count += 1
+    assert count > 1000
+
+
+def test_histories_by_chance_keep_all_promises() -> None:
+    for seed in range(8):
+        assert judge(StorageRules, seed, 30).found == []
+
+
+def test_as_kafka_decides_promises_are_broken() -> None:
+    found = {each.promise for seed in range(12) for each in judge(AsKafka, seed, 30).found}
+    assert found >= {"ProducerStateReplays", "IndexLowerBound", "FlushedSurvives"}
+
+
+def test_a_start_of_kafka_fails_where_ours_does_not() -> None:
+    """A new segment whose index has no name yet, behind one whose end is torn: docs/storage.md."""
+    story = told(Story(AsKafka(SMALL), FIRST_TIME), "checkpoint", leader(b"a"), leader(b"b"))
+    told(story, "roll", leader(b"c"))
+    content = story.crash(len(story.disk.journal)).process()
+    [first, second] = [path for path in content if path.endswith(".log")]
+    for end in (".index", ".snapshot"):
+        del content[second.replace(".log", end)]
+    half = len(content[first]) // 2  # The second of two batches: its pages were never written.
+    content[first] = content[first][:half] + bytes(half)
+    assert judged_start(story, len(story.disk.journal), content)[0][0].promise == "StartUpTotal"
+    story.rules = StorageRules(SMALL)
+    assert judged_start(story, len(story.disk.journal), content)[0] == []
+
+
+def test_what_is_lost_is_missed() -> None:
+    """A fault planted in what a crash leaves: of what was flushed a batch is gone."""
+    story = told(Story(StorageRules(SMALL), FIRST_TIME), leader(), leader(), "flush", "checkpoint")
+    upto = len(story.disk.journal)
+    content = story.crash(upto).process()
+    path = next(path for path in content if path.endswith(".log"))
+    assert judged_start(story, upto, content)[0] == []
+    content[path] = content[path][: len(content[path]) // 2]
+    promises = {each.promise for each in judged_start(story, upto, content)[0]}
+    assert promises == {"FlushedSurvives"}
+
+
+def test_what_a_sync_has_covered_is_certain() -> None:
+    disk = MemoryDisk()
+    disk.create("t-0/a")
+    disk.write("t-0/a", 0, b"one")
+    disk.make_folder("t-0")
+    disk.sync("t-0/a")
+    disk.sync_folder("t-0")
+    disk.sync_folder("")
+    disk.write("t-0/a", 3, b"two")
+    disk.create("t-0/b")
+    disk.rename("t-0/b", "t-0/c")
+    states = list(Crash(disk, len(disk.journal)).states())
+    assert all(each["t-0/a"].startswith(b"one") for each in states)
+    assert {each["t-0/a"] for each in states} >= {b"one", b"onetwo", b"one\0\0\0"}
+    assert {("t-0/b" in each, "t-0/c" in each) for each in states} == {
+        (False, False),
+        (True, False),
+        (False, True),
+    }
+    free = [Crash(disk, len(disk.journal)).drawn(Random(seed), "free") for seed in range(50)]
+    assert any("t-0/c" in each for each in free)
+
+
+@pytest.mark.parametrize("seed", [2, 5, 11, 17, 23])
+def test_the_judge_of_disks_accepts_ours(seed: int, tmp_path: Path) -> None:
+    """After a start and a clean stop; with what only reports an operator wants to see."""
+    story = played(StorageRules, seed, 30)
+    told(story, "tasks")
+    story.broker.stop()
+    for path, data in story.disk.content().items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    for folder, _, _, common in partitions_of(tmp_path):
+        found = judge_folder(folder, common)
+        assert [each for each in found.findings if each.weight == "violated"] == []
+        assert found.end == batches_in(story.broker.log)[-1].last + 1
+
+
+def test_batches_of_a_file_end_where_it_is_torn() -> None:
+    data = data_batch([(b"a", b"b")], 1000)
+    assert [position for position, _ in batches_of(data + data[:40])] == [0]

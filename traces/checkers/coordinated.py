@@ -1,0 +1,259 @@
+"""Consumer groups by the log of their coordinator: who had what for certain, and who was removed.
+
+    log = group_log(entries)      what members had, and what was committed, in the log's order
+    server_owners(log)            the coordinator gave a partition to two members at once
+    fenced(log, members)          it wrote a commit of a member that it had removed
+    unwritten(log, members)       it acknowledged a commit that is not in the log
+    known(log, members)           the members' commits, without those that the log has not
+    decided(log, members, ...)    two members had a partition: had the first been removed?
+
+Clients' operations and records of the log meet by marks: the id of a member, and the metadata of a
+commit (`Operation.mark`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from traces.checkers.columns import NEVER, Flags, Ints
+from traces.checkers.findings import Broken
+from traces.checkers.members import NONE, Members
+from traces.checkers.verdict import Certificate
+from traces.formats.grouplog import Entry
+
+REMOVED, GAVE_UP, HAS = "removed", "gave up", "has"
+"""How a member's time with a partition ended in the log."""
+
+Place = tuple[str, str]
+"""A group and a topic-partition."""
+
+
+class Held(NamedTuple):
+    """A time for which a member had a place: from one record of the log to before another."""
+
+    member: str
+    begin: int
+    end: int
+    how: str
+
+
+class Written(NamedTuple):
+    """A commit in the log. alive: who were members then."""
+
+    entry: Entry
+    alive: frozenset[str]
+
+
+class GroupLog(NamedTuple):
+    """What the log says. double: (place, record, the member that had it, the one that got it).
+
+    complete: nothing was cleaned away.
+    """
+
+    held: dict[Place, list[Held]]
+    double: list[tuple[Place, Entry, str, str]]
+    written: dict[tuple[str, str], list[Written]]
+    complete: bool
+
+
+def group_log(entries: Sequence[Entry]) -> GroupLog:
+    """From the records in the order of the log."""
+    builder = _Builder()
+    for at, entry in enumerate(entries):
+        builder.add(at, entry)
+    return builder.built(_contiguous(entries), len(entries))
+
+
+def _contiguous(entries: Iterable[Entry]) -> bool:
+    following: dict[int, int] = {}
+    for each in entries:
+        if following.get(each.partition, 0) != each.offset:
+            return False
+        following[each.partition] = each.offset + 1
+    return True
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._has: dict[str, dict[str, dict[str, int]]] = {}
+        """By group and member, since when it has each partition."""
+        self._held: dict[Place, list[Held]] = {}
+        self._double: list[tuple[Place, Entry, str, str]] = []
+        self._written: dict[tuple[str, str], list[Written]] = {}
+
+    def add(self, at: int, entry: Entry) -> None:
+        members = self._has.setdefault(entry.group, {})
+        if entry.what == "member":
+            self._now(at, entry, entry.member, entry.has)
+        elif entry.what == "removed":
+            self._gone(at, entry.group, entry.member)
+        elif entry.what == "generation":
+            for member in list(members):
+                if member not in entry.all:
+                    self._gone(at, entry.group, member)
+            for member in members:
+                self._drop(at, entry.group, member, set(members[member]) - set(entry.all[member]))
+            for member, has in entry.all.items():
+                self._now(at, entry, member, has)
+        elif entry.what == "committed" and entry.committed is not None:
+            written = Written(entry, frozenset(members))
+            self._written.setdefault((entry.mark, entry.key or ""), []).append(written)
+
+    def _now(self, at: int, entry: Entry, member: str, has: Sequence[str]) -> None:
+        members = self._has[entry.group]
+        mine = members.setdefault(member, {})
+        self._drop(at, entry.group, member, set(mine) - set(has))
+        for key in has:
+            if key in mine:
+                continue
+            mine[key] = at
+            for other, theirs in members.items():
+                if other != member and key in theirs:
+                    self._double.append(((entry.group, key), entry, other, member))
+
+    def _drop(self, at: int, group: str, member: str, keys: Iterable[str]) -> None:
+        for key in sorted(keys):
+            self._end(at, group, member, key, GAVE_UP)
+
+    def _gone(self, at: int, group: str, member: str) -> None:
+        for key in sorted(self._has[group].get(member, ())):
+            self._end(at, group, member, key, REMOVED)
+        self._has[group].pop(member, None)
+
+    def _end(self, at: int, group: str, member: str, key: str, how: str) -> None:
+        begin = self._has[group][member].pop(key)
+        self._held.setdefault((group, key), []).append(Held(member, begin, at, how))
+
+    def built(self, complete: bool, end: int) -> GroupLog:
+        for group, members in self._has.items():
+            for member, has in members.items():
+                for key in sorted(has):
+                    self._end(end, group, member, key, HAS)
+        held = {place: sorted(each, key=lambda h: h.begin) for place, each in self._held.items()}
+        return GroupLog(held, self._double, self._written, complete)
+
+
+# -- What is wrong in the log, or between it and what clients were told
+
+
+def server_owners(log: GroupLog) -> Broken:
+    """The log gives a partition to a member while another one still has it."""
+    return Broken("server-double-owner", len(log.double), partial(_double, log))
+
+
+def _double(log: GroupLog, at: int) -> Certificate:
+    (group, key), entry, had, got = log.double[at]
+    said = f"the record at {entry.offset} of __consumer_offsets-{entry.partition} gives {key} to"
+    return Certificate(
+        operations=(),
+        kind="server-double-owner",
+        sentence=f"{said} member {got} of group {group}, which member {had} still has",
+        key=key,
+    )
+
+
+def fenced(log: GroupLog, m: Members) -> Broken:
+    """Commits in the log whose member had been removed before."""
+    ids = _ids(m)
+    found = []
+    for row, written in _in_log(log, m):
+        mine = ids.get(int(m.commits.process[row]))
+        if mine and all(mine.isdisjoint(each.alive) for each in written):
+            found.append((row, written[0].entry))
+    return Broken("fenced-commit", len(found), partial(_fenced, m, found))
+
+
+def _fenced(m: Members, found: list[tuple[int, Entry]], at: int) -> Certificate:
+    row, entry = found[at]
+    _, key = m.places[int(m.commits.place[row])]
+    said = f"process {int(m.commits.process[row])} committed {int(m.commits.offset[row])} of {key}"
+    why = f"which was written at {entry.offset} of __consumer_offsets-{entry.partition}"
+    return Certificate(
+        operations=(int(m.commits.operation[row]),),
+        kind="fenced-commit",
+        sentence=f"{said}, {why} after its member had been removed",
+        key=key,
+    )
+
+
+def unwritten(log: GroupLog, m: Members) -> Broken:
+    """Commits that were answered, and of which the log has no record."""
+    missing = _missing(log, m) & (m.commits.completed != NEVER)
+    rows = np.flatnonzero(missing)
+    return Broken("unwritten-commit", len(rows), partial(_unwritten, m, rows))
+
+
+def _unwritten(m: Members, rows: Ints, at: int) -> Certificate:
+    row = int(rows[at])
+    _, key = m.places[int(m.commits.place[row])]
+    said = f"process {int(m.commits.process[row])} was told that {int(m.commits.offset[row])} of"
+    return Certificate(
+        operations=(int(m.commits.operation[row]),),
+        kind="unwritten-commit",
+        sentence=f"{said} {key} is committed, and the group's log has no such record",
+        key=key,
+    )
+
+
+def known(log: GroupLog, m: Members) -> Members:
+    """Without commits of unknown outcome that are not in the log: they never came to be."""
+    kept = ~(_missing(log, m) & (m.commits.completed == NEVER))
+    return m._replace(commits=type(m.commits)._make(column[kept] for column in m.commits))
+
+
+def _missing(log: GroupLog, m: Members) -> Flags:
+    """Commits with a mark that the log, where it is complete, does not have."""
+    missing = np.zeros(len(m.commits.place), bool)
+    if log.complete:
+        missing[:] = m.commits.mark != NONE
+        missing[[row for row, _ in _in_log(log, m)]] = False
+    return missing
+
+
+def _in_log(log: GroupLog, m: Members) -> list[tuple[int, list[Written]]]:
+    """Commits that the log has: their rows, and their records."""
+    found = []
+    for row in np.flatnonzero(m.commits.mark != NONE).tolist():
+        _, key = m.places[int(m.commits.place[row])]
+        written = log.written.get((m.marks[int(m.commits.mark[row])], key or ""))
+        if written:
+            found.append((row, written))
+    return found
+
+
+def _ids(m: Members) -> dict[int, set[str]]:
+    """Of each process, the ids that it had as a member."""
+    found: dict[int, set[str]] = {}
+    for process, mark in zip(m.spans.process.tolist(), m.spans.mark.tolist(), strict=True):
+        if mark != NONE:
+            found.setdefault(process, set()).add(m.marks[mark])
+    return found
+
+
+# -- Two members at once
+
+DOUBLE: Final = "double"
+ZOMBIE: Final = "zombie"
+
+
+def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
+    """Two spans overlap: DOUBLE, if the coordinator took it that the first member had given the
+    partition up; ZOMBIE, if it had removed it; None, if that is open.
+    """
+    spans = m.spans
+    group, key = m.places[int(spans.place[second])]
+    marks = [int(spans.mark[row]) for row in (first, second)]
+    if NONE in marks:
+        return None
+    had, got = (m.marks[mark] for mark in marks)
+    held = log.held.get((str(group), key or ""), [])
+    ways = set()
+    for at, each in enumerate(held):
+        if each.member == got:
+            before = [one for one in held[:at] if one.member == had and one.end <= each.begin]
+            ways |= {before[-1].how} if before else set()
+    return {GAVE_UP: DOUBLE, REMOVED: ZOMBIE}.get(next(iter(ways))) if len(ways) == 1 else None

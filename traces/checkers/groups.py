@@ -1,0 +1,103 @@
+"""Consumer groups against what was promised: who had what, and is anything left unread?
+
+judged(members, promise)   a `Rebalancing`
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from reference.clients.promises import Level, Promise, Reset
+from traces.checkers.coordinated import GroupLog, fenced, known, server_owners, unwritten
+from traces.checkers.findings import Broken, told
+from traces.checkers.members import Members
+from traces.checkers.ownership import overlaps, stuck, unowned
+from traces.checkers.progress import commits, committed, skipped, starts
+from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+
+GROUPS: Final[dict[str, str]] = {
+    "skipped-record": "a group committed beyond a record that none of its members was shown",
+    "committed-unprocessed": "a group committed beyond a record that no member had processed",
+    "offset-lost": "a group was told that nothing is committed, after something had been",
+    "stale-offset": "a group was told a committed offset that another one had replaced",
+    "unknown-offset": "a group was told a committed offset that nobody had committed",
+    "unwritten-commit": "a commit was acknowledged, and the group's log has no such record",
+    "server-double-owner": "a group's log gives a partition to two members at once",
+    "double-ownership": "a member was given a partition before another one had given it up",
+    "unowned-poll": "a member was shown records of a partition that it did not have",
+    "wrong-start": "a member began to read where nothing was committed",
+    "early-start": "a member began to read before all that may have been committed",
+    "stuck-partition": "for longer than any rebalance may take, nobody had a partition",
+    "fenced-commit": "a group's log has a commit of a member that had been removed",
+    "zombie-commit-offsets": "a commit was accepted from a member that had lost the partition",
+    "commit-by-non-owner": "a commit was accepted from a member without the partition",
+    "commit-beyond": "a member committed more than it had been shown",
+    "overlap": "as double-ownership, unless the first member had been removed, which nobody knows",
+    "zombie-overlap": "a member that was removed, or died, had a partition that another was given",
+}
+"""What spans the members of a group, the gravest first."""
+
+_UNDECIDED: Final = "overlap"
+_UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
+
+
+class Rebalancing(NamedTuple):
+    """The verdict on all groups of a history. reason: why it is unknown."""
+
+    verdict: str
+    anomalies: tuple[Anomaly, ...]
+    reason: str | None = None
+
+
+def broken(
+    m: Members, reset: Reset, within: int | None = None, log: GroupLog | None = None
+) -> list[Broken]:
+    """What happened, the gravest first. within: how long a rebalance may take, in the history's
+    unit; None: nobody knows. log: of the groups' coordinators, where it is known.
+    """
+    found = [] if log is None else [server_owners(log), fenced(log, m), unwritten(log, m)]
+    m = m if log is None else known(log, m)
+    found += [
+        *overlaps(m, log),
+        unowned(m),
+        *([] if within is None else [stuck(m, within)]),
+        *committed(m),
+        *starts(m, reset),
+        *skipped(m),
+        *commits(m),
+    ]
+    return sorted((each for each in found if each.times), key=_gravity)
+
+
+def _gravity(found: Broken) -> int:
+    return list(GROUPS).index(found.name)
+
+
+def judged(
+    m: Members,
+    promise: Promise,
+    *,
+    level: Level | None = None,
+    reset: Reset,
+    within: int | None = None,
+    log: GroupLog | None = None,
+    replaced: bool = False,
+) -> Rebalancing:
+    """Against a promise; or, with a level, only told. reset: where a group begins that has
+    committed nothing. within, log: as of `broken`. replaced: a record may be gone that a later one
+    replaced (a compacted topic), so that nobody knows what was there to be read.
+    """
+    found = [
+        each for each in broken(m, reset, within, log) if not (replaced and each.name in _UNREAD)
+    ]
+    anomalies = tuple(told(each, GROUPS, promise, level) for each in found)
+    verdict, reason = HOLDS, None
+    forbidden = {each.name for each in anomalies if not each.allowed}
+    if forbidden - {_UNDECIDED}:
+        verdict = VIOLATED
+    elif forbidden:
+        verdict = UNKNOWN
+        reason = (
+            "two members had a partition: whether one had been removed, their clients do not know"
+        )
+    return Rebalancing(verdict, anomalies, reason)

@@ -1,0 +1,146 @@
+"""Did two members have a partition at once, and did one read what it did not have?
+
+    overlaps(members, log)   one member was given a partition while another one still had it
+    unowned(members)         a poll showed records of a partition that the member did not have
+    stuck(members)           nobody had a partition for too long
+
+A coordinator gives a partition on when its member has said that it gave it up, which is when the
+callback was over, or when the member has been removed [KIP-848, KIP-429]. A member that was removed
+goes on until it hears of it: nothing can be promised of that time. Which of the two it was, the
+group's log says (coordinated.py); without it, a member that was told that it lost the partition had
+been removed, one that died or was closed may have been, and of one that gave it up orderly nobody
+knows.
+
+    double-ownership   the first member had given it up by what the log says, and not by its own
+    overlap            it gave it up, and nobody knows whether it had been removed
+    zombie-overlap     it had been removed, was told that it lost it, died or left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from traces.checkers.columns import Flags, Ints, indices
+from traces.checkers.coordinated import DOUBLE, ZOMBIE, GroupLog, decided
+from traces.checkers.findings import Broken
+from traces.checkers.members import GIVEN_UP, NONE, Members
+from traces.checkers.verdict import Certificate
+
+_OVERLAPS: Final = ("double-ownership", "overlap", "zombie-overlap")
+_BEFORE: Final = -(1 << 62)
+"""Before all times."""
+
+
+def overlaps(m: Members, log: GroupLog | None) -> Iterator[Broken]:
+    """double-ownership, overlap and zombie-overlap."""
+    pairs: dict[str, list[tuple[int, int]]] = {name: [] for name in _OVERLAPS}
+    pairs["zombie-overlap"] += _pairs(m, m.spans.how != GIVEN_UP)
+    for first, second in _pairs(m, m.spans.how == GIVEN_UP):
+        how = None if log is None else decided(log, m, first, second)
+        name = {DOUBLE: "double-ownership", ZOMBIE: "zombie-overlap"}.get(how or "", "overlap")
+        pairs[name].append((first, second))
+    for name, found in pairs.items():
+        yield Broken(name, len(found), partial(_overlap, name, m, found))
+
+
+def _pairs(m: Members, among: Flags) -> list[tuple[int, int]]:
+    """Each span that began while one of these had its place, with the last of them to end."""
+    spans = m.spans
+    order = np.lexsort((spans.begin, spans.place))
+    place, begin = spans.place[order], spans.begin[order]
+    end = np.where(among[order], spans.end[order], _BEFORE)
+    earlier = _furthest_before(place, end)
+    mine = indices((earlier != NONE) & (end[earlier] > begin))
+    return list(zip(order[earlier[mine]].tolist(), order[mine].tolist(), strict=True))
+
+
+def _furthest_before(place: Ints, end: Ints) -> Ints:
+    """Of each row, that one before it at its place which ends last, or NONE."""
+    if not len(place):
+        return np.empty(0, np.int64)
+    # Places are kept apart by more than there are ends.
+    rank = np.unique(end, return_inverse=True)[1].reshape(-1)
+    lifted = place * (len(place) + 1) + rank
+    running = np.maximum.accumulate(lifted)
+    at = np.where(lifted == running, np.arange(len(place)), 0)
+    latest = np.maximum.accumulate(at)
+    found = np.full(len(place), NONE)
+    found[1:] = np.where(place[1:] == place[:-1], latest[:-1], NONE)
+    return found
+
+
+def _overlap(name: str, m: Members, found: list[tuple[int, int]], at: int) -> Certificate:
+    one, other = found[at]
+    spans, (group, key) = m.spans, m.places[int(m.spans.place[other])]
+    who, whom = int(spans.process[other]), int(spans.process[one])
+    how = "gave it up" if spans.how[one] == GIVEN_UP else "had heard that it lost it, or was gone"
+    said = f"process {who} was given {key} of group {group} before process {whom}, which had it,"
+    return Certificate(
+        operations=(int(spans.first[one]), int(spans.first[other])),
+        kind=name,
+        sentence=f"{said} {how}",
+        key=key,
+    )
+
+
+def stuck(m: Members, within: int) -> Broken:
+    """A partition that nobody had for longer than `within`, in the history's unit, though a member
+    of the group that wants it was there all that time.
+    """
+    found: list[tuple[int, int, int]] = []
+    lives, spans = m.lives, m.spans
+    for life in range(len(lives.place)):
+        begin, end = int(lives.begin[life]), int(lives.end[life])
+        if end - begin <= within:
+            continue
+        mine = indices(spans.place == lives.place[life])
+        mine = mine[np.argsort(spans.begin[mine], kind="stable")]
+        ends = np.maximum.accumulate(np.concatenate(([begin], spans.end[mine])))
+        begins = np.concatenate((spans.begin[mine], [end]))
+        gap = np.minimum(begins, end) - np.maximum(ends, begin)
+        longest = int(np.argmax(gap))
+        if gap[longest] > within:
+            found.append((life, int(ends[longest]), int(gap[longest])))
+    # Each of several members tells of the same time.
+    once = list(
+        {(int(lives.place[life]), since): (life, gap) for life, since, gap in found}.values()
+    )
+    return Broken("stuck-partition", len(once), partial(_stuck, m, once, within))
+
+
+def _stuck(m: Members, found: list[tuple[int, int]], within: int, at: int) -> Certificate:
+    life, gap = found[at]
+    group, key = m.places[int(m.lives.place[life])]
+    said = (
+        f"no member of group {group} had {key} for {gap / within:.1f} times as long as a rebalance"
+    )
+    return Certificate(
+        operations=(int(m.lives.operation[life]),),
+        kind="stuck-partition",
+        sentence=f"{said} may take, though a member that wants it was there",
+        key=key,
+    )
+
+
+def unowned(m: Members) -> Broken:
+    """Records that were handed to a member without the partition."""
+    rows = indices((m.polled.span == NONE) & (m.polled.shown > 0))
+    return Broken("unowned-poll", len(rows), partial(_unowned, m, rows))
+
+
+def _unowned(m: Members, rows: Ints, at: int) -> Certificate:
+    polled = m.polled
+    row = int(rows[at])
+    group, key = m.places[int(polled.place[row])]
+    who, before = int(polled.process[row]), int(polled.before[row])
+    said = f"a poll of process {who} showed {key} from {before} on, which it did not have then"
+    return Certificate(
+        operations=(int(polled.operation[row]),),
+        kind="unowned-poll",
+        sentence=f"{said} as a member of group {group}",
+        key=key,
+    )

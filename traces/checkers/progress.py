@@ -1,0 +1,311 @@
+"""From where did members read on, and is anything that was committed over left unread?
+
+committed(members)   offsets that were told and cannot have been there (offsets.py)
+starts(members)      members that began elsewhere
+skipped(members)     records that were committed over, and read or processed by nobody
+commits(members)     who committed what it did not have
+
+stale-offset           an OffsetFetch told an offset that had been replaced
+unknown-offset         it told one that nobody had committed
+offset-lost            it told that there is none, after one had been committed
+wrong-start            a member began where nothing was committed, and may have left records out
+early-start            a member began before all that may have been committed
+commit-beyond          a member committed beyond what it had been shown: its own doing
+skipped-record         a record lies below what was committed, and was polled by nobody
+committed-unprocessed  it was polled, and nobody who polled it processed it
+commit-by-non-owner    a commit was accepted from a member that did not have the partition
+zombie-commit-offsets  the same, and the member had been told that it lost it to one that has it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from reference.clients.promises import Reset
+from traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
+from traces.checkers.findings import Broken
+from traces.checkers.members import NONE, TAKEN, Members
+from traces.checkers.offsets import Reads, justified
+from traces.checkers.verdict import Certificate
+
+
+def committed(m: Members) -> Iterator[Broken]:
+    """stale-offset, unknown-offset, offset-lost."""
+    t = m.told
+    reads = Reads(t.place, t.offset, t.offset, t.invoked, t.completed)
+    found = justified(m, reads)
+    none = t.offset == UNKNOWN
+    for name, wrong in (
+        ("offset-lost", none),
+        ("stale-offset", ~none & found.known),
+        ("unknown-offset", ~none & ~found.known),
+    ):
+        rows = indices(wrong & ~found.right)
+        yield Broken(name, len(rows), partial(_told, name, m, rows))
+
+
+def _told(name: str, m: Members, rows: Ints, at: int) -> Certificate:
+    t, row = m.told, int(rows[at])
+    group, key = m.places[int(t.place[row])]
+    said = "that nothing is committed" if name == "offset-lost" else f"offset {int(t.offset[row])}"
+    why = "which had been replaced" if name == "stale-offset" else "which nobody had committed"
+    operations: tuple[int, ...] = (int(t.operation[row]),)
+    if name != "unknown-offset":
+        before = _commit_before(m, int(t.place[row]), int(t.invoked[row]))
+        operations = (int(m.commits.operation[before]), *operations)
+        why = f"after {int(m.commits.offset[before])} had been"
+    return Certificate(
+        operations=operations,
+        kind=name,
+        sentence=f"group {group} was told {said} of {key}, {why}",
+        key=key,
+    )
+
+
+def _commit_before(m: Members, place: int, time: int) -> int:
+    """The last commit that had been answered then."""
+    c = m.commits
+    rows = indices((c.place == place) & (c.completed < time))
+    return int(rows[np.argmax(c.invoked[rows])])
+
+
+# -- Where members begin
+
+
+def starts(m: Members, reset: Reset) -> Iterator[Broken]:
+    """wrong-start, early-start."""
+    rows = _first_polls(m)
+    p, spans = m.polled, m.spans
+    span = p.span[rows]
+    records = _Records(m)
+    partition, before = m.partition[p.place[rows]], p.before[rows]
+    low = records.after_last(partition, before)
+    reads = Reads(p.place[rows], low, before, spans.begin[span], p.completed[rows])
+    found = justified(m, reads)
+    fresh = found.never
+    if reset == "earliest":
+        fresh = fresh & (low <= records.first(partition))
+    wrong = ~found.right & ~fresh
+    early = wrong & (before < found.least) & ~found.never
+    for name, which in (("wrong-start", wrong & ~early), ("early-start", early)):
+        chosen = indices(which)
+        args = (rows[chosen], found.least[chosen], found.most[chosen])
+        yield Broken(name, len(chosen), partial(_start, name, m, *args))
+
+
+def _first_polls(m: Members) -> Ints:
+    """The first fetch of each span, but for those that may be of an earlier one."""
+    p = m.polled
+    mine = indices(p.span != NONE)
+    mine = mine[np.argsort(p.invoked[mine], kind="stable")]
+    rows = mine[np.unique(p.span[mine], return_index=True)[1]]
+    return rows[~p.several[rows]]
+
+
+def _start(name: str, m: Members, rows: Ints, least: Ints, most: Ints, at: int) -> Certificate:
+    p, row = m.polled, int(rows[at])
+    group, key = m.places[int(p.place[row])]
+    who = int(p.process[row])
+    low, high = int(least[at]), int(most[at])
+    there = "nothing" if low > high else (str(low) if low == high else f"{low} to {high}")
+    said = f"process {who} of group {group} began to read {key} at {int(p.before[row])}"
+    return Certificate(
+        operations=(int(m.spans.first[p.span[row]]), int(p.operation[row])),
+        kind=name,
+        sentence=f"{said}, where {there} was committed",
+        key=key,
+    )
+
+
+class _Records:
+    """Which offsets of a partition hold records."""
+
+    def __init__(self, m: Members) -> None:
+        self.partition, self.offset = m.records
+        self._width = int(self.offset.max(initial=0)) + 2
+        self._keys = self.partition * self._width + self.offset
+
+    def at(self, partition: Ints, offset: Ints) -> Ints:
+        """The row of the first record of a partition that is not before an offset."""
+        wanted = partition * self._width + np.minimum(offset, self._width - 1)
+        found: Ints = np.searchsorted(self._keys, wanted)
+        return found
+
+    def after_last(self, partition: Ints, offset: Ints) -> Ints:
+        """Behind the last record before an offset; 0: there is none."""
+        found = np.zeros(len(partition), np.int64)
+        at = self.at(partition, offset) - 1
+        there = at >= 0
+        there[there] = self.partition[at[there]] == partition[there]
+        found[there] = self.offset[at[there]] + 1
+        return found
+
+    def first(self, partition: Ints) -> Ints:
+        """The first record of a partition."""
+        at = np.searchsorted(self.partition, partition)
+        inside = at < len(self.partition)
+        found = np.full(len(partition), NEVER)
+        found[inside] = self.offset[at[inside]]
+        return found
+
+
+# -- What was left out
+
+
+def skipped(m: Members) -> Iterator[Broken]:
+    """commit-beyond, skipped-record, committed-unprocessed."""
+    beyond = _beyond(m)
+    rows = indices(beyond)
+    yield Broken("commit-beyond", len(rows), partial(_commit, "commit-beyond", m, rows))
+    c, p = m.commits, m.polled
+    final = np.full(len(m.places), UNKNOWN)
+    counts = (c.completed != NEVER) & ~beyond
+    np.maximum.at(final, c.place[counts], c.offset[counts])
+    begun = np.full(len(m.places), NEVER)
+    np.minimum.at(begun, p.place, p.before)
+    polled = _Ranges(p.place, p.before, p.after)
+    done = _done(m)
+    told = np.zeros(len(m.places), bool)
+    told[m.processed.place] = True
+    left: list[tuple[int, int]] = []
+    undone: list[tuple[int, int]] = []
+    partitions, offsets = m.records
+    for place in range(len(m.places)):
+        low, high = np.searchsorted(partitions, (m.partition[place], m.partition[place] + 1))
+        mine = offsets[low:high]
+        mine = mine[(mine >= begun[place]) & (mine < final[place])]
+        read = polled.cover(place, mine)
+        left += [(place, each) for each in mine[~read].tolist()]
+        if told[place]:
+            unsaid = read & ~done.cover(place, mine)
+            undone += [(place, each) for each in mine[unsaid].tolist()]
+    yield Broken("skipped-record", len(left), partial(_left, "skipped-record", m, left))
+    name = "committed-unprocessed"
+    yield Broken(name, len(undone), partial(_left, name, m, undone))
+
+
+class _Ranges:
+    """Which offsets of each place lie in some range."""
+
+    def __init__(self, place: Ints, begin: Ints, end: Ints) -> None:
+        order = np.lexsort((begin, place))
+        self._place, self._begin = place[order], begin[order]
+        self._end = end[order]
+
+    def cover(self, place: int, offsets: Ints) -> Flags:
+        low, high = np.searchsorted(self._place, (place, place + 1))
+        if low == high:
+            return np.zeros(len(offsets), bool)
+        begin, end = self._begin[low:high], np.maximum.accumulate(self._end[low:high])
+        at = np.searchsorted(begin, offsets, side="right") - 1
+        return (at >= 0) & (end[at] > offsets)
+
+
+def _done(m: Members) -> _Ranges:
+    """What members processed of what they had been shown."""
+    p = m.polled
+    most = np.full(len(m.spans.place), UNKNOWN)
+    said = m.processed.span != NONE
+    np.maximum.at(most, m.processed.span[said], m.processed.offset[said])
+    within = indices(p.span != NONE)
+    end = np.minimum(p.after[within], most[p.span[within]])
+    some = end > p.before[within]
+    return _Ranges(p.place[within][some], p.before[within][some], end[some])
+
+
+def _beyond(m: Members) -> Flags:
+    """Commits of a member of more than it had been shown of the partition while it has it."""
+    c, p = m.commits, m.polled
+    furthest = np.full(len(m.spans.place), NEVER)
+    some = p.span != NONE
+    furthest[p.span[some]] = UNKNOWN
+    # Who began to read in a poll that may be of an earlier span may have been shown more there.
+    np.maximum.at(furthest, p.span[some], p.after[some])
+    have = c.span != NONE
+    beyond = np.zeros(len(c.place), bool)
+    beyond[have] = c.offset[have] > furthest[c.span[have]]
+    return beyond
+
+
+def _left(name: str, m: Members, left: list[tuple[int, int]], at: int) -> Certificate:
+    place, offset = left[at]
+    group, key = m.places[place]
+    c = m.commits
+    rows = indices((c.place == place) & (c.offset > offset) & (c.completed != NEVER))
+    commit = int(rows[np.argmin(c.invoked[rows])])
+    what = "nobody was shown it" if name == "skipped-record" else "nobody processed it"
+    said = f"process {int(c.process[commit])} committed {int(c.offset[commit])} of {key} for group"
+    return Certificate(
+        operations=(int(c.operation[commit]),),
+        kind=name,
+        sentence=f"{said} {group}, which goes over the record at {offset}, and {what}",
+        key=key,
+    )
+
+
+# -- Who commits
+
+
+def commits(m: Members) -> Iterator[Broken]:
+    """commit-by-non-owner, zombie-commit-offsets."""
+    c, spans = m.commits, m.spans
+    given = np.zeros(int(max(c.process.max(initial=0), spans.process.max(initial=0))) + 1, bool)
+    given[spans.process] = True
+    without = indices((c.completed != NEVER) & (c.span == NONE) & given[c.process])
+    zombies: list[tuple[int, int]] = []
+    for row in without.tolist():
+        heir = _heir(m, row)
+        if heir != NONE:
+            zombies.append((row, heir))
+    late = {row for row, _ in zombies}
+    others = np.array([row for row in without.tolist() if row not in late], np.int64)
+    name = "zombie-commit-offsets"
+    yield Broken(name, len(zombies), partial(_zombie, m, zombies))
+    name = "commit-by-non-owner"
+    yield Broken(name, len(others), partial(_commit, name, m, others))
+
+
+def _heir(m: Members, row: int) -> int:
+    """The span of another member that had the place throughout a commit of who had lost it."""
+    c, spans = m.commits, m.spans
+    there = spans.place == c.place[row]
+    mine = there & (spans.process == c.process[row]) & (spans.end <= c.invoked[row])
+    before = indices(mine)
+    if not len(before) or spans.how[before[np.argmax(spans.end[before])]] != TAKEN:
+        return NONE
+    found = indices(
+        there
+        & (spans.process != c.process[row])
+        & (spans.given < c.invoked[row])
+        & (spans.end > c.completed[row])
+    )
+    return int(found[0]) if len(found) else NONE
+
+
+def _zombie(m: Members, zombies: list[tuple[int, int]], at: int) -> Certificate:
+    c, (row, heir) = m.commits, zombies[at]
+    group, key = m.places[int(c.place[row])]
+    said = f"process {int(c.process[row])} had lost {key} of group {group}, and its commit of"
+    whose = f"was accepted while process {int(m.spans.process[heir])} had it"
+    return Certificate(
+        operations=(int(m.spans.first[heir]), int(c.operation[row])),
+        kind="zombie-commit-offsets",
+        sentence=f"{said} {int(c.offset[row])} {whose}",
+        key=key,
+    )
+
+
+def _commit(name: str, m: Members, rows: Ints, at: int) -> Certificate:
+    c, row = m.commits, int(rows[at])
+    group, key = m.places[int(c.place[row])]
+    why = "more than it had been shown" if name == "commit-beyond" else "without having it"
+    said = f"process {int(c.process[row])} committed {int(c.offset[row])} of {key} for group"
+    return Certificate(
+        operations=(int(c.operation[row]),),
+        kind=name,
+        sentence=f"{said} {group}, {why}",
+        key=key,
+    )
