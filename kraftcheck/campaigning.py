@@ -73,7 +73,7 @@ def run(
     chosen = asked.seed if asked.seed is not None else DEFAULT_SEED
     own_seed = seed if seed is not None else chosen
     plan = plan_of(asked.configurations, count, own_seed, guided)
-    with artifacts.alone(artifacts.claim(out)):
+    with exits.resumable(), artifacts.alone(artifacts.claim(out)):
         plan = begin(out, plan)
         if file is not None and not (out / COPY).exists():
             artifacts.write_whole(out / COPY, read_text(file))

@@ -159,3 +159,16 @@ def test_a_signal_that_wakes_nobody_is_answered(repo_root: Path) -> None:
     command = [sys.executable, "-c", ELSEWHERE]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=repo_root, timeout=20)
     assert (ended.returncode, ended.stderr) == (130, "kraftcheck: interrupted\n")
+
+
+def test_who_interrupts_is_told_what_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kraftcheck", "simulate", "--out", "runs/a b"])
+
+    def work() -> int:
+        with exits.resumable():
+            raise KeyboardInterrupt
+
+    assert exits.guarded(work) == exits.INTERRUPTED
+    assert capsys.readouterr().err.rstrip().endswith("kraftcheck simulate --out 'runs/a b'")
