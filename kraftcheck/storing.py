@@ -75,7 +75,7 @@ def crash(
 def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
     """The same operations on the engine and on Kafka's classes. Exit code 1: they came to other
     states, or other bytes. Raises ArtifactError, WitnessError."""
-    from live.storage import Compared, hosted
+    from kraftcheck.witness.storage import Compared, hosted
 
     total = Compared()
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-storage-"))
@@ -107,7 +107,7 @@ def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
 
 
 def _one(host: Host, folder: Path, seed: int, crashes: int, total: object) -> None:
-    from live.storage import Compared, compare, compare_crashes
+    from kraftcheck.witness.storage import Compared, compare, compare_crashes
 
     assert isinstance(total, Compared)
     compare(host, folder / "t", seed, total)

@@ -2,7 +2,7 @@
 truncations, deletions, compaction, stops and crashes.
 
 An operation is a name and what it needs, made for the log as it stands. The same ones are told to
-Apache Kafka's classes (live/storage.py) and, on a disk that crashes, to the engine alone.
+Apache Kafka's classes (kraftcheck/witness/storage.py), and to the engine on a disk that crashes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from kraftcheck import bugs
 from kraftcheck.cli import cli
-from reference.bugs.catalog import CATALOG
+from reference.bugs.catalog import CATALOG, OF_STORAGE
 from tests.tla_utils.toyspecs import write_specs
 from tla_utils.errors import ToolError
 
@@ -96,10 +96,9 @@ def test_a_planted_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bugs_are_listed_and_shown() -> None:
     lines = run("bugs", "list").stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == [bug.id for bug in CATALOG]
-    assert [bug["id"] for bug in json.loads(run("bugs", "list", "--json").stdout)] == [
-        bug.id for bug in CATALOG
-    ]
+    known = [bug.id for bug in (*CATALOG, *OF_STORAGE)]
+    assert [line.split()[0] for line in lines[1:]] == known
+    assert [bug["id"] for bug in json.loads(run("bugs", "list", "--json").stdout)] == known
     shown = run("bugs", "show", "z01").stdout
     assert shown.startswith("Z01  ") and "kraftcheck simulate" in shown and "VoteOnce" in shown
     assert "--bug Z10 --option voters=1 --out" in run("bugs", "show", "Z10").stdout

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from live.storage import Both, Compared, Differs, Ended, compare, compare_crashes, hosted
+from kraftcheck.witness.storage import (
+    Both,
+    Compared,
+    Differs,
+    Ended,
+    compare,
+    compare_crashes,
+    hosted,
+)
 from live.witness.host import Host
 from reference.storage.batches import data_batch
 from reference.storage.histories import FIRST_TIME, Operation

@@ -155,6 +155,9 @@ class Both:
         """How many files Kafka's tool accepts. Raises Differs."""
         done = 0
         for path in sorted((self.folder / FOLDER).iterdir()):
+            base = path.name.partition(".")[0]
+            if base.isdecimal() and int(base) == self.log.active.base and "index" in path.suffix:
+                continue  # With room for more, and with what was cut, of which the tool complains.
             if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
                 path.write_bytes(self.disk.content()[f"{FOLDER}/{path.name}"])
                 said = self.ask(f"dump {path}")
