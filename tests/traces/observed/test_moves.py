@@ -26,7 +26,7 @@ MOVED: Final = change(replicas=[3, 4, 1, 2], addingReplicas=[3, 4], removingRepl
 
 def findings(replicas: list[int], min_isr: int, *changes: dict[str, Any]) -> list[int]:
     """Which of the changes of a partition that has these replicas nothing leads to."""
-    records = []
+    records: list[Record] = []
     for b in (1, 2, 3, 4):
         known = {"brokerId": b, "incarnationId": str(b), "brokerEpoch": len(records)}
         records.append(record(len(records), "REGISTER_BROKER_RECORD", **known))
