@@ -179,14 +179,14 @@ RULES = {
         ours=("live", *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka"),
     ),
+    "kraftcheck.*": Rule(
+        ours=("system", "specs", "tla_utils", "reference", "traces", "live"),
+        third_party=(ANY,),
+    ),
     # What a witness says, and with which bugs it is compared.
     "experiments.reassigned_by_classes.*": Rule(
         ours=("experiments", "live", "kraftcheck.witness", *PROTOCOLS, *BUGS),
         third_party=("click", "msgspec"),
-    ),
-    "kraftcheck.*": Rule(
-        ours=("system", "specs", "tla_utils", "reference", "traces", "live"),
-        third_party=(ANY,),
     ),
     # Runs before anything is installed.
     "tools.*": Rule(),

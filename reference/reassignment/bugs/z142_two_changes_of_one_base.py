@@ -2,8 +2,8 @@
 
 A heartbeat unfences a broker, which is elected for a partition without a leader, and names the
 directory of that replica as failed. The second change sees a partition that the broker does not
-lead, and changes nothing: it leads from a directory that has failed. Apache Kafka 4.3.1 does so, by
-reading (ReplicationControlManager.processBrokerHeartbeat).
+lead, and changes nothing: it leads from a directory that has failed. Apache Kafka 4.3.1 does so, on
+its classes (ReplicationControlManager.processBrokerHeartbeat).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUG = declared(
     Z142TwoChangesOfOneBase,
     "OfflineDirNeverLeads",
     "ValidControllerState",
-    source="R19; Apache Kafka 4.3.1, ReplicationControlManager, by reading",
+    source="R19; Apache Kafka 4.3.1, ReplicationControlManager",
     nodes=3,
     field="partitions",
     detectors=NO_CLIENT,
