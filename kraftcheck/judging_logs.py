@@ -23,12 +23,13 @@ from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter, facts_of
 from kraftcheck.terms import Terms, in_words, terms_of
 from reference.clients.promises import Level, Promise, level_named
+from traces import grouplog
 from traces.checkers.assessment import Assessment, Report, assess, name_of
 from traces.checkers.check import check_log
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
-from traces.formats import grouplog, trace
-from traces.formats.grouplog import Entry
+from traces.formats import trace
+from traces.grouplog import Entry
 from traces.history import LOG_OPERATIONS, History, HistoryError
 from traces.jobs.promised import (
     fixed_promise,

@@ -29,7 +29,7 @@ from reference.clients.promises import (
 from system.files import read_bytes
 from traces.checkers import log
 from traces.checkers.check import configuration_in
-from traces.formats.grouplog import GROUPS
+from traces.grouplog import GROUPS
 from traces.history import History
 
 RECORDING: Final = "recording.json"

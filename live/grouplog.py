@@ -1,6 +1,6 @@
 """The log of consumer groups as it lies on a broker's disk, for one topic's partitions.
 
-Kafka's own DumpLogSegments decodes it; traces/formats/grouplog.py says what becomes of its records.
+Kafka's own DumpLogSegments decodes it; traces/grouplog.py says what becomes of its records.
 """
 
 from __future__ import annotations

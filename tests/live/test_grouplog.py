@@ -9,7 +9,7 @@ import pytest
 
 from live import grouplog
 from live.cluster import ClusterError
-from traces.formats import grouplog as read
+from traces import grouplog as read
 
 ID = "Xp8k209FRyqV_LNRq5dzww"
 GIVEN = [{"topic": "t", "partitions": [0, 1]}, {"topic": "u", "partitions": [5]}]

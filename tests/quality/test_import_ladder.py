@@ -113,6 +113,7 @@ RULES = {
     "traces.history.*": Rule(
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
+    "traces.grouplog.*": Rule(ours=("traces.history",), third_party=("msgspec",)),
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(
@@ -122,7 +123,10 @@ RULES = {
         third_party=("pyarrow", "msgspec", "numpy"),
     ),
     "traces.checkers.*": Rule(
-        ours=("traces.schema", "traces.values", "traces.history", PROMISES),
+        ours=(
+            *("traces.schema", "traces.values", "traces.history", "traces.grouplog"),
+            PROMISES,
+        ),
         third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),

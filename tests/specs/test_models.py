@@ -30,6 +30,7 @@ _ROOTS = {
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
     "VoterProperties": ("MCVoters",),
+    "ReassignmentProperties": ("MCReassignment",),
 }
 
 
@@ -56,6 +57,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 5
     assert len(properties("VoterProperties")) == 14
+    assert len(properties("ReassignmentProperties")) == 5
     assert complaints(SPECS) == []
 
 

@@ -34,7 +34,7 @@ from traces.checkers.members import members_of
 from traces.checkers.models import Model
 from traces.checkers.transactions import settled, told_in_steps, transactions_of
 from traces.checkers.verdict import HOLDS, Verdict
-from traces.formats.grouplog import Entry
+from traces.grouplog import Entry
 from traces.history import CALLBACKS, History
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}

@@ -23,7 +23,7 @@ from traces.checkers.columns import NEVER, Flags, Ints
 from traces.checkers.findings import Broken
 from traces.checkers.members import NONE, Members
 from traces.checkers.verdict import Certificate
-from traces.formats.grouplog import Entry
+from traces.grouplog import Entry
 
 REMOVED, GAVE_UP, HAS = "removed", "gave up", "has"
 """How a member's time with a partition ended in the log."""

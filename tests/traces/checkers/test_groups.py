@@ -10,10 +10,11 @@ import pytest
 
 from reference.clients.promises import Configuration, promised
 from tests.traces.checkers import member_worlds
+from traces import grouplog
 from traces.checkers.assessment import Report
 from traces.checkers.check import check_history, check_log, configuration_in
 from traces.checkers.groups import GROUPS
-from traces.formats import detect, export, grouplog, jsonlines
+from traces.formats import detect, export, jsonlines
 from traces.history import HistoryError
 
 ALLOWED = {"zombie-overlap", "commit-by-non-owner", "commit-beyond"}
