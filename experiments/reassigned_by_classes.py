@@ -8,7 +8,7 @@ chance: brokers that come and go, targets over targets, proposals, elections, di
 The same input is given to the reference, from the same row. Topics are neither made nor deleted.
 
 --as specs: the correct rules. What Kafka does otherwise is listed by action.
---as kafka: the rules of Z130, Z131, Z132, Z133 and Z142 in their places: what Kafka does is known.
+--as kafka: the rules of Z130, Z131, Z132, Z133 and Z160 in their places: what Kafka does is known.
 --without ID: but for this one of them, which shows that it is needed.
 
 Ends with 1 where Kafka does otherwise, with 0 where it does not, with 3 where it could not be
@@ -47,7 +47,7 @@ from reference.reassignment.protocol import REASSIGNMENT
 from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import CONTROLLER, Constants, TopicRow
 
-KAFKAS: Final = ("Z130", "Z131", "Z132", "Z133", "Z142")
+KAFKAS: Final = ("Z130", "Z131", "Z132", "Z133", "Z160")
 NOT_HERE: Final = (CreateTopic, CreatePartition, DeleteTopic)
 CONSTANTS: Final = (
     Constants((1, 2, 3, 4), (1, 2, 3), (1,), 2),

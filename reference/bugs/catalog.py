@@ -34,12 +34,11 @@ def _found(protocol: Protocol) -> Iterator[Bug]:
 def _all() -> dict[str, Bug]:
     """Raises ProtocolError: two have one id."""
     found: dict[str, Bug] = {}
-    for protocol in PROTOCOLS:
-        for each in _found(protocol):
+    whose = [(f"protocol {each.name}", _found(each)) for each in PROTOCOLS]
+    for where, bugs in (*whose, (STORAGE, _of_storage())):
+        for each in bugs:
             if each.id in found:
-                raise ProtocolError(
-                    f"protocol {protocol.name}: there is a bug {each.id} already: rename it"
-                )
+                raise ProtocolError(f"{where}: there is a bug {each.id} already: rename it")
             found[each.id] = each
     return found
 
@@ -58,11 +57,12 @@ def _order(id: str) -> tuple[int, str]:
 R = TypeVar("R")
 
 _BY_ID = _all()
-CATALOG: tuple[Bug, ...] = tuple(sorted(_BY_ID.values(), key=lambda each: _order(each.id)))
+_SORTED = sorted(_BY_ID.values(), key=lambda each: _order(each.id))
+_ENGINE: Final = STORAGE.rpartition(".")[2]
+CATALOG: tuple[Bug, ...] = tuple(each for each in _SORTED if each.protocol != _ENGINE)
 """Every known bug of a protocol, by id."""
-OF_STORAGE: tuple[Bug, ...] = tuple(sorted(_of_storage(), key=lambda each: _order(each.id)))
+OF_STORAGE: tuple[Bug, ...] = tuple(each for each in _SORTED if each.protocol == _ENGINE)
 """Those of the storage engine; no specification knows them."""
-_BY_ID.update({each.id: each for each in OF_STORAGE})
 
 
 class UnknownBug(ValueError):

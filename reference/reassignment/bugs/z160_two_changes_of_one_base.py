@@ -1,4 +1,4 @@
-"""Z142: two changes of one batch are computed from one base.
+"""Z160: two changes of one batch are computed from one base.
 
 A heartbeat unfences a broker, which is elected for a partition without a leader, and names the
 directory of that replica as failed. The second change sees a partition that the broker does not
@@ -13,7 +13,7 @@ from reference.reassignment.rules import ReassignmentRules
 from reference.reassignment.types import TopicRow
 
 
-class Z142TwoChangesOfOneBase(ReassignmentRules):
+class Z160TwoChangesOfOneBase(ReassignmentRules):
     __slots__ = ()
 
     def base_of_second(self, before: TopicRow, first: TopicRow) -> TopicRow:
@@ -22,7 +22,7 @@ class Z142TwoChangesOfOneBase(ReassignmentRules):
 
 BUG = declared(
     __name__,
-    Z142TwoChangesOfOneBase,
+    Z160TwoChangesOfOneBase,
     "OfflineDirNeverLeads",
     "ValidControllerState",
     source="R19; Apache Kafka 4.3.1, ReplicationControlManager",
