@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import bug
+from kraftcheck.zoo.own_rules import substitution
+from reference.bugs.bug import Bug
 from tla_utils import Jar, Java, find_jar, find_java
 from tla_utils.covering import Cover, cover_edges
 from traces.cover import campaigns
@@ -82,6 +83,7 @@ def cover(
     names: Sequence[str] = (),
     tiers: Sequence[str] = (),
     bug_id: str | None = None,
+    rules: Path | None = None,
     folder: Path | None = None,
     fill: bool = False,
     mutants: int = 100_000,
@@ -100,7 +102,8 @@ def cover(
         raise exits.BadInput("--fill needs --campaign: what is missing is what its runs did not do")
     default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
     models = select(read_covers(specs), names, tiers or ([] if names else default))
-    replacement, models = _with_bug(bug_id, models, chosen=bool(names))
+    found = substitution(bug_id, rules)
+    replacement, models = _with_bug(found, models, chosen=bool(names))
     if folder is not None:
         models = _of_runs(models, folder)
     tools = Tools(find_jar(jar), find_java(java))
@@ -152,16 +155,15 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
 
 
 def _with_bug(
-    id: str | None, models: list[CoverModel], *, chosen: bool
+    found: Bug | None, models: list[CoverModel], *, chosen: bool
 ) -> tuple[type | None, list[CoverModel]]:
     """What replaces the reference's rules, and the graphs of the bug's protocol.
 
-    Raises UnknownBug; BadInput for a bug that replaces nothing, and for graphs chosen by name that
+    Raises BadInput for a bug that replaces nothing, and for graphs chosen by name that
     are of the other protocol.
     """
-    if id is None:
+    if found is None:
         return None, models
-    found = bug(id)
     if found.replacement is None:
         why = found.scope or "it is a configuration"
         raise exits.BadInput(f"{found.id} cannot be replayed: {why}")

@@ -16,7 +16,8 @@ import z3
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
-from reference.bugs.catalog import bug
+from kraftcheck.zoo.own_rules import read_rules, substitution
+from reference.bugs.bug import Bug
 from reference.proofs.obligations import Obligation, Proof
 from reference.protocols import PROTOCOLS, part_of
 from system.children import end_with_parent
@@ -53,17 +54,19 @@ def prove(
     properties: Sequence[str] = (),
     nodes: int = 3,
     bug_id: str | None = None,
+    rules: Path | None = None,
     timeout: float = 60.0,
     jobs: int | None = None,
     out: Path | None = None,
     screen: Screen,
 ) -> int:
     """Discharge every obligation, print a line for each, write proof.json; gives the exit code."""
-    part, rules = _rules_of(bug_id)
-    chosen = _chosen(properties, part, bug_id)
+    own = substitution(bug_id, rules)
+    part, given = _rules_of(own)
+    chosen = _chosen(properties, part, own)
     if out is not None:
         artifacts.claim(out)
-    tasks = _tasks(chosen, nodes, rules, int(timeout * 1000))
+    tasks = _tasks(chosen, nodes, given, int(timeout * 1000))
     columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
     begin = monotonic()
@@ -71,7 +74,7 @@ def prove(
     ended: list[Obligation] = []
     try:
         with screen.progress("obligations", len(tasks)) as meter:
-            for task, done in zip(tasks, _discharged(tasks, jobs, ended), strict=True):
+            for task, done in zip(tasks, _discharged(tasks, jobs, ended, rules), strict=True):
                 found.append(done)
                 meter.update(len(found), task.told)
                 _show(task, done, columns, screen)
@@ -86,6 +89,7 @@ def prove(
         "properties": chosen,
         "nodes": nodes,
         "bug": bug_id,
+        "rules": None if rules is None else str(rules),
         "seconds": round(monotonic() - begin, 3),
         "z3": z3.get_version_string(),
         "obligations": [
@@ -103,11 +107,10 @@ def prove(
     return code
 
 
-def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
+def _rules_of(own: Bug | None) -> tuple[str | None, type | None]:
     """Whose rules a bug replaces, and by which."""
-    if bug_id is None:
+    if own is None:
         return None, None
-    own = bug(bug_id)
     replaced = own.replacement
     if replaced is None or own.scope:
         raise exits.BadInput(f"{own.id} cannot be replayed: it {own.scope}")
@@ -116,12 +119,13 @@ def _rules_of(bug_id: str | None) -> tuple[str | None, type | None]:
     return own.protocol, replaced
 
 
-def _chosen(properties: Sequence[str], part: str | None, bug_id: str | None) -> list[str]:
+def _chosen(properties: Sequence[str], part: str | None, own: Bug | None) -> list[str]:
     """The properties to be proved, in the order in which they are listed."""
     for name in properties:
         of = PROPERTIES[name]
         if part not in (None, of):
-            raise exits.BadInput(f"{name} is a property of the {of}, {bug_id} is not")
+            said = "" if own is None else own.id
+            raise exits.BadInput(f"{name} is a property of the {of}, {said} is not")
     known = [name for name, of in PROPERTIES.items() if part in (None, of)]
     return [name for name in known if name in (properties or known)]
 
@@ -137,11 +141,11 @@ def _tasks(chosen: Sequence[str], nodes: int, rules: type | None, timeout_ms: in
 
 
 def _discharged(
-    tasks: Sequence[Task], jobs: int | None, ended: list[Obligation]
+    tasks: Sequence[Task], jobs: int | None, ended: list[Obligation], rules: Path | None
 ) -> Iterator[Obligation]:
     """Each obligation in its order, several at a time; Z3 is not shared between processes.
 
-    ended: is given those that are done, in whatever order.
+    ended: is given those that are done, in whatever order. rules: a file that the tasks' are from.
     """
     count = min(jobs or os.cpu_count() or 1, len(tasks))
     if count == 1:
@@ -154,7 +158,7 @@ def _discharged(
         if not future.cancelled() and future.exception() is None:
             ended.append(future.result())
 
-    with ProcessPoolExecutor(count, get_context("spawn"), end_with_parent) as pool:
+    with ProcessPoolExecutor(count, get_context("spawn"), _begin, (rules,)) as pool:
         futures = [pool.submit(_one, task) for task in tasks]
         for future in futures:
             future.add_done_callback(note)
@@ -165,6 +169,13 @@ def _discharged(
             # A pool that is not waited for may be left with processes that nobody tells to end.
             for future in futures:
                 future.cancel()
+
+
+def _begin(rules: Path | None) -> None:
+    """In a process of the pool, which is told rules by their name and has to have them."""
+    end_with_parent()
+    if rules is not None:
+        read_rules(rules)
 
 
 def _one(task: Task) -> Obligation:

@@ -74,6 +74,9 @@ def spec_list(specs: Path, screen: Screen) -> int:
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
 @click.option(
+    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
+)
+@click.option(
     "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
 )
 @click.option("--fill", is_flag=True, help="Run what the campaign has not seen.")
@@ -137,6 +140,9 @@ PROVED = (
     help="How many nodes.",
 )
 @click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
+@click.option(
+    "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in its place; see `try`."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(0.001),

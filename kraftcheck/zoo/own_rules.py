@@ -161,6 +161,18 @@ def _asked(member: Any) -> Iterator[str]:
             yield node.attr
 
 
+def substitution(id: str | None, rules: Path | None) -> Bug | None:
+    """A known bug, or rules of one's own in the place of one; None: neither was named.
+
+    Raises UnknownBug; BadInput, for a file that is refused as well, with the reason in one line.
+    """
+    if id is not None and rules is not None:
+        raise BadInput("name a known bug, or rules of your own, and not both")
+    if rules is not None:
+        return _entry(read_rules(rules))
+    return None if id is None else catalog.bug(id)
+
+
 # -- Known for a while
 
 

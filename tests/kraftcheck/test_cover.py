@@ -87,8 +87,13 @@ def test_a_graph_holds_when_every_edge_was_driven_and_nothing_is_wrong(
 
 
 @pytest.mark.tlc
-def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(tmp_path: Path) -> None:
-    options = ("--model", "partition-isr", "--bug", "z35", "--mutants", -1, "--out", tmp_path)
+@pytest.mark.parametrize("how", ["bug", "rules"])
+def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(
+    how: str, tmp_path: Path, repo_root: Path
+) -> None:
+    (file,) = (repo_root / "reference" / "partition" / "bugs").glob("z35_*.py")
+    which = ("--bug", "z35") if how == "bug" else ("--rules", file)
+    options = ("--model", "partition-isr", *which, "--mutants", -1, "--out", tmp_path)
     result = run(*options, "--quiet")
     assert result.exit_code == 1, result.output
     assert "not allowed: HandleAlterPartitionRequest" in result.stdout

@@ -91,9 +91,38 @@ def test_a_bug_fails_with_the_state_and_no_counterexample(monkeypatch: pytest.Mo
     assert "an obligation that fails is no counterexample" in done.output
 
 
+def test_rules_of_ones_own_fail_as_a_bug_does(
+    monkeypatch: pytest.MonkeyPatch, repo_root: Path
+) -> None:
+    monkeypatch.setattr(
+        partition_proof, "partition_obligations", lambda given: ["HandleSendAlterPartition"]
+    )
+    (file,) = (repo_root / "reference" / "partition" / "bugs").glob("z36_*.py")
+    done = run("--rules", str(file))
+    assert done.exit_code == 1 and "watched: epoch" in done.output
+    both = run("--rules", str(file), "--bug", "Z36")
+    assert both.exit_code == 3 and "and not both" in both.output
+
+
+def test_processes_are_told_rules_of_ones_own(repo_root: Path) -> None:
+    (file,) = (repo_root / "reference" / "partition" / "bugs").glob("z36_*.py")
+    done = run(
+        "--rules",
+        str(file),
+        "--property",
+        "LeaderCandidateCompleteness",
+        "--jobs",
+        "2",
+        "--timeout",
+        "0.001",
+    )
+    assert done.exit_code in (1, 2) and "obligations proved" in done.output, done.output
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
+        (("--rules", "nowhere.py"), "nowhere.py cannot be read"),
         (("--bug", "Z99"), "no bug 'Z99'"),
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
