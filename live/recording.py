@@ -53,6 +53,8 @@ from live.topics import (
 from live.workloads import WORKLOADS
 
 TOLD_S = 0.5
+REBALANCE_S = 350.0
+"""session.timeout.ms, max.poll.interval.ms and a heartbeat, by the defaults of clients."""
 HELD_S = 120.0
 """How long a client may take to end after it was told to."""
 
@@ -291,6 +293,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "reads_from": "leader",
         "consumers": "listen" if plan.workload == "groups" else "assign",
         "reset": "earliest",
+        "rebalance_s": REBALANCE_S,
         "one_client": False,
         "asks_latest": False,
         # A reader that is opened anew begins at the beginning.

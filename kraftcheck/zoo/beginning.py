@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.zoo.entries import manifest_of
-from reference.bugs.bug import BASES
+from reference.bugs.bug import OF_PROTOCOLS
 from reference.kit.dispatch import snake
 from reference.protocols import PROTOCOLS
 from system.files import read_text
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 def rules() -> Iterator[Rule]:
     """All that may be replaced, in the order of the reference."""
-    for base, replaceable in BASES.items():
+    for base, replaceable in OF_PROTOCOLS.items():
         operators = _operators(replaceable.protocol)
         for name in replaceable.names:
             module, operator = operators.get(name, ("", ""))

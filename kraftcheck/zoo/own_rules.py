@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from kraftcheck.exits import BadInput
 from reference.bugs import catalog
-from reference.bugs.bug import BASES, Bug
+from reference.bugs.bug import OF_PROTOCOLS, Bug
 from reference.runner.run import forget
 from system.files import read_text
 
@@ -43,7 +43,7 @@ class OwnRules(NamedTuple):
 
     @property
     def scenario(self) -> str:
-        return BASES[self.base].protocol
+        return OF_PROTOCOLS[self.base].protocol
 
 
 def read_rules(path: Path) -> OwnRules:
@@ -91,19 +91,19 @@ def _only_class(path: Path, module: ModuleType) -> tuple[type, Any]:
         (base, each)
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__
-        for base in BASES
+        for base in OF_PROTOCOLS
         if issubclass(each, base)
     ]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(base.__name__ for base in BASES)
+    names = ", ".join(base.__name__ for base in OF_PROTOCOLS)
     many = ", ".join(each.__name__ for _, each in found) or "none"
     raise BadInput(f"{path}: one class that extends one of {names} is needed; there is {many}")
 
 
 def _refuse_strangers(path: Path, base: type, replacement: type) -> None:
     """Names that replace nothing, or with other parameters than what they replace."""
-    known = BASES[base].names
+    known = OF_PROTOCOLS[base].names
     for name, member in vars(replacement).items():
         if name.startswith("__"):
             continue
@@ -145,7 +145,7 @@ def _refuse_recursion(path: Path, base: type, replacement: type, name: str) -> N
             if called == name:
                 told = " -> ".join([*way, name])
                 raise BadInput(f"{path}: {told} calls what it replaces; write super().{name}(...)")
-            if called in BASES[base].names and called not in seen:
+            if called in OF_PROTOCOLS[base].names and called not in seen:
                 seen.add(called)
                 waiting.append((*way, called))
 

@@ -49,14 +49,16 @@ def _names(of: type, inherited: bool) -> tuple[str, ...]:
     return tuple(sorted(found) if inherited else found)
 
 
-BASES: Final[dict[type, Replaceable]] = {
-    StorageRules: Replaceable("storage", _names(StorageRules, False)),
-    **{
-        each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
-        for protocol in PROTOCOLS
-        for each in (*protocol.rules, *protocol.handler_classes)
-    },
+OF_PROTOCOLS: Final[dict[type, Replaceable]] = {
+    each: Replaceable(protocol.name, _names(each, each not in protocol.rules))
+    for protocol in PROTOCOLS
+    for each in (*protocol.rules, *protocol.handler_classes)
 }
+BASES: Final[dict[type, Replaceable]] = {
+    **OF_PROTOCOLS,
+    StorageRules: Replaceable("storage", _names(StorageRules, False)),
+}
+"""The engine's rules as well, which no specification says."""
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):

@@ -155,7 +155,7 @@ CLUSTER = f"""
 import sys, time
 from pathlib import Path
 from live import cluster
-cluster.JAVA = ("sh", "-c", {BROKER!r})
+cluster.JVM, cluster.program = ("-c", {BROKER!r}), lambda name: "sh"
 cluster.libraries = lambda: Path("jars")
 cluster.Cluster._refuse_taken_ports = lambda self: None
 here = cluster.Cluster.up(Path("here"), "combined", lasts="lasts" in sys.argv)
