@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from traces.history import ASSIGNED, CALLBACKS, LOST, REVOKED, History, Operation
+from traces.history import (
+    ASSIGNED,
+    CALLBACKS,
+    LOST,
+    MEMBER_OPERATIONS,
+    REVOKED,
+    History,
+    Operation,
+)
 from traces.report import history_words as words
 from traces.report.history_incident import LEFT, WIDTH
 
@@ -121,6 +129,8 @@ def _times(operations: tuple[Operation, ...]) -> dict[tuple[Any, str | None], li
     for each in operations:
         over = each.invoked if each.completed is None else each.completed
         last[each.process] = max(last.get(each.process, over), over)
+        if each.f not in MEMBER_OPERATIONS and each.f != "crash":
+            continue
         mine = [key for process, key in have if process == each.process]
         if each.f == ASSIGNED:
             for key in each.argument[1]:
