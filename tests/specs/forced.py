@@ -201,17 +201,16 @@ TABLES = (
             Forced("LoadedState", "image", '"Empty"', C_FAILOVER),
             Forced("OwnersByClaim", "claims, p", "{}", C_TWO),
             Forced("IsBalanced", "claims, owner", "TRUE", C_TWO),
-            Forced("Targets", "claims", "[Partitions -> {c.member : c \\in claims}]", C_TWO),
             Forced("IsWithheld", "claims, n, p", "FALSE", C_TWO),
             Forced("OwnedWhileJoining", "owned", "{}", C_TWO),
             Forced("OwnedAfterReset", "owned", "owned", C_FAILOVER),
             Forced("ClaimedGeneration", "row", "NoGeneration", C_TWO),
             Forced("JoinsAgain", "owned, assigned", "FALSE", C_TWO),
             Forced("IsAwaited", "row, m", "FALSE", C_ONE),
-            Forced("Moved", "claims, owner", "{}", C_TWO),
         ),
-        # Words.
-        frozenset({"Nobody", "NoGeneration", "ClaimsOf"}),
+        # Words; and by which of the balanced targets one is taken: any other way, members that have
+        # given something up join again for ever, and the search has no end.
+        frozenset({"Nobody", "NoGeneration", "ClaimsOf", "Moved", "Targets"}),
         Forced("NextGeneration", "generation", "1 + generation", C_TWO),
     ),
     Table(
