@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants
 from reference.groups.protocol import GROUPS
 from reference.kit.dispatch import action_name
@@ -93,7 +94,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS, REASSIGNMENT]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),

@@ -38,6 +38,10 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z73": {"version": 2, "late": 200, "doubled": 200},
     "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
+    "Z99": {
+        **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
+        **{"request_rejoin": 200, "classic_request_timeout": 200},
+    },
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""

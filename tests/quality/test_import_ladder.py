@@ -27,8 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.voters", "reference.reassignment"),
-    "reference.cluster",
+    *("reference.transactions", "reference.groups", "reference.classic", "reference.voters"),
+    *("reference.reassignment", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -65,6 +65,7 @@ RULES = {
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
+    "reference.classic.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
@@ -76,7 +77,7 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.reassignment", "reference.cluster", "system"),
+            *("reference.classic", "reference.reassignment", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -86,6 +87,7 @@ RULES = {
     "reference.partition.bugs.*": _pure("reference.partition", "reference.bugs"),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
+    "reference.classic.bugs.*": _pure("reference.classic", "reference.bugs"),
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),

@@ -19,7 +19,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
-    *("reference.groups", "reference.voters", "reference.reassignment"),
+    *("reference.groups", "reference.classic", "reference.voters", "reference.reassignment"),
     "reference.cluster",
 )
 OWN = (
@@ -34,6 +34,7 @@ PARTS = (
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.views", "kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
+    "kraftcheck.retracing.classic",
     *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
 )

@@ -89,6 +89,9 @@ G_TWO = "groups-two"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
+C_ONE = "classic-one"
+C_TWO = "classic-two"
+C_FAILOVER = "classic-failover"
 # And of voters that come and go.
 V_ONE = "voters-one"
 V_REMOVE = "voters-remove"
@@ -184,6 +187,31 @@ TABLES = (
             | {"Retention"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
+    ),
+    Table(
+        "classic",
+        "ClassicRules",
+        False,
+        (
+            Forced("NextGeneration", "generation", "generation", C_TWO),
+            Forced("ChangesMetadata", "member, m", "FALSE", C_TWO),
+            Forced("BeginsRebalance", "row, m", "FALSE", C_TWO),
+            Forced("IsRebalanceLate", "state, member", "FALSE", C_ONE),
+            Forced("IsTold", "row", "TRUE", C_TWO),
+            Forced("LoadedState", "image", '"Empty"', C_FAILOVER),
+            Forced("OwnersByClaim", "claims, p", "{}", C_TWO),
+            Forced("IsBalanced", "claims, owner", "TRUE", C_TWO),
+            Forced("IsWithheld", "claims, n, p", "FALSE", C_TWO),
+            Forced("OwnedWhileJoining", "owned", "{}", C_TWO),
+            Forced("OwnedAfterReset", "owned", "owned", C_FAILOVER),
+            Forced("ClaimedGeneration", "row", "NoGeneration", C_TWO),
+            Forced("JoinsAgain", "owned, assigned", "FALSE", C_TWO),
+            Forced("IsAwaited", "row, m", "FALSE", C_ONE),
+        ),
+        # Words; and by which of the balanced targets one is taken: any other way, members that have
+        # given something up join again for ever, and the search has no end.
+        frozenset({"Nobody", "NoGeneration", "ClaimsOf", "Moved", "Targets"}),
+        Forced("NextGeneration", "generation", "1 + generation", C_TWO),
     ),
     Table(
         "voters",

@@ -13,6 +13,7 @@ import pytest
 from reference.bugs.bug import BASES, Bug, Detector
 from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of, rules_for
 from reference.bugs.probing import Consulted
+from reference.classic.properties import PROPERTIES as OF_CLASSIC
 from reference.groups.properties import PROPERTIES as OF_GROUPS
 from reference.partition.broker import BrokerHandlers
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
@@ -35,6 +36,7 @@ INVARIANTS = {
     "partition": PARTITION_INVARIANT_NAMES,
     "transactions": tuple([each.name for each in OF_TRANSACTIONS]),
     "groups": tuple([each.name for each in OF_GROUPS]),
+    "classic": tuple([each.name for each in OF_CLASSIC]),
     "voters": tuple([each.name for each in OF_VOTERS]),
     "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
 }
@@ -72,11 +74,13 @@ def test_every_bug_is_here_once_in_order() -> None:
     ]
     groups = [each.id for each in bugs_of("groups")]
     assert groups == [f"Z{n}" for n in (*range(90, 99), *range(100, 106), 108, 109)]
+    classic = [each.id for each in bugs_of("classic")]
+    assert classic == ["Z99"]
     voters = [each.id for each in bugs_of("voters")]
     assert voters == [f"Z{n}" for n in (19, 110, 113, 114, 115, 116)]
     reassignment = [each.id for each in bugs_of("reassignment")]
     assert reassignment == [f"Z{n}" for n in (*range(130, 136), 160)]
-    known = [*quorum, *partition, *transactions, *groups, *voters, *reassignment]
+    known = [*quorum, *partition, *transactions, *groups, *classic, *voters, *reassignment]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [
         *("Z11", "Z17", "Z18", "Z21", "Z22", "Z47", "Z57")

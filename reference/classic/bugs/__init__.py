@@ -1,0 +1,1 @@
+"""Known bugs of consumer groups: one file, one replaced rule each."""

@@ -1,0 +1,136 @@
+"""A group of the classic protocol, as one protocol: its coordinator and its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reference.classic.coordinator import CoordinatorHandlers
+from reference.classic.member import MemberHandlers
+from reference.classic.messages import (
+    COORDINATOR,
+    COORDINATOR_INPUTS,
+    MEMBER_INPUTS,
+    MESSAGES,
+    REQUESTS,
+    ClassicCommit,
+    ClassicRebalanceTimeout,
+    ClassicRequestTimeout,
+    ClassicSessionTimeout,
+    Input,
+    MoveClassicCoordinator,
+    RequestRejoin,
+    SendClassicHeartbeat,
+    SendJoinGroup,
+    SubscribeClassic,
+    UnsubscribeClassic,
+)
+from reference.classic.properties import PROPERTIES
+from reference.classic.rules import ClassicRules
+from reference.classic.types import (
+    INITIAL_MEMBER,
+    ClassicCoordinator,
+    ClassicMember,
+    Constants,
+    initial_coordinator,
+)
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+
+COORDINATOR_KIND: Final = NodeKind(
+    name="classic-coordinator",
+    module="ClassicNodes",
+    row=ClassicCoordinator,
+    inputs=COORDINATOR_INPUTS,
+    initial=initial_coordinator,
+    first_row="InitialCoordinator",
+    is_running=lambda row: True,
+    role=lambda row: row.state,
+)
+MEMBER_KIND: Final = NodeKind(
+    name="classic-member",
+    module="ClassicNodes",
+    row=ClassicMember,
+    inputs=MEMBER_INPUTS,
+    initial=lambda constants: INITIAL_MEMBER,
+    first_row="InitialMember",
+    is_running=lambda row: True,
+    role=lambda row: row.state,
+)
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    rules: ClassicRules = of(ClassicRules)(constants)
+    coordinator, members = CoordinatorHandlers(rules), MemberHandlers(rules)
+
+    def step(n: int, row: Any, input: Any) -> Any:
+        return coordinator.step(row, input) if n == COORDINATOR else members.step(n, row, input)
+
+    return step
+
+
+def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:
+    return _of_coordinator(constants, row) if node == COORDINATOR else _of_member(row)
+
+
+def _of_coordinator(constants: Constants, row: ClassicCoordinator) -> Iterator[Input]:
+    if row.writing:
+        yield ClassicCommit()
+    yield from (
+        ClassicSessionTimeout(n)
+        for n, member in zip(constants.members, row.members, strict=True)
+        if member.known
+    )
+    if row.state in ("Preparing", "Completing"):
+        yield ClassicRebalanceTimeout()
+    if row.leader_epoch < constants.max_coordinators:
+        yield from map(MoveClassicCoordinator, range(len(row.writing) + 1))
+
+
+def _of_member(row: ClassicMember) -> Iterator[Input]:
+    if row.state == "Unsubscribed":
+        yield SubscribeClassic()
+    elif row.awaiting:
+        yield ClassicRequestTimeout()
+    else:
+        yield UnsubscribeClassic()
+        if row.state == "Joining":
+            yield SendJoinGroup()
+        if row.state == "Stable":
+            yield from (SendClassicHeartbeat(), RequestRejoin())
+
+
+CLASSIC: Final = Protocol(
+    name="classic",
+    sentence="members of a group join together, and one of them assigns the partitions",
+    constants=Constants,
+    kinds=(COORDINATOR_KIND, MEMBER_KIND),
+    messages=MESSAGES,
+    alike="members",
+    peers=lambda constants: constants.members,
+    nodes=lambda constants: (COORDINATOR, *constants.members),
+    kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
+    handlers=_handlers,
+    rules=(ClassicRules,),
+    world=World(
+        constants={
+            "members": ((1, 2), (1, 2, 3)),
+            "partitions": ((1, 2), (1, 2, 3)),
+            "cooperative": (True, False),
+            "max_coordinators": (2, 4),
+            "max_correlation": (1000,),
+        },
+        local=_local,
+        properties=PROPERTIES,
+        moves=(150, 300),
+        at_once=lambda message: isinstance(message, REQUESTS),
+        disturbances={
+            ClassicSessionTimeout: (0, 20, 100),
+            ClassicRebalanceTimeout: (0, 20, 100),
+            MoveClassicCoordinator: (0, 20, 100),
+            RequestRejoin: (0, 50, 200),
+            UnsubscribeClassic: (0, 20, 100),
+            ClassicRequestTimeout: (0, 50, 200),
+        },
+    ),
+)
+PROTOCOL: Final = CLASSIC

@@ -1,0 +1,85 @@
+"""The rows of a group of the classic protocol, and what they begin as: values, with the names of
+the spec.
+
+Law of this file: nothing is decided here. Rows are immutable and hashable.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from reference.classic.messages import NO_GENERATION
+from reference.kit.fields import NOBODY, AtLeastOne, ByNode, NodeOrNobody, Rank, SetOf
+
+ClassicState: TypeAlias = Literal["Empty", "Preparing", "Completing", "Stable"]
+
+
+class Constants(msgspec.Struct, frozen=True, tag="classic", tag_field="protocol"):
+    """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
+    cooperative: only what moves is revoked (KIP-429), not all. max_coordinators: how many leader
+    epochs the log may have. max_correlation: after it, numbers of requests begin with 1 again.
+    """
+
+    members: SetOf[int]
+    partitions: SetOf[int]
+    cooperative: bool
+    max_coordinators: AtLeastOne
+    max_correlation: AtLeastOne
+
+
+class ClassicRecord(msgspec.Struct, frozen=True):
+    """What a group knows of a member (specs/classic/ClassicHandlers.tla)."""
+
+    known: bool
+    owned: SetOf[int]
+    claimed: int
+    assigned: SetOf[int]
+    joined: bool
+    syncing: bool
+    correlation: Rank
+
+
+class ClassicImage(msgspec.Struct, frozen=True):
+    """A group as its log has it."""
+
+    generation: int
+    leader: NodeOrNobody
+    members: ByNode[ClassicRecord]
+
+
+class ClassicCoordinator(msgspec.Struct, frozen=True):
+    """The coordinator (specs/classic/ClassicHandlers.tla)."""
+
+    leader_epoch: int
+    state: ClassicState
+    generation: int
+    leader: NodeOrNobody
+    members: ByNode[ClassicRecord]
+    recorded: ClassicImage
+    writing: tuple[ClassicImage, ...]
+
+
+class ClassicMember(msgspec.Struct, frozen=True):
+    """A consumer (specs/classic/ClassicMember.tla)."""
+
+    state: Literal["Unsubscribed", "Joining", "Syncing", "Stable"]
+    has_id: bool
+    generation: int
+    owned: SetOf[int]
+    awaiting: bool
+    correlation: Rank
+
+
+NO_MEMBER: Final = ClassicRecord(False, (), NO_GENERATION, (), False, False, 0)
+INITIAL_MEMBER: Final = ClassicMember("Unsubscribed", False, NO_GENERATION, (), False, 0)
+
+
+def no_group(constants: Constants) -> ClassicImage:
+    return ClassicImage(0, NOBODY, (NO_MEMBER,) * len(constants.members))
+
+
+def initial_coordinator(constants: Constants) -> ClassicCoordinator:
+    none = no_group(constants)
+    return ClassicCoordinator(1, "Empty", 0, NOBODY, none.members, none, ())

@@ -1,0 +1,104 @@
+---------------------------- MODULE ClassicRules -----------------------------
+(***************************************************************************)
+(* Every decision of groups of the classic protocol that has a name: of the *)
+(* coordinator, of members, and of the assignor that one of them runs; no   *)
+(* messages sent, no variables.  A bug is one of these operators replaced   *)
+(* (bugs, `Op <- [ClassicRules] BugOp`).                                    *)
+(*                                                                          *)
+(* Rule ids (G37 ...) are those of docs/groups.md.                          *)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of it, or else replacing *)
+(* the operator would change the property with it.                          *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Members,       \* the consumers that may be members
+  Partitions,    \* of the topics that all of them subscribe to
+  Cooperative    \* whether only what moves is revoked (KIP-429), or all
+
+Nobody == -1         \* no leader
+NoGeneration == -1   \* of who is no member
+
+-----------------------------------------------------------------------------
+(* Coordinator.                                                             *)
+
+(* G38.                                                                     *)
+NextGeneration(generation) == generation + 1
+
+(* G38.  What a member says of itself is not what it said when it joined.   *)
+ChangesMetadata(member, m) == m.owned # member.owned \/ m.claimed # member.claimed
+
+(* G38.  A member joins again, in a generation that has been joined by all: *)
+(* everybody is to join again.  Else it is told of this generation once     *)
+(* more.                                                                    *)
+BeginsRebalance(row, m) ==
+  CASE row.state = "Completing" -> ChangesMetadata(row.members[m.source], m)
+    [] row.state = "Stable" ->
+         m.source = row.leader \/ ChangesMetadata(row.members[m.source], m)
+    [] OTHER -> TRUE
+
+(* G38, G39.  Who has not joined, or not asked for its assignment, when the *)
+(* time to do so is over.                                                   *)
+IsRebalanceLate(state, member) ==
+  member.known /\ CASE state = "Preparing" -> ~member.joined
+                    [] state = "Completing" -> ~member.syncing
+                    [] OTHER -> FALSE
+
+(* G39.  An assignment is told when it is committed.                        *)
+IsTold(row) == row.writing = <<>>
+
+(* G49.  A group that is loaded: all of them have what was recorded last.   *)
+LoadedState(image) == IF \E n \in Members : image.members[n].known THEN "Stable" ELSE "Empty"
+
+-----------------------------------------------------------------------------
+(* Assignor (G44).  A claim: of a member, what it owns, and the generation  *)
+(* that it was in.                                                          *)
+
+ClaimsOf(claims, p) == {c \in claims : p \in c.owned}
+
+(* Of several that claim a partition, the largest generation owns it; two   *)
+(* of the same both do, and it is given to nobody before they have both     *)
+(* given it up (KAFKA-12984, KAFKA-14639).                                  *)
+OwnersByClaim(claims, p) ==
+  {c.member : c \in {c \in ClaimsOf(claims, p) :
+                       \A d \in ClaimsOf(claims, p) : d.generation <= c.generation}}
+
+(* The partitions that would change hands.                                  *)
+Moved(claims, owner) ==
+  {p \in Partitions : OwnersByClaim(claims, p) # {} /\ owner[p] \notin OwnersByClaim(claims, p)}
+
+IsBalanced(claims, owner) ==
+  LET share(n) == Cardinality({p \in Partitions : owner[p] = n}) IN
+  \A c, d \in claims : share(c.member) <= share(d.member) + 1
+
+(* Sticky: of the balanced ones, one that moves the fewest.                 *)
+Targets(claims) ==
+  LET balanced == {owner \in [Partitions -> {c.member : c \in claims}] :
+                     IsBalanced(claims, owner)}
+  IN {owner \in balanced :
+        \A other \in balanced :
+          Cardinality(Moved(claims, owner)) <= Cardinality(Moved(claims, other))}
+
+(* G44.  In the first round a partition that another one owns is withheld.  *)
+IsWithheld(claims, n, p) == Cooperative /\ OwnersByClaim(claims, p) \ {n} # {}
+
+-----------------------------------------------------------------------------
+(* Member.                                                                  *)
+
+(* G43, G44.  What a member has while it joins.                             *)
+OwnedWhileJoining(owned) == IF Cooperative THEN owned ELSE {}
+
+(* G42.  A member that is none any more, or not of this generation.         *)
+OwnedAfterReset(owned) == {}
+
+(* G44.  The generation that a member says its partitions are of: the one   *)
+(* that it joined last.                                                     *)
+ClaimedGeneration(row) == row.generation
+
+(* G44.  Who has given something up joins again, so that others get it.     *)
+JoinsAgain(owned, assigned) == Cooperative /\ owned \ assigned # {}
+
+(* A response counts only for the request in flight.                        *)
+IsAwaited(row, m) == row.awaiting /\ m.correlation = row.correlation
+=============================================================================

@@ -1,0 +1,34 @@
+-------------------------- MODULE MCClassicLiveness --------------------------
+(***************************************************************************)
+(* What must happen in the end.  Fairness is asked of members, who ask and  *)
+(* hear answers, and of the log.  Unfair names what is left out, for twins  *)
+(* in which the property fails.                                             *)
+(***************************************************************************)
+EXTENDS MCClassic
+
+CONSTANT Unfair
+
+(* An action that never can be taken is fair.                               *)
+Wanted(name, Action) == name \notin Unfair /\ Action
+
+LiveSpec ==
+  /\ MCSpec
+  /\ WF_mcVars(Wanted("Commit", Free(Commit)))
+  /\ \A n \in Members :
+       /\ WF_mcVars(~HasLeft(n) /\ Free(Subscribe(n)))
+       /\ WF_mcVars(Wanted("SendJoinGroup", Free(SendJoinGroup(n))))
+       /\ WF_mcVars(Wanted("SendHeartbeat", Free(SendHeartbeat(n))))
+       /\ WF_mcVars(Wanted("HearAnswer", \E m \in network :
+                             m.destination = n /\ Free(HearAnswer(m))))
+       /\ WF_mcVars(Wanted("RequestTimeout", IsAnswerLost(n) /\ Free(RequestTimeout(n))))
+
+(* In the end all that stay are of one generation, and each partition is    *)
+(* fetched by one of them.                                                  *)
+Settle ==
+  LET staying == {n \in Members : ~HasLeft(n)}
+  IN /\ \A n \in staying :
+          /\ clients[n].state = "Stable"
+          /\ clients[n].generation = coordinator.recorded.generation
+     /\ staying # {} => UNION {clients[n].owned : n \in staying} = Partitions
+ClassicConverges == <>[]Settle
+=============================================================================
