@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.protocols import PROTOCOLS as ALL
+from reference.protocols import parts_of
 from specs import SPECS
 from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
@@ -133,8 +134,9 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
 
 
 def of_scenario(models: Sequence[CoverModel], scenario: str) -> list[CoverModel]:
-    """The graphs whose protocol runs of this scenario follow; those of a cluster follow all."""
-    return [m for m in models if scenario not in PROTOCOLS or m.protocol == scenario]
+    """The graphs whose protocol runs of this scenario follow, or one of its components does."""
+    names = {protocol.name for protocol in parts_of(scenario)}
+    return [model for model in models if model.protocol in names]
 
 
 def select(
