@@ -41,6 +41,7 @@ from traces.jobs.promised import (
 )
 from traces.report.judged import Judged, Object
 
+
 def level_asked(options: Options) -> Level | None:
     """Raises BadInput for a level that is none."""
     if options.level is None:

@@ -123,9 +123,7 @@ def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[d
         yield from ((run, recorded) for run, recorded in rows if wanted in (None, run))
 
 
-def _of_run(
-    history: History, names: str, seen: Sequence[Model | None], options: Options
-) -> Judged:
+def _of_run(history: History, names: str, seen: Sequence[Model | None], options: Options) -> Judged:
     facts = facts_of(history, names, options)
     try:
         verdicts = promised.judge_objects(history, seen, Limits(seconds=options.budget))

@@ -20,13 +20,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from reference.cluster.types import ClusterConstants
 from reference.groups.protocol import GROUPS
 from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
-from reference.kit.protocol import Composition, NodeKind, Protocol
+from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.reassignment.protocol import REASSIGNMENT
@@ -162,16 +160,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]]
 COMPOSITIONS: Final[tuple[Composition, ...]]
 """Those of others."""
 PROTOCOLS, COMPOSITIONS = _all()
-_COMPOSED: Final[dict[Composition, type[Any]]] = {
-    each: msgspec.defstruct(
-        f"{each.name}_constants",
-        [("components", tuple[tuple([part.constants for part in each.parts.values()])])],  # type: ignore[misc]  # made of values
-        frozen=True,
-        tag=each.name,
-        tag_field="protocol",
-    )
-    for each in COMPOSITIONS
-}
+_COMPOSED: Final = {each: constants_of(each) for each in COMPOSITIONS}
 KINDS: Final[tuple[NodeKind, ...]] = tuple(
     [kind for protocol in PROTOCOLS for kind in protocol.kinds]
 )
@@ -236,11 +225,6 @@ def is_composition(scenario: str) -> bool:
 def composition_of(constants: RunConstants) -> Composition | None:
     """The composition of others that has these constants."""
     return next((each for each, of in _COMPOSED.items() if isinstance(constants, of)), None)
-
-
-def constants_of(composition: Composition) -> type[Any]:
-    """The type of the constants of its runs."""
-    return _COMPOSED[composition]
 
 
 def nodes_of(constants: RunConstants) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -130,12 +131,13 @@ HISTORY: Final = -1
 
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None.
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
     """
 
     name: str
     sentence: str
     check: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], str | None]
+    misses: str = ""
 
 
 class Outcome(NamedTuple):
@@ -308,3 +310,16 @@ class Composition:
         strange = [end for join in self.joins for end in (join.of, join.to)]
         assert len(self.parts) > 1, "a composition has two components at least"
         assert {*strange} <= {*self.parts}, f"no component {sorted({*strange} - {*self.parts})}"
+
+
+@cache
+def constants_of(composition: Composition) -> type[Any]:
+    """The type of the constants of its runs: those of each component, in their order."""
+    parts = tuple([part.constants for part in composition.parts.values()])
+    return msgspec.defstruct(
+        f"{composition.name}_constants",
+        [("components", tuple.__class_getitem__(parts))],
+        frozen=True,
+        tag=composition.name,
+        tag_field="protocol",
+    )

@@ -20,8 +20,7 @@ import msgspec
 
 from reference.bugs.catalog import replayable
 from reference.clients.promises import Configuration
-from reference.kit.protocol import Composition, Outcome
-from reference.protocols import constants_of
+from reference.kit.protocol import Composition, Outcome, constants_of
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import ClientLog, Family, Manner
 from reference.sim.memo import Step
@@ -277,6 +276,9 @@ def family_of(composition: Composition) -> Family:
         key=composition.name,
         simulation=lambda _, *given: ComposedSimulation(*given),
         manner=Manner(LEGEND, "row", str, options=_told, composed=True),
-        log=ClientLog(lambda _: Configuration(), objects=lambda: [object_of(part) for part in composition.parts.values()]),
+        log=ClientLog(
+            lambda _: Configuration(),
+            objects=lambda: [object_of(part) for part in composition.parts.values()],
+        ),
         fixed=(),
     )

@@ -11,7 +11,7 @@ Law of this file: nothing here knows of a protocol; each choice is the simplest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 

@@ -47,7 +47,8 @@ class CoverModel:
     """One `[[cover]]` table.
 
     name: unique. protocol: whose composition it is. module, config: in its folder `cover`; of a
-    protocol without a composition of its own (plain.py) constants and budgets instead. tier: a word
+    protocol without a composition of its own (plain.py) constants and budgets instead, and perhaps
+    in `module` one with the inputs that have fields. tier: a word
     to select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are
     generated states less the initial one. heap_mb, timeout_s: how TLC is run.
     """
@@ -87,7 +88,8 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
     """The models by name, in their order: those of the folder, or of all protocols in it. Raises
     ToolError for what is not in order.
     """
-    of_all = [specs / name / "cover" / LIST for name in PROTOCOLS if (specs / name).is_dir()]
+    of_all = [specs / each.name / "cover" / LIST for each in ALL]
+    of_all = [path for path in of_all if path.is_file()]
     models = [model for path in of_all or [specs / "cover" / LIST] for model in _read(path)]
     named = {model.name: model for model in models}
     if len(named) != len(models):
@@ -222,11 +224,10 @@ def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     [protocol] = [each for each in ALL if each.name == model.protocol]
-    common = specs / "common"
-    return [
-        Path(protocol.modules or specs / model.protocol),
-        *([common] if common.is_dir() else []),
-    ]
+    own = Path(protocol.modules or specs / model.protocol)
+    beside = [specs / "common", specs / protocol.extends] if not protocol.modules else []
+    found = [own, own / "steps", own / "cover", *beside]
+    return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 
 def _twins(
@@ -244,5 +245,5 @@ def _twins(
         constants = msgspec.convert(dict(model.constants), protocol.constants)
     except msgspec.ValidationError as error:
         raise ToolError(f"the graph {model.name}: constants: {error}") from None
-    plain = PlainComposition(protocol, constants, model.budgets, replacement)
+    plain = PlainComposition(protocol, constants, model.budgets, replacement, model.module)
     return plain, ModuleText(MODULE, plain.module()), plain.cfg()
