@@ -19,7 +19,7 @@ from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Meter, Screen
 from reference.bugs.catalog import OutOfScope, UnknownBug, bug
-from reference.protocols import CLUSTER, sources_of_others
+from reference.protocols import is_composition, sources_of_others
 from reference.runner.scenarios import FAMILIES, family
 from reference.sim.choices import SeededChooser
 from system.commands import command
@@ -157,7 +157,7 @@ def known_bug(id: str | None, scenario: str) -> str | None:
     """
     if id is None:
         return None
-    protocol = None if scenario == CLUSTER else scenario
+    protocol = None if is_composition(scenario) else scenario
     try:
         found = bug(id, protocol)
     except UnknownBug:

@@ -100,8 +100,10 @@ def cover(
         return _draw(specs, pictures, Tools(find_jar(jar), find_java(java)), screen)
     if fill and folder is None:
         raise exits.BadInput("--fill needs --campaign: what is missing is what its runs did not do")
-    default = [CAMPAIGN_TIER if folder else DEFAULT_TIER]
-    models = select(read_covers(specs), names, tiers or ([] if names else default))
+    covers = read_covers(specs)
+    of_runs = folder and any(model.tier == CAMPAIGN_TIER for model in covers.values())
+    default = [CAMPAIGN_TIER if of_runs else DEFAULT_TIER]
+    models = select(covers, names, tiers or ([] if names else default))
     found = substitution(bug_id, rules)
     replacement, models = _with_bug(found, models, chosen=bool(names))
     if folder is not None:

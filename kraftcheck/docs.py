@@ -86,6 +86,14 @@ def places(protocol: Protocol) -> str:
     return "\n".join(lines) + "\n"
 
 
+def properties(protocol: Protocol) -> str:
+    """What a protocol promises: what each property means, and what it would miss."""
+    lines = ["| property | means | misses |", "|---|---|---|"]
+    own = protocol.properties or (protocol.world.properties if protocol.world else ())
+    lines += [f"| {each.name} | {each.sentence} | {each.misses} |" for each in own]
+    return "\n".join(lines) + "\n"
+
+
 def trace() -> str:
     """The tables of a part, from the trace contract."""
     lines: list[str] = []
@@ -231,11 +239,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "trace": trace,
     **{f"{each.name}_bugs": partial(bugs, each) for each in PROTOCOLS},
     **{f"{each.name}_places": partial(places, each) for each in PROTOCOLS},
+    **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
     *("specs/README.md", "docs/bugs.md", "docs/foreign-traces.md", "docs/protocol-rules.md"),
     *("docs/histories.md", "docs/trace.md", "docs/measured/bugs.md"),
-    "docs/witness.md",
+    *("docs/witness.md", "docs/properties.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

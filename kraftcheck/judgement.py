@@ -17,6 +17,8 @@ from traces.history import FAIL, INDETERMINATE, History
 from traces.report.judged import Judged
 
 AUTO = "auto"
+PAGES_MAX = 20
+"""Of a trace, so many runs get a page."""
 TWO_SIDED = ("elr",)
 """Options that are on, off, or not given."""
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options, PageWriter, facts_of
+from kraftcheck.judgement import PAGES_MAX, Options, PageWriter, facts_of
+from kraftcheck.judging_objects import judge_runs_of_objects
 from kraftcheck.terms import Terms, in_words, terms_of
 from reference.clients.promises import Level, Promise, level_named
 from traces import grouplog
@@ -34,13 +35,11 @@ from traces.history import LOG_OPERATIONS, History, HistoryError
 from traces.jobs.promised import (
     fixed_promise,
     has_control_records,
+    objects_seen,
     promises_of,
     recorded_configuration,
 )
 from traces.report.judged import Judged, Object
-
-PAGES_MAX = 20
-"""Of a trace, so many runs get a page."""
 
 
 def level_asked(options: Options) -> Level | None:
@@ -117,6 +116,10 @@ def judge_trace(
     options that say what the trace says itself.
     """
     begin = perf_counter()
+    scenario = trace.scenario_of(directory)
+    seen = objects_seen(scenario)
+    if seen is not None:
+        return judge_runs_of_objects(directory, scenario, seen, options, writer)
     key = trace.partition_of(directory)
     level = level_asked(options)
     if any(value not in (None, False) for value in options.configuration.values()):

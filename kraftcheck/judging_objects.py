@@ -7,15 +7,21 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from kraftcheck.exits import BadInput
-from kraftcheck.judgement import Options
+from kraftcheck.judgement import PAGES_MAX, Options, PageWriter, facts_of
 from traces.checkers import models
 from traces.checkers.models import Model
 from traces.checkers.search import Limits, check
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
-from traces.history import History
+from traces.formats import trace
+from traces.history import History, HistoryError
+from traces.jobs import promised
 from traces.report.history_words import ends
 from traces.report.judged import Judged, Object
 
@@ -57,8 +63,7 @@ def _one_line(error: Exception) -> str:
 
 
 def judge_objects(history: History, facts: dict[str, Any], options: Options) -> Judged:
-    if options.level not in (None, LINEARIZABLE):
-        raise BadInput(f"level {options.level} is of partition logs; of a {facts['model']} only")
+    _refuse_level(facts["model"], options)
     model = model_named(facts["model"])
     try:
         verdicts = check(history, model, Limits(seconds=options.budget))
@@ -67,6 +72,86 @@ def judge_objects(history: History, facts: dict[str, Any], options: Options) -> 
             raise
         raise BadInput(f"the model {facts['model']} failed: {_one_line(error)}") from error
     return _combined(history, facts, verdicts)
+
+
+def _refuse_level(model: str, options: Options) -> None:
+    if options.level not in (None, LINEARIZABLE):
+        raise BadInput(f"level {options.level} is of partition logs; of a {model} only")
+
+
+def judge_runs_of_objects(
+    directory: Path,
+    scenario: str,
+    seen: Sequence[Model | None],
+    options: Options,
+    writer: PageWriter | None,
+) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+    """A trace whose clients see objects: as a whole, then each run that does not hold; or one run.
+
+    Raises HistoryError: damaged, or no such run. BadInput: nothing is promised, or nobody asked
+    anything.
+    """
+    if not any(seen):
+        raise BadInput(f"nothing is promised to clients of {scenario}: there is nothing to judge")
+    begin = perf_counter()
+    names = ", ".join(dict.fromkeys(each.name for each in seen if each is not None))
+    _refuse_level(names, options)
+    found, runs, operations = list[Judged](), 0, 0
+    for run, recorded in _recorded(directory, options.run):
+        runs, operations = runs + 1, operations + len(recorded)
+        history = trace.objects_of(directory, run, recorded, names)
+        judged = _of_run(history, names, seen, options._replace(run=run))
+        if options.run is not None or judged.verdict != HOLDS:
+            found.append(judged)
+            if writer is not None and len(found) <= PAGES_MAX:
+                writer.write(history, judged)
+    if options.run is not None and not runs:
+        raise HistoryError(str(directory), 0, f"has no run {options.run}")
+    if not operations:
+        raise BadInput("no client asked anything in these runs: there is nothing to judge")
+    if options.run is not None:
+        return tuple(found), ()
+    whole = _of_trace(directory, names, found, runs, operations)
+    left = len(found) - PAGES_MAX
+    notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
+    return (msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4)), *found), notes
+
+
+def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    for table in trace.tables(directory):
+        rows = zip(table["run"].to_pylist(), table["history"].to_pylist(), strict=True)
+        yield from ((run, recorded) for run, recorded in rows if wanted in (None, run))
+
+
+def _of_run(history: History, names: str, seen: Sequence[Model | None], options: Options) -> Judged:
+    facts = facts_of(history, names, options)
+    try:
+        verdicts = promised.judge_objects(history, seen, Limits(seconds=options.budget))
+    except HistoryError:
+        raise
+    except Exception as error:  # What others wrote may raise anything.
+        raise BadInput(f"the model {names} failed: {_one_line(error)}") from error
+    return _combined(history, facts, verdicts)
+
+
+def _of_trace(
+    directory: Path, names: str, bad: Sequence[Judged], runs: int, operations: int
+) -> Judged:
+    verdicts = {each.verdict for each in bad}
+    verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
+    first = next((each for each in bad if each.verdict == verdict), None)
+    told = first and f"{len(bad):,} of {runs:,} runs, the first of them {first.file}"
+    return Judged(
+        file=str(directory),
+        format=trace.NAME,
+        model=names,
+        verdict=verdict,
+        level=LINEARIZABLE if verdict == HOLDS else None,
+        promised=LINEARIZABLE,
+        reason=told,
+        operations=operations,
+        runs=runs,
+    )
 
 
 def _combined(history: History, facts: dict[str, Any], verdicts: Sequence[Verdict]) -> Judged:

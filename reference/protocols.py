@@ -1,11 +1,13 @@
 """The protocols that there are: the kit's own, and those of others.
 
-Others' are found by an entry point of the group `kraftcheck.protocols`, which names a `Protocol`;
-or they are folders with a `protocol.py` that defines `PROTOCOL` (docs/new-protocol.md). Which
-folders stands in the environment, so that all processes that work on a run know the same.
+Others' are found by an entry point of the group `kraftcheck.protocols`, which names a `Protocol`
+or a `Composition`; or they are folders with a `protocol.py` that defines `PROTOCOL`, a
+`composition.py` that defines `COMPOSITION`, or both (docs/new-protocol.md). Which folders stands in
+the environment, so that all processes that work on a run know the same.
 
 The constants of a run name its protocol (L8), so a trace may hold runs of several. A run of a
-cluster has several components, each a run of one protocol (reference/cluster/types.py).
+composition has several components, each a run of one protocol: of the kit's own, the cluster
+(reference/cluster/types.py), or of one of others.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+from collections.abc import Collection, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -22,7 +25,7 @@ from reference.cluster.types import ClusterConstants
 from reference.groups.protocol import GROUPS
 from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
-from reference.kit.protocol import NodeKind, Protocol
+from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.reassignment.protocol import REASSIGNMENT
@@ -32,7 +35,7 @@ from system.commands import protocol_folders
 
 GROUP: Final = "kraftcheck.protocols"
 CLUSTER, CLUSTER_PARTS = "cluster", (QUORUM.name, PARTITION.name)
-"""The composition that there is: a controller quorum, and the partitions of a topic."""
+"""The kit's own composition: a controller quorum, and the partitions of a topic."""
 
 AnyConstants: TypeAlias = Any
 """Of a step."""
@@ -52,8 +55,8 @@ def raised(protocol: Protocol, what: str, error: Exception) -> ProtocolError:
     return ProtocolError(f"protocol {protocol.name}: {what} raised {said} ({place})")
 
 
-def _others() -> list[Protocol]:
-    found = [_of_folder(folder) for folder in protocol_folders()]
+def _others() -> list[Protocol | Composition]:
+    found = [each for folder in protocol_folders() for each in _of_folder(folder)]
     for entry in metadata.entry_points(group=GROUP):
         try:
             found.append(_checked(entry.load(), f"entry point {entry.name}"))
@@ -62,40 +65,58 @@ def _others() -> list[Protocol]:
     return found
 
 
-def _of_folder(folder: str) -> Protocol:
-    """Raises ProtocolError: no `protocol.py`, or it cannot be loaded, or it defines no PROTOCOL."""
+def _of_folder(folder: str) -> Iterator[Protocol | Composition]:
+    """Raises ProtocolError: there is neither file, or one cannot be loaded, or does not define what
+    it should."""
     path = Path(folder).absolute()
-    if not (path / "protocol.py").is_file():
-        raise ProtocolError(f"{folder}: no protocol: it has no file protocol.py")
+    there = [each for each in ("protocol", "composition") if (path / f"{each}.py").is_file()]
+    if not there:
+        raise ProtocolError(
+            f"{folder}: no protocol: it has no file protocol.py, nor a composition.py"
+        )
     place = str(path.parent)
     if place not in sys.path:
         sys.path.insert(0, place)
-    try:
-        module = importlib.import_module(f"{path.name}.protocol")
-    except Exception as error:  # What others wrote may raise anything.
-        raise ProtocolError(f"{folder}: {type(error).__name__}: {error}") from error
-    if Path(str(module.__file__)).parent != path:
-        raise ProtocolError(
-            f"{folder}: there is another package {path.name} ({module.__file__}): rename the folder"
-        )
-    if not hasattr(module, "PROTOCOL"):
-        raise ProtocolError(f"{folder}: protocol.py defines no PROTOCOL")
-    return _checked(module.PROTOCOL, folder)
+    for what in there:
+        try:
+            module = importlib.import_module(f"{path.name}.{what}")
+        except Exception as error:  # What others wrote may raise anything.
+            raise ProtocolError(f"{folder}: {type(error).__name__}: {error}") from error
+        if Path(str(module.__file__)).parent != path:
+            raise ProtocolError(
+                f"{folder}: there is another package {path.name} ({module.__file__}): "
+                "rename the folder"
+            )
+        if not hasattr(module, what.upper()):
+            raise ProtocolError(f"{folder}: {what}.py defines no {what.upper()}")
+        yield _checked(getattr(module, what.upper()), folder, what)
 
 
-def _checked(found: Any, where: str) -> Protocol:
-    """Raises ProtocolError: it is no Protocol, or lacks something."""
+def _checked(found: Any, where: str, what: str = "protocol") -> Protocol | Composition:
+    """Raises ProtocolError: it is neither, or lacks something."""
+    if isinstance(found, Composition):
+        for name, part in found.parts.items():
+            if part.world is None:
+                raise ProtocolError(
+                    f"{where}: the component {name} of {found.name} is {part.name}, which has no "
+                    "World: it has a simulation of its own, and cannot be joined"
+                )
+        return found
     if not isinstance(found, Protocol):
-        raise ProtocolError(f"{where}: PROTOCOL is a {type(found).__name__} and no Protocol")
+        kind = type(found).__name__
+        raise ProtocolError(f"{where}: {what.upper()} is a {kind} and no {what.capitalize()}")
     if not found.kinds:
         raise ProtocolError(f"{where}: protocol {found.name} has no kind of node")
     return found
 
 
-def _all() -> tuple[Protocol, ...]:
+def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
     found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT]
-    for other in _others():
+    others = _others()
+    for other in others:
+        if isinstance(other, Composition):
+            continue
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),
             (
@@ -114,16 +135,41 @@ def _all() -> tuple[Protocol, ...]:
                     f"protocol {other.name}: there is {what} {twice[0]} already: rename it"
                 )
         found.append(other)
-    return tuple(found)
+    compositions = [each for each in others if isinstance(each, Composition)]
+    _refuse_strange(found, compositions)
+    return tuple(found), tuple(compositions)
 
 
-PROTOCOLS: Final[tuple[Protocol, ...]] = _all()
+def _refuse_strange(protocols: Sequence[Protocol], compositions: Sequence[Composition]) -> None:
+    """Raises ProtocolError: a name of a composition is taken, or a part of it is not known."""
+    taken = {CLUSTER, *(each.name for each in protocols)}
+    for each in compositions:
+        if each.name in taken:
+            raise ProtocolError(
+                f"composition {each.name}: there is a protocol {each.name} already: rename it"
+            )
+        taken.add(each.name)
+        for part in each.parts.values():
+            if part not in protocols:
+                raise ProtocolError(
+                    f"composition {each.name}: its part {part.name} is not known: name its folder "
+                    "with --protocol as well, before this one"
+                )
+
+
+PROTOCOLS: Final[tuple[Protocol, ...]]
+COMPOSITIONS: Final[tuple[Composition, ...]]
+"""Those of others."""
+PROTOCOLS, COMPOSITIONS = _all()
+_COMPOSED: Final = {each: constants_of(each) for each in COMPOSITIONS}
 KINDS: Final[tuple[NodeKind, ...]] = tuple(
     [kind for protocol in PROTOCOLS for kind in protocol.kinds]
 )
 MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protocol.messages])
 """All types of messages."""
-CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), ClusterConstants)
+COMPOSED: Final = (ClusterConstants, *_COMPOSED.values())
+"""Types of constants of compositions."""
+CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), *COMPOSED)
 """All types of constants of runs."""
 _CLIENTS: Final = frozenset().union(*[protocol.clients for protocol in PROTOCOLS])
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
@@ -155,6 +201,7 @@ def part_of(protocol: Protocol, name: str) -> Any:
 def sources_of_others() -> list[Path]:
     """The files that protocols of others are made of, sorted."""
     folders = {Path(protocol.modules) for protocol in PROTOCOLS if protocol.modules}
+    folders |= {Path(folder).absolute() for folder in protocol_folders()}
     return sorted(path for of in folders for end in ("*.py", "*.tla") for path in of.rglob(end))
 
 
@@ -164,16 +211,26 @@ def kind_of_row(row: Any) -> NodeKind:
 
 
 def parts_of(name: str) -> tuple[Protocol, ...]:
-    """The protocols of a scenario: its own, or those of the cluster."""
-    names = CLUSTER_PARTS if name == CLUSTER else (name,)
+    """The protocols of a scenario: its own, or those of the composition, each once."""
+    names: Collection[str] = CLUSTER_PARTS if name == CLUSTER else (name,)
+    composed = [each for each in COMPOSITIONS if each.name == name]
+    names = {part.name for each in composed for part in each.parts.values()} or names
     return tuple(protocol for protocol in PROTOCOLS if protocol.name in names)
 
 
+def is_composition(scenario: str) -> bool:
+    """Whether runs of the scenario have several components."""
+    return scenario in {CLUSTER, *(each.name for each in COMPOSITIONS)}
+
+
+def composition_of(constants: RunConstants) -> Composition | None:
+    """The composition of others that has these constants."""
+    return next((each for each, of in _COMPOSED.items() if isinstance(constants, of)), None)
+
+
 def nodes_of(constants: RunConstants) -> tuple[int, ...]:
-    """All nodes that take steps under these constants: none, if they are those of a cluster."""
-    if isinstance(constants, ClusterConstants):
-        return ()
-    return protocol_of(constants).nodes(constants)
+    """All nodes that take steps under these constants: none, if they are those of a composition."""
+    return () if is_composed(constants) else protocol_of(constants).nodes(constants)
 
 
 def peers_of(constants: AnyConstants) -> tuple[int, ...]:
@@ -182,9 +239,9 @@ def peers_of(constants: AnyConstants) -> tuple[int, ...]:
 
 
 def kind_of(constants: RunConstants, node: int) -> NodeKind:
-    """Under the constants of a cluster nobody takes a step; what is recorded as one is read as that
-    of a partition's node, and has no form."""
-    if isinstance(constants, ClusterConstants):
+    """Under the constants of a composition nobody takes a step; what is recorded as one is read as
+    that of the last component's node, and has no form."""
+    if is_composed(constants):
         constants = constants.components[-1]
     return protocol_of(constants).kind_of(constants, node)
 
@@ -195,20 +252,32 @@ def row_has_form(constants: AnyConstants, row: Any) -> bool:
 
 
 def is_composed(constants: RunConstants) -> bool:
-    """Whether they are those of a cluster, under which nobody takes a step."""
-    return isinstance(constants, ClusterConstants)
+    """Whether they are those of a composition, under which nobody takes a step."""
+    return isinstance(constants, COMPOSED)
 
 
 def components_of(constants: RunConstants) -> tuple[AnyConstants, ...]:
     """The constants of each component of a run."""
-    return constants.components if isinstance(constants, ClusterConstants) else (constants,)
+    found: tuple[AnyConstants, ...]
+    found = constants.components if is_composed(constants) else (constants,)
+    return found
 
 
 def component_name(constants: RunConstants, component: int) -> str:
     """What a component is called where there are several, else empty."""
+    composition = composition_of(constants)
+    if composition is not None:
+        return [*composition.parts][component]
     if not isinstance(constants, ClusterConstants):
         return ""
     return f"partition {component - 1}" if component else "the quorum"
+
+
+def component_letter(constants: RunConstants, component: int) -> str:
+    """The same in a letter or two."""
+    if isinstance(constants, ClusterConstants):
+        return str(component - 1) if component else "Q"
+    return str(component)
 
 
 def needs_no_sender(message: Any) -> bool:

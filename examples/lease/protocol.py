@@ -9,6 +9,9 @@ import msgspec
 
 from reference.kit.fields import Address, AtLeastOne, NodeOrNobody, SetOf
 from reference.kit.protocol import (
+    Answered,
+    Asked,
+    ClientPromise,
     Handlers,
     NodeKind,
     Outcome,
@@ -17,6 +20,8 @@ from reference.kit.protocol import (
     Substitution,
     World,
 )
+from traces.checkers.models import REFUSED, Model
+from traces.history import Operation
 
 SERVER, NOBODY = 0, -1
 
@@ -141,6 +146,33 @@ def local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
     return (ServerTick(),) if node == SERVER else (ClientTick(), Acquire(), Write())
 
 
+# -- What clients are promised
+
+
+class FencedWrites(Model):
+    """The highest token of an accepted write: none below it is accepted afterwards."""
+
+    name = "fenced-writes"
+    verbs = ("write",)
+
+    def initial(self) -> int:
+        return 0
+
+    def step(self, state: int, operation: Operation) -> Any:
+        return operation.argument if operation.argument >= state else REFUSED
+
+
+def told(
+    constants: Constants, node: int, row: Any, input: Input, outcome: Outcome
+) -> Iterable[Asked | Answered]:
+    """The first write of each lease. A refused one says nothing: an earlier try may have gone
+    through."""
+    if isinstance(input, Write):
+        yield Asked((node, row.token), "write", row.token)
+    if isinstance(input, WriteResponse) and input.accepted:
+        yield Answered((node, input.token))
+
+
 # -- Properties
 
 
@@ -197,6 +229,7 @@ PROTOCOL = Protocol(
     world=World(
         constants={"clients": ((1, 2), (1,), (1, 2, 3)), "ticks": (1, 2, 3)},
         local=local,
+        promises=ClientPromise(FencedWrites, told),
         properties=(
             Property("TokensAreGiven", "no client has a token never given", tokens_are_given),
             Property("WrittenRises", "no write after one of a later lease", written_rises),

@@ -48,4 +48,4 @@ def scenario_of(entry: Bug) -> str | None:
 
 def is_asked_in(entry: Bug, scenario: str) -> bool:
     """Whether runs of the scenario are taken by the protocol whose rules the bug replaces."""
-    return scenario in (scenario_of(entry), WHOLE)
+    return entry.protocol in {protocol.name for protocol in parts_of(scenario)}

@@ -29,8 +29,10 @@ from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check_model
+from traces.formats.trace import scenario_of
 from traces.jobs.backends import Backend, Pool
 from traces.jobs.conform import ConformOptions, conform
+from traces.jobs.promised import has_clients
 from traces.schema import PROGRESSED, STOPPED, part_path
 from traces.schema import read_manifest as read_trace
 
@@ -153,6 +155,8 @@ def histories(folder: Path, level: str | None, run: int | None = None) -> Opinio
 
     run: this one alone, else all of the trace.
     """
+    if not has_clients(scenario_of(folder)):
+        return Opinion(oracle="histories", verdict=NOTHING)
     judged, _ = judge_trace(folder, Options(level=level, run=run))
     # Of a whole trace, the first is the trace itself.
     bad = [each for each in judged[run is None :] if each.verdict == "violated"]

@@ -45,8 +45,10 @@ from reference.runner.narrate import narrate, render_input
 from reference.runner.run import Run
 from reference.steered.scripts import Script
 from tla_utils import ToolError
+from traces.formats.trace import scenario_of
 from traces.jobs.backends import Pool
 from traces.jobs.conform import ConformOptions, conform
+from traces.jobs.promised import has_clients
 
 QUIET: Final = Screen(quiet=True)
 INVARIANTS, HISTORIES, PROGRESS, STEPS = "invariants", "histories", "progress", "steps"
@@ -354,6 +356,8 @@ def _violations(folder: Path) -> list[_Shown]:
 
 def lost_levels(folder: Path) -> tuple[list[_Shown], list[str]]:
     """One for each pair of a level that was promised and one that was kept."""
+    if not has_clients(scenario_of(folder)):
+        return [], []
     judged, _ = judge_trace(folder, Options())
     lost: dict[str, dict[int, str]] = {}
     for each in judged[1:]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kraftcheck import artifacts, replaying, steering
+from kraftcheck.exits import BadInput
 from kraftcheck.judgement import Options, PageWriter
 from kraftcheck.judging_logs import judge_trace
 from kraftcheck.zoo.detecting import Detection
@@ -63,6 +64,6 @@ def told(detection: Detection, out: Path) -> Iterator[str]:
     writer = PageWriter(artifacts.claim(out / PAGES))
     try:
         judge_trace(folder, Options(run=number), writer)
-    except HistoryError as error:
+    except (HistoryError, BadInput) as error:
         yield f"no timeline: {error}"
     yield from (f"timeline   {path}" for path in writer.written)

@@ -22,6 +22,7 @@ from reference.groups.types import (
     GroupMember,
     GroupOffsets,
 )
+from reference.kit.properties import sentence_and_misses
 from reference.kit.protocol import Property
 
 RETENTION: Final = 2
@@ -93,6 +94,10 @@ def _records(state: State) -> Iterator[tuple[GroupRecord, int, MemberRecord]]:
 
 
 def group_type_inv(state: State) -> str | None:
+    """Rows have their types.
+
+    Misses: a value that is possible in general and wrong just there.
+    """
     for _, n, member in _records(state):
         if {*member.assigned} & {*member.pending}:
             return f"member {n} has to revoke what it is assigned"
@@ -109,7 +114,10 @@ def group_type_inv(state: State) -> str | None:
 
 
 def held_is_assigned(state: State) -> str | None:
-    """What the coordinator remembers of partitions is what the records say."""
+    """What the coordinator remembers of partitions is what the records say.
+
+    Misses: records that are wrong themselves.
+    """
     for group in prefixes(state.coordinator):
         said = {p for member in group.members for p in has(member)}
         if {*group.held} != said:
@@ -121,7 +129,10 @@ def held_is_assigned(state: State) -> str | None:
 
 
 def server_single_owner(state: State) -> str | None:
-    """In no log that any coordinator may have, a partition has two owners."""
+    """In no log that any coordinator may have, a partition has two owners.
+
+    Misses: what members do: SingleOwner asks that.
+    """
     for group in prefixes(state.coordinator):
         of = members_of(state.constants, group)
         for m, n in combinations(of, 2):
@@ -131,7 +142,10 @@ def server_single_owner(state: State) -> str | None:
 
 
 def epochs_bounded(state: State) -> str | None:
-    """No epoch is ahead of the one that it follows."""
+    """No epoch is ahead of the one that it follows.
+
+    Misses: an epoch that should have risen and stays.
+    """
     for group, n, member in _records(state):
         if group.target_epoch > group.epoch:
             return f"targets of epoch {group.target_epoch} in epoch {group.epoch}"
@@ -141,7 +155,10 @@ def epochs_bounded(state: State) -> str | None:
 
 
 def assigned_is_subscribed(state: State) -> str | None:
-    """A member is given only what it asked for."""
+    """A member is given only what it asked for.
+
+    Misses: a partition that a member asked for and is not given.
+    """
     for _, n, member in _records(state):
         if wrong := {*member.assigned} - {*member.subscribed}:
             return f"member {n} is assigned {min(wrong)} and does not subscribe to it"
@@ -150,7 +167,10 @@ def assigned_is_subscribed(state: State) -> str | None:
 
 def assigned_is_target(state: State) -> str | None:
     """A member that is through has its target, and nobody has more than that once it is in the
-    target's epoch."""
+    target's epoch.
+
+    Misses: members on their way to a target, and whether they arrive.
+    """
     for group, n, member in _records(state):
         is_there = member.epoch == group.target_epoch == group.epoch
         if not is_there or member.state not in ("Stable", "Unreleased"):
@@ -165,7 +185,10 @@ def assigned_is_target(state: State) -> str | None:
 
 
 def single_owner(state: State) -> str | None:
-    """No two members may fetch a partition."""
+    """No two members may fetch a partition.
+
+    Misses: a member that was fenced and fetches on until it hears of it.
+    """
     current = [n for n in state.members if is_current(state, n)]
     for m, n in combinations(current, 2):
         if both := {*state.members[m].owned} & {*state.members[n].owned}:
@@ -174,7 +197,10 @@ def single_owner(state: State) -> str | None:
 
 
 def owned_is_held(state: State) -> str | None:
-    """A member may fetch only what its coordinator takes it to have."""
+    """A member may fetch only what its coordinator takes it to have.
+
+    Misses: the same, and a partition that nobody fetches.
+    """
     for n, row in state.members.items():
         wrong = {*row.owned} - has(state.now(n))
         if wrong and is_current(state, n):
@@ -183,7 +209,10 @@ def owned_is_held(state: State) -> str | None:
 
 
 def epoch_is_committed(state: State) -> str | None:
-    """A member knows of no epoch that is not committed."""
+    """A member knows of no epoch that is not committed.
+
+    Misses: an assignment that is not committed in an epoch that is.
+    """
     committed = state.coordinator.log.committed.target_epoch
     ahead = [n for n, row in state.members.items() if row.epoch > committed]
     if ahead:
@@ -192,7 +221,10 @@ def epoch_is_committed(state: State) -> str | None:
 
 
 def ack_is_heard(state: State) -> str | None:
-    """A member that has said that it revoked is not waited for."""
+    """A member that has said that it revoked is not waited for.
+
+    Misses: a member that is waited for and whose answer is still under way.
+    """
     for n, row in state.members.items():
         member = state.now(n)
         waited = member.state == "Unrevoked" and row.epoch == member.epoch
@@ -203,7 +235,10 @@ def ack_is_heard(state: State) -> str | None:
 
 
 def nobody_gives_up(state: State) -> str | None:
-    """No member gives up: each has its instance id for itself."""
+    """No member gives up: each has its instance id for itself.
+
+    Misses: a member that is refused for ever and tries on.
+    """
     lost = [n for n, row in state.members.items() if row.state == "Fatal"]
     return f"member {lost[0]} was refused, and gives up" if lost else None
 
@@ -212,7 +247,10 @@ def nobody_gives_up(state: State) -> str | None:
 
 
 def coordinated(state: State) -> str | None:
-    """Who leads, and has heard of it, has a coordinator; nobody else has one."""
+    """Who leads, and has heard of it, has a coordinator; nobody else has one.
+
+    Misses: how long it takes to hear: brokers with events that wait are not asked.
+    """
     row = state.loader
     if row.events or row.leads == (row.state != "Inactive"):
         return None
@@ -220,7 +258,10 @@ def coordinated(state: State) -> str | None:
 
 
 def load_succeeds(state: State) -> str | None:
-    """No load fails."""
+    """No load fails.
+
+    Misses: a load that ends with the wrong state: ReplayEqual asks that.
+    """
     return f"a load failed at {state.loader.position}" if state.loader.state == "Failed" else None
 
 
@@ -230,7 +271,10 @@ def _last_entry(row: GroupLoader, kind: str, n: int) -> GroupEntry | None:
 
 
 def replay_equal(state: State) -> str | None:
-    """A coordinator knows what the log says, whatever was cleaned when."""
+    """A coordinator knows what the log says, whatever was cleaned when.
+
+    Misses: coordinators that load still, and a log that is wrong.
+    """
     row = state.loader
     if not row.leads or row.events or row.state != "Active":
         return None
@@ -260,7 +304,11 @@ def _committed(row: GroupOffsets) -> dict[int, CommittedOffset]:
 
 
 def commits_handed_out(state: State) -> str | None:
-    """Nothing is committed that was not handed out."""
+    """Nothing is committed that was not handed out.
+
+    Misses: partitions that the member does not have, and what was handed out and not
+    processed.
+    """
     known = _committed(state.offsets)
     for position in state.offsets.positions:
         each = known.get(position.partition)
@@ -270,7 +318,10 @@ def commits_handed_out(state: State) -> str | None:
 
 
 def given_up_is_committed(old: State, new: State) -> str | None:
-    """What is given up was committed as far as it was handed out."""
+    """What is given up was committed as far as it was handed out.
+
+    Misses: what is taken away without a revocation (a member that is fenced).
+    """
     known = _committed(new.offsets)
     for position in old.offsets.positions:
         p = position.partition
@@ -281,7 +332,11 @@ def given_up_is_committed(old: State, new: State) -> str | None:
 
 
 def start_at_committed(old: State, new: State) -> str | None:
-    """Who takes a partition begins where it was committed, if it was."""
+    """Who takes a partition begins where it was committed, if it was.
+
+    Misses: a commit that is itself wrong, and the time between reading it and taking the
+    partition.
+    """
     before = {position.partition for position in old.offsets.positions}
     known = _committed(old.offsets)
     for position in new.offsets.positions:
@@ -293,7 +348,10 @@ def start_at_committed(old: State, new: State) -> str | None:
 
 
 def handover_no_regress(old: State, new: State) -> str | None:
-    """What is committed goes back only for who has the partition."""
+    """What is committed goes back only for who has the partition.
+
+    Misses: who has the partition and goes back.
+    """
     known = _committed(new.offsets)
     for each in old.offsets.committed:
         later = known.get(each.partition)
@@ -305,7 +363,10 @@ def handover_no_regress(old: State, new: State) -> str | None:
 
 def offsets_kept(old: State, new: State) -> str | None:
     """An offset is forgotten only when the group has been empty as long as it is to be kept, and
-    nobody has committed since."""
+    nobody has committed since.
+
+    Misses: offsets that are kept too long.
+    """
     row, left = old.offsets, _committed(new.offsets)
     for each in row.committed:
         old_enough = min(row.now - row.since, row.now - each.time) >= RETENTION
@@ -319,7 +380,10 @@ def offsets_kept(old: State, new: State) -> str | None:
 
 def epochs_monotonic(old: State, new: State) -> str | None:
     """Epochs of what is committed never go back; a member's does only when it has been removed
-    meanwhile."""
+    meanwhile.
+
+    Misses: an epoch that should have risen and stays.
+    """
     before, after = old.coordinator.log.committed, new.coordinator.log.committed
     if after.epoch < before.epoch or after.target_epoch < before.target_epoch:
         return f"epoch {before.epoch} goes back to {after.epoch}"
@@ -333,7 +397,10 @@ def epochs_monotonic(old: State, new: State) -> str | None:
 
 def withheld(old: State, new: State) -> str | None:
     """A partition is given to a member only when no other one has it. (When another coordinator
-    takes over, nothing is given.)"""
+    takes over, nothing is given.)
+
+    Misses: what a new coordinator makes of a tail, and partitions that are withheld for ever.
+    """
     one, other = old.coordinator.log, new.coordinator.log
     if one.committed == other.committed and one.tails == other.tails:
         return None
@@ -354,8 +421,8 @@ def _named(name: str, check: Callable[..., str | None]) -> Property:
         new = state_of(constants, after)
         return check(state_of(constants, before), new) if of_steps else check(new)
 
-    sentence = " ".join((check.__doc__ or "rows have their types").split())
-    return Property(name, sentence, asked)
+    sentence, misses = sentence_and_misses(check)
+    return Property(name, sentence, asked, misses)
 
 
 PROPERTIES: Final = (

@@ -18,12 +18,14 @@ class Invariant(NamedTuple):
     """A named property: "state" looks at the state after a step, "step" also at that before it.
 
     check: asked with all that properties of the protocol may look at, in the order it is given in.
+    misses: what is wrong and yet keeps it.
     """
 
     name: str
     sentence: str
     kind: Literal["state", "step"]
     check: Check
+    misses: str = ""
 
 
 def asked_with(function: Callable[..., T], given: Sequence[str]) -> Callable[..., T]:
@@ -44,7 +46,13 @@ def asked_with(function: Callable[..., T], given: Sequence[str]) -> Callable[...
 def name_and_sentence(function: Callable[..., Any]) -> tuple[str, str]:
     """Its name in camel case, and its docstring in one line."""
     name = "".join(word.capitalize() for word in function.__name__.split("_"))
-    return name, " ".join((function.__doc__ or "").split())
+    return name, sentence_and_misses(function)[0]
+
+
+def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
+    """A property's docstring: what it means, and what it would miss, each in one line."""
+    means, _, misses = " ".join((function.__doc__ or "").split()).partition(" Misses: ")
+    return means, misses
 
 
 class Declared:
@@ -67,7 +75,8 @@ class Declared:
         def declare(function: Check) -> Check:
             check = asked_with(function, self._given)
             name, sentence = name_and_sentence(function)
-            self.all.append(Invariant(name, sentence, kind, check))
+            misses = sentence_and_misses(function)[1]
+            self.all.append(Invariant(name, sentence, kind, check, misses))
             return check
 
         return declare

@@ -11,8 +11,9 @@ Law of this file: it knows no protocol, and decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -130,12 +131,13 @@ HISTORY: Final = -1
 
 class Property(NamedTuple):
     """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None.
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
     """
 
     name: str
     sentence: str
     check: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], str | None]
+    misses: str = ""
 
 
 class Outcome(NamedTuple):
@@ -153,6 +155,43 @@ Substitution: TypeAlias = Callable[[type[Any]], type[Any]]
 """The class to use for one of the correct rules or handlers: itself, or a bug's."""
 
 
+class Asked(NamedTuple):
+    """What a step tells of a client: it asks for something.
+
+    id: names the operation, once and for all; asking again with it is a retry, and no operation of
+    its own. op, argument: what is asked, as the model knows it. key: of which object.
+    """
+
+    id: Hashable
+    op: str
+    argument: int | None = None
+    key: int = 0
+
+
+class Answered(NamedTuple):
+    """What a step tells of a client: it has the answer to what it asked; of several the first.
+
+    result: a number, several, or none. outcome: `ok`; or `fail`, if nothing came of it and never
+    will. What is never answered may take effect at any time, or never.
+    """
+
+    id: Hashable
+    result: int | tuple[int, ...] | None = None
+    outcome: str = "ok"
+
+
+class ClientPromise(NamedTuple):
+    """What a protocol promises to its clients: all of them together see one object.
+
+    model: makes the object, a `Model` of traces/checkers/models.py; histories must be linearizable
+    by it. told: what a step tells of clients, in its order, of the constants, the node, its row
+    before, the input and the outcome.
+    """
+
+    model: Callable[[], Any]
+    told: Callable[[Any, int, Any, Any, Outcome], Iterable[Asked | Answered]]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
     """How a protocol is run that has no simulation of its own (reference/sim/plain.py).
@@ -165,7 +204,9 @@ class World:
     the rows before (with the past so far) and after; properties find it under HISTORY. unpromised:
     the names of the properties that a run with these options need not keep, unless it is `strict`.
 
-    at_once: whether a message is heard in the step that sends it, or never. disturbances: by local
+    promises: what clients see. at_once: whether a message is heard in the step that sends it, or
+    never. in_order: whether a message comes after all of these that its sender had sent to the same
+    node, and once; others are lost, doubled and overtaken. disturbances: by local
     input, how often of a thousand times it comes when it could, to draw from. awaited: whether
     anybody still waits for what an input does, of the constants, all rows, the node and the input;
     in runs that are not `late` no other one comes.
@@ -177,7 +218,9 @@ class World:
     moves: Sequence[int] = (40, 80)
     history: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], Any] | None = None
     unpromised: Callable[[Any], Collection[str]] | None = None
+    promises: ClientPromise | None = None
     at_once: Callable[[Any], bool] = lambda message: False
+    in_order: Callable[[Any], bool] = lambda message: False
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     awaited: Callable[[Any, Mapping[int, Any], int, Any], bool] | None = None
 
@@ -229,3 +272,54 @@ class Protocol:
     extends: str = ""
     witness: Witness | None = None
     world: World | None = None
+
+
+class Join(NamedTuple):
+    """What has a component do something because another did.
+
+    sentence: says it. of, to: components by name. inputs: local inputs of `to`, which come by this
+    join alone. leads: which of them a step of `of` leads to, each with its node, in their order; of
+    the node, its row before, the input and the outcome. They come later, in the order in which they
+    are due, each once; what is disabled when its turn comes, or is for a node that `to` does not
+    have, does not come at all.
+    """
+
+    sentence: str
+    of: str
+    to: str
+    inputs: tuple[type[Any], ...]
+    leads: Callable[[int, Any, Any, Outcome], Iterable[tuple[int, Any]]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Composition:
+    """Protocols that run side by side, joined. Each component takes steps as if it were alone.
+
+    name: of the scenario of its runs; no protocol has it. parts: the protocol of each component, by
+    the component's name; each has a `World`. properties: of all together; `check` is given the
+    components' constants, and their rows before and after a step, by name.
+    """
+
+    name: str
+    sentence: str
+    parts: Mapping[str, Protocol]
+    joins: tuple[Join, ...] = ()
+    properties: tuple[Property, ...] = ()
+
+    def __post_init__(self) -> None:
+        strange = [end for join in self.joins for end in (join.of, join.to)]
+        assert len(self.parts) > 1, "a composition has two components at least"
+        assert {*strange} <= {*self.parts}, f"no component {sorted({*strange} - {*self.parts})}"
+
+
+@cache
+def constants_of(composition: Composition) -> type[Any]:
+    """The type of the constants of its runs: those of each component, in their order."""
+    parts = tuple([part.constants for part in composition.parts.values()])
+    return msgspec.defstruct(
+        f"{composition.name}_constants",
+        [("components", tuple.__class_getitem__(parts))],
+        frozen=True,
+        tag=composition.name,
+        tag_field="protocol",
+    )

@@ -171,7 +171,10 @@ def position(state: PartitionState, b: int) -> int:
 
 @_invariant("state")
 def partition_row_type_inv(after: PartitionState) -> str | None:
-    """Every field of a broker's row has a value of its kind."""
+    """Every field of a broker's row has a value of its kind.
+
+    Misses: a value that is possible in general and wrong just there.
+    """
     for n, row in after.rows.items():
         leads, end = row.role == "Leader", len(row.log)
         right = {
@@ -201,7 +204,10 @@ def partition_row_type_inv(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def controller_type_inv(after: PartitionState) -> str | None:
-    """Every field of the controller's row has a value of its kind."""
+    """Every field of the controller's row has a value of its kind.
+
+    Misses: the same of the controller, and whether the leader is one that may lead.
+    """
     partition, brokers = after.controller.partition, set(after.rows)
     if {partition.leader, partition.last_known_leader} - brokers - {NOBODY}:
         return "the leader is no broker"
@@ -217,7 +223,10 @@ def controller_type_inv(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def leader_in_isr(after: PartitionState) -> str | None:
-    """The chosen leader is in the ISR."""
+    """The chosen leader is in the ISR.
+
+    Misses: a leader that is in the ISR and should not be.
+    """
     leader = chosen_leader(after)
     if leader != NOBODY and leader not in after.controller.partition.isr:
         return f"leader {leader} is not in the ISR {after.controller.partition.isr}"
@@ -226,7 +235,10 @@ def leader_in_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """ISR and ELR share nobody, and an ISR that is large enough leaves no ELR."""
+    """ISR and ELR share nobody, and an ISR that is large enough leaves no ELR.
+
+    Misses: an ISR or an ELR that lacks somebody, and members that lack records.
+    """
     isr, elr = after.controller.partition.isr, after.controller.partition.elr
     if set(isr) & set(elr):
         return f"ISR {isr} and ELR {elr} overlap"
@@ -241,6 +253,8 @@ def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers
 def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> str | None:
     """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10). One who stops
     may be: Kafka elects whom it unfences without a look at that.
+
+    Misses: brokers that are dead and not fenced yet, and who is in the ELR.
     """
     isr = after.controller.partition.isr
     if not handlers.constants.elr_enabled and len(isr) <= 1:
@@ -253,7 +267,10 @@ def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> s
 
 @_invariant("step")
 def fenced_never_elected(before: PartitionState, after: PartitionState) -> str | None:
-    """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522)."""
+    """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522).
+
+    Misses: who was elected while alive, was fenced since and leads on.
+    """
     old, new = before.controller.partition, after.controller.partition
     if new.leader_epoch == old.leader_epoch or new.leader == NOBODY:
         return None
@@ -272,6 +289,8 @@ def fenced_never_elected(before: PartitionState, after: PartitionState) -> str |
 def weak_isr(after: PartitionState) -> str | None:
     """Whoever a leader counts as in sync has what that leader calls committed, unless it began anew
     and the leader has not been told.
+
+    Misses: followers that the leader no longer counts, and members that are down.
     """
     for n, row in after.rows.items():
         for r in row.isr if is_leader(row) else ():
@@ -286,7 +305,10 @@ def weak_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def strong_isr(after: PartitionState) -> str | None:
-    """Whoever the controller counts as in sync has what any leader calls committed."""
+    """Whoever the controller counts as in sync has what any leader calls committed.
+
+    Misses: who is down or in the ELR: LeaderCandidateCompleteness asks of the ELR.
+    """
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_leader(row) else ():
             other = after.rows[r]
@@ -297,7 +319,10 @@ def strong_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def valid_high_watermark(after: PartitionState) -> str | None:
-    """The logs of the ISR reach the high watermark of the current leader."""
+    """The logs of the ISR reach the high watermark of the current leader.
+
+    Misses: other records than the leader's below the high watermark: StrongIsr compares them.
+    """
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_current_leader(after, n) else ():
             other = after.rows[r]
@@ -308,7 +333,11 @@ def valid_high_watermark(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def replication_quorum_superset(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """Nobody can be elected without what the leader's high watermark waits for."""
+    """Nobody can be elected without what the leader's high watermark waits for.
+
+    Misses: a leader that waits for enough and yet advances too early; leaders that were
+    replaced.
+    """
     partition = after.controller.partition
     for n, row in after.rows.items():
         if not is_current_leader(after, n):
@@ -326,7 +355,11 @@ def replication_quorum_superset(after: PartitionState, handlers: BrokerHandlers)
 
 @_invariant("state")
 def leader_candidate_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
-    """Whoever may be elected without loss has everything that is committed."""
+    """Whoever may be elected without loss has everything that is committed.
+
+    Misses: candidates that are down just now, and records that were answered without being
+    covered by a high watermark.
+    """
     partition = after.controller.partition
     for r in sorted({*partition.isr, *partition.elr}):
         row = after.rows[r]
@@ -337,7 +370,11 @@ def leader_candidate_completeness(after: PartitionState, history: PartitionHisto
 
 @_invariant("state")
 def partition_leader_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
-    """The chosen leader has everything that is committed, and every acked value."""
+    """The chosen leader has everything that is committed, and every acked value.
+
+    Misses: a leader that is down; acked values once records were deleted from the start of the
+    log.
+    """
     leader = chosen_leader(after)
     if leader == NOBODY or not is_running(after.rows[leader]):
         return None
@@ -352,7 +389,10 @@ def partition_leader_completeness(after: PartitionState, history: PartitionHisto
 
 @_invariant("state")
 def partition_log_matching(after: PartitionState) -> str | None:
-    """Two logs agree below both high watermarks."""
+    """Two logs agree below both high watermarks.
+
+    Misses: logs that differ above either high watermark, and brokers that are down.
+    """
     for a, one in after.rows.items():
         for b, two in after.rows.items():
             end = min(one.high_watermark, two.high_watermark)
@@ -363,7 +403,10 @@ def partition_log_matching(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def no_committed_record_lost(after: PartitionState, history: PartitionHistory) -> str | None:
-    """What was committed is on some disk, for ever."""
+    """What was committed is on some disk, for ever.
+
+    Misses: a record that is left in a log from which nobody will ever lead.
+    """
     for i, record in enumerate(history.committed):
         logs = [row.log for row in after.rows.values() if len(row.log) > i]
         if not any(same_record(log[i], record) for log in logs):
@@ -375,7 +418,11 @@ def no_committed_record_lost(after: PartitionState, history: PartitionHistory) -
 def monotonic_true_high_watermark(
     before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
-    """What was committed stays so, and a leader's high watermark never goes back while it leads."""
+    """What was committed stays so, and a leader's high watermark never goes back while it leads.
+
+    Misses: a high watermark that goes back from one leader to the next while nothing committed
+    changes: MonotonicListOffsets asks what it tells.
+    """
     if history.committed[: len(history.committed_before)] != history.committed_before:
         return "what was committed has changed"
     for n, row in after.rows.items():
@@ -392,6 +439,9 @@ def acked_has_min_isr_copies(
 ) -> str | None:
     """A value is answered when enough copies of it exist, or some were deleted or lost: a member
     of the ISR that has crashed since it confirmed a record counts until the controller hears of it.
+
+    Misses: an answer when copies are enough but not those of the ISR; copies that are lost
+    afterwards.
     """
     for value in sorted(history.acked - history.acked_before):
         copies = [
@@ -406,7 +456,10 @@ def acked_has_min_isr_copies(
 
 @_invariant("state")
 def no_duplicate(after: PartitionState) -> str | None:
-    """A value stands once in a log: clients send it once, or again as idempotent producers."""
+    """A value stands once in a log: clients send it once, or again as idempotent producers.
+
+    Misses: a value that stands twice over time and not at once, and one that is lost.
+    """
     for n, row in after.rows.items():
         values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
         if len(set(values)) < len(values):
@@ -432,7 +485,10 @@ def consumer_fetch(n: int, offset: int) -> ConsumerFetchRequest:
 def read_only_committed(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """Nobody shows a record that is not committed."""
+    """Nobody shows a record that is not committed.
+
+    Misses: a committed record that is not shown, and fetches that were under way.
+    """
     committed = history.committed
     for n, row in after.rows.items():
         for offset in range(row.log_start, len(row.log) + 1) if is_up(row) else ():
@@ -455,6 +511,8 @@ def monotonic_list_offsets(
 ) -> str | None:
     """A current leader that names an offset names the true one, so that no client sees it go back
     (KIP-207).
+
+    Misses: leaders that were replaced, and an offset that is too high.
     """
     for n, row in after.rows.items():
         if is_current_leader(after, n):
@@ -470,7 +528,10 @@ def monotonic_list_offsets(
 
 @_invariant("state")
 def log_bounds(after: PartitionState) -> str | None:
-    """The log starts at or below the high watermark, which is at or below its end."""
+    """The log starts at or below the high watermark, which is at or below its end.
+
+    Misses: a position that is wrong and in its order.
+    """
     for n, row in after.rows.items():
         if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
             return f"broker {n}: {row.log_start} <= {row.high_watermark} <= {len(row.log)}"
@@ -496,6 +557,8 @@ def cache_is_sound(row: BrokerRow) -> bool:
 def partition_epoch_cache_sound(after: PartitionState) -> str | None:
     """The epoch cache is the one that the log implies, and at most an entry at its end: an epoch
     without records yet.
+
+    Misses: a wrong log with the cache that it implies; brokers that are down.
     """
     for n, row in after.rows.items():
         if is_up(row) and not cache_is_sound(row):
@@ -518,7 +581,10 @@ def folded(brokers: Collection[int], image: Image, records: Iterable[MetadataRec
 
 @_invariant("state")
 def metadata_log_matching(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """What a broker knows of the cluster is a prefix of what is committed."""
+    """What a broker knows of the cluster is a prefix of what is committed.
+
+    Misses: metadata that is read late, or never, and wrong decisions that are committed.
+    """
     initial = initial_image(handlers.constants)
     for n, row in after.rows.items():
         if not is_up(row):
@@ -542,7 +608,11 @@ def known_committed(row: BrokerRow, committed: RecordLog) -> RecordLog:
 def partition_refines_committed_log(
     before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
-    """The committed log only grows, and what a leader knows to be committed is a prefix of it."""
+    """The committed log only grows, and what a leader knows to be committed is a prefix of it.
+
+    Misses: a leader that says committed, as the first, what the ISR does not have: it defines
+    what is committed.
+    """
     old_committed, committed = history.committed_before, history.committed
     if committed[: len(old_committed)] != old_committed:
         return "what was committed has changed"

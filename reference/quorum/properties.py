@@ -107,7 +107,10 @@ def not_outlived(row: Row, rows: Rows) -> bool:
 
 @_invariant("state")
 def row_type_inv(after: Rows) -> str | None:
-    """Every field of a row has a value of its kind."""
+    """Every field of a row has a value of its kind.
+
+    Misses: a value that is possible in general and wrong just there.
+    """
     someone = {*after, NOBODY}
     for n, row in after.items():
         others = set(after) - {n}
@@ -136,7 +139,10 @@ def row_type_inv(after: Rows) -> str | None:
 
 @_invariant("state")
 def valid_roles_and_states(after: Rows) -> str | None:
-    """What a row holds belongs to its role."""
+    """What a row holds belongs to its role.
+
+    Misses: a role that no rule should have led to, with fields that fit it.
+    """
     for n, row in after.items():
         wrong = [
             what
@@ -162,7 +168,10 @@ def valid_roles_and_states(after: Rows) -> str | None:
 
 @_invariant("state")
 def no_illegal_state(after: Rows) -> str | None:
-    """No node has stopped on an impossible message (Q10)."""
+    """No node has stopped on an impossible message (Q10).
+
+    Misses: an impossible message that a node takes without noticing.
+    """
     for n, row in after.items():
         if row.role == "Halted":
             return f"node {n} has stopped in epoch {row.epoch}"
@@ -174,7 +183,11 @@ def no_illegal_state(after: Rows) -> str | None:
 
 @_invariant("state")
 def election_safety(after: Rows) -> str | None:
-    """Whoever knows the leader of an epoch knows the same one."""
+    """Whoever knows the leader of an epoch knows the same one.
+
+    Misses: two leaders of an epoch that no two rows show at one time: one has moved on, or
+    nobody knows it yet.
+    """
     for a, one in after.items():
         for b, two in after.items():
             if (
@@ -191,7 +204,11 @@ def election_safety(after: Rows) -> str | None:
 
 @_invariant("state")
 def vote_once(history: QuorumHistory) -> str | None:
-    """A voter gives at most one standard vote in an epoch."""
+    """A voter gives at most one standard vote in an epoch.
+
+    Misses: two votes of which one never stood in the voter's row; votes of epochs before its
+    last one.
+    """
     for n, ballot in history.ballots.items():
         if len(ballot.given) > 1:
             return f"in epoch {ballot.epoch} node {n} voted for {ballot.given}"
@@ -200,7 +217,11 @@ def vote_once(history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def log_matching_committed(after: Rows) -> str | None:
-    """Two logs agree below both high watermarks."""
+    """Two logs agree below both high watermarks.
+
+    Misses: logs that differ where only one node knows the records to be committed, and a high
+    watermark that is too low to show it.
+    """
     for a, one in after.items():
         for b, two in after.items():
             offset = min(one.high_watermark, two.high_watermark)
@@ -211,7 +232,11 @@ def log_matching_committed(after: Rows) -> str | None:
 
 @_invariant("state")
 def log_matching(after: Rows) -> str | None:
-    """Two logs with an entry of the same offset and epoch agree up to that entry."""
+    """Two logs with an entry of the same offset and epoch agree up to that entry.
+
+    Misses: logs that agree and should not have these records; a record that was replaced in
+    all logs.
+    """
     for a, one in after.items():
         for b, two in after.items():
             for i in range(min(len(one.log), len(two.log))):
@@ -225,7 +250,11 @@ def log_matching(after: Rows) -> str | None:
 
 @_invariant("state")
 def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
-    """A leader that no node has outlived holds everything that is committed."""
+    """A leader that no node has outlived holds everything that is committed.
+
+    Misses: a leader that lacks records while some node is in a later epoch; records that were
+    answered and that no high watermark covered.
+    """
     for n, row in after.items():
         complete = is_prefix_of(history.committed, row.log)
         if is_leader(row) and not_outlived(row, after) and not complete:
@@ -235,7 +264,10 @@ def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def majority_reached_high_watermark(after: Rows) -> str | None:
-    """A majority holds, by content, what a leader calls committed."""
+    """A majority holds, by content, what a leader calls committed.
+
+    Misses: a loss after the leader has gone, and copies that are on no disk.
+    """
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
             holders = [
@@ -251,7 +283,10 @@ def majority_reached_high_watermark(after: Rows) -> str | None:
 
 @_invariant("state")
 def durable_majority(after: Rows) -> str | None:
-    """A majority holds on disk, by content, what a leader calls committed."""
+    """A majority holds on disk, by content, what a leader calls committed.
+
+    Misses: a loss after the leader has gone: CommittedSurvives looks there.
+    """
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
             holders = [
@@ -267,7 +302,10 @@ def durable_majority(after: Rows) -> str | None:
 
 @_invariant("state")
 def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
-    """What was ever committed is, for ever, on the disks of a majority."""
+    """What was ever committed is, for ever, on the disks of a majority.
+
+    Misses: what was answered to clients without a high watermark that covered it.
+    """
     holders = [
         v
         for v, row in after.items()
@@ -280,7 +318,11 @@ def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def unique_entry(history: QuorumHistory) -> str | None:
-    """An offset and an epoch name one value over all history (KAFKA-10527)."""
+    """An offset and an epoch name one value over all history (KAFKA-10527).
+
+    Misses: a value that was never in a log while somebody looked, and one record under two
+    epochs.
+    """
     for (offset, epoch), values in history.appended.items():
         if len(values) > 1:
             return f"offset {offset} of epoch {epoch} held values {values}"
@@ -289,7 +331,10 @@ def unique_entry(history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def epoch_cache_sound(after: Rows) -> str | None:
-    """The epoch cache is the one that the log implies."""
+    """The epoch cache is the one that the log implies.
+
+    Misses: a wrong log with the cache that it implies; caches of nodes that are down.
+    """
     for n, row in after.items():
         if is_running(row) and row.epoch_cache != cache_of(row.log):
             return f"the epoch cache of node {n} is not that of its log"
@@ -298,7 +343,10 @@ def epoch_cache_sound(after: Rows) -> str | None:
 
 @_invariant("state")
 def announced_leader_is_caught_up(after: Rows) -> str | None:
-    """A state machine that was told to lead has everything before its epoch."""
+    """A state machine that was told to lead has everything before its epoch.
+
+    Misses: a leader that is never told that it leads.
+    """
     for n, row in after.items():
         if row.announced != UNDEFINED and not (
             is_leader(row) and row.announced == row.epoch and row.high_watermark > row.epoch_start
@@ -312,7 +360,10 @@ def announced_leader_is_caught_up(after: Rows) -> str | None:
 
 @_invariant("step")
 def monotonic_epoch(before: Rows, after: Rows) -> str | None:
-    """Epochs never go back, in memory or on disk, and the two agree."""
+    """Epochs never go back, in memory or on disk, and the two agree.
+
+    Misses: an epoch that should have risen and stays.
+    """
     for n, row in after.items():
         if row.epoch < before[n].epoch:
             return f"node {n} went back to epoch {row.epoch}"
@@ -327,6 +378,9 @@ def monotonic_epoch(before: Rows, after: Rows) -> str | None:
 def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
     """The high watermark never goes back: not on a node while it knows one, and not from one
     leader to the next.
+
+    Misses: a high watermark that never rises, or that rises too far: RefinesCommittedLog sees
+    what it then covers.
     """
     for n, row in after.items():
         if row.high_watermark == UNDEFINED:
@@ -347,7 +401,11 @@ def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) 
 
 @_invariant("step")
 def no_truncate_below_high_watermark(before: Rows, after: Rows) -> str | None:
-    """Nothing that a running node knows to be committed leaves its log."""
+    """Nothing that a running node knows to be committed leaves its log.
+
+    Misses: a cut of committed records that the node did not know to be committed, and one by a
+    crash.
+    """
     for n, row in after.items():
         known = before[n].high_watermark
         kept = len(row.log) >= known and agree(before[n].log, row.log, known)
@@ -361,7 +419,11 @@ def no_truncate_below_high_watermark(before: Rows, after: Rows) -> str | None:
 
 @_invariant("step")
 def refines_committed_log(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
-    """The committed log only grows, and what a node knows to be committed is a prefix of it."""
+    """The committed log only grows, and what a node knows to be committed is a prefix of it.
+
+    Misses: a leader that says committed, as the first, what a majority does not have: it
+    defines what is committed.
+    """
     if not is_prefix_of(history.committed_before, history.committed):
         return "what was committed has changed"
     for n, row in after.items():

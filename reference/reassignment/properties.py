@@ -103,6 +103,8 @@ def _kept(before: TopicRow, after: TopicRow) -> Iterator[tuple[MovingPartition, 
 def isr_elr_are_replicas(after: TopicRow) -> str | None:
     """Who is in sync, eligible, added, removed or the last known leader is a replica; nobody is
     added and removed.
+
+    Misses: a replica that is counted and lacks records.
     """
     for i, p in enumerate(after.partitions, 1):
         if not {*p.isr, *p.elr, *p.adding, *p.removing} <= {*p.replicas}:
@@ -118,6 +120,8 @@ def isr_elr_are_replicas(after: TopicRow) -> str | None:
 def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
     """A leader is in sync, and all who are in sync with it are active; nobody is in sync and
     eligible.
+
+    Misses: partitions without a leader, and brokers that are dead and not fenced yet.
     """
     for i, p in enumerate(after.partitions, 1):
         if p.leader != NOBODY:
@@ -137,7 +141,11 @@ def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
 def leader_candidate_completeness(
     constants: Constants, after: TopicRow, holders: Holders
 ) -> str | None:
-    """Whoever may be elected without loss has all that was acknowledged."""
+    """Whoever may be elected without loss has all that was acknowledged.
+
+    Misses: runs with unclean election; what a broker really has: it is told by what the
+    controller knew, not by logs.
+    """
     if constants.unclean_election:
         return None
     for i, (p, held) in enumerate(zip(after.partitions, holders, strict=True), 1):
@@ -148,7 +156,10 @@ def leader_candidate_completeness(
 
 @_property("state")
 def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None:
-    """No leader is in a directory that has failed."""
+    """No leader is in a directory that has failed.
+
+    Misses: a directory that has failed and was not reported, and one that nobody has assigned.
+    """
     for i, p in enumerate(after.partitions, 1):
         if p.leader == NOBODY:
             continue
@@ -161,7 +172,10 @@ def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None
 
 @_property("state")
 def target_reached(after: TopicRow) -> str | None:
-    """When nothing is under way, the replicas are those that were asked for."""
+    """When nothing is under way, the replicas are those that were asked for.
+
+    Misses: a reassignment that is under way for ever.
+    """
     for i, (p, target) in enumerate(zip(after.partitions, after.targets, strict=True), 1):
         if not reassigning(p) and p.replicas != target.replicas:
             return f"partition {i} has replicas {p.replicas}, and {target.replicas} was asked for"
@@ -175,7 +189,10 @@ def target_reached(after: TopicRow) -> str | None:
 def reassignment_keeps_min_isr(
     constants: Constants, before: TopicRow, after: TopicRow
 ) -> str | None:
-    """A reassignment that ends leaves an ISR that is large enough, or as large as it was."""
+    """A reassignment that ends leaves an ISR that is large enough, or as large as it was.
+
+    Misses: an ISR that shrinks right after, and a reassignment that ends by being given up.
+    """
     for p, q in _kept(before, after):
         if reassigning(q) or given_up(p, q):
             continue
@@ -189,6 +206,8 @@ def reassignment_keeps_min_isr(
 def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
     """Every change has a partition epoch, and one of the leader or by which a replica leaves has a
     leader epoch.
+
+    Misses: an epoch that rises for nothing.
     """
     for p, q in _kept(before, after):
         if q != p and q.partition_epoch <= p.partition_epoch:
@@ -203,7 +222,10 @@ def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
 
 @_property("step")
 def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
-    """No two topics have one id."""
+    """No two topics have one id.
+
+    Misses: two controllers that make topics at one time: there is one.
+    """
     if after.topic_id in (0, before.topic_id) or after.topic_id > before.topics_made:
         return None
     return f"id {after.topic_id} is given again"
@@ -219,6 +241,9 @@ def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
 
 
 PROPERTIES: Final[tuple[Property, ...]] = tuple(
-    [Property(each.name, each.sentence, _checked(each.check)) for each in _property.all]
+    [
+        Property(each.name, each.sentence, _checked(each.check), each.misses)
+        for each in _property.all
+    ]
 )
 """All of them, in the order of the spec."""

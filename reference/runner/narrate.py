@@ -10,11 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from reference.kit.log import EpochEnd
-from reference.protocols import MESSAGES, PROTOCOLS, kind_of_row, protocol_of_kind
+from reference.protocols import (
+    MESSAGES,
+    PROTOCOLS,
+    component_letter,
+    kind_of_row,
+    protocol_of_kind,
+)
 from reference.runner.run import Run, Taken
 from reference.runner.scenarios import FAMILIES
 from reference.sim.family import Manner, brief
 from reference.sim.operations import Operation
+from traces.schema import OF_OBJECT
 
 
 def narrate(run: Run) -> Iterator[str]:
@@ -29,7 +36,7 @@ def narrate(run: Run) -> Iterator[str]:
     yield f"{'step':>5} {'time':>10} {of}{'n':>2} {manner.header}  input"
     violated = {violation.step: violation for violation in result.violations}
     for index, step in enumerate(run.steps):
-        yield render_step(index, step)
+        yield render_step(index, step, result.constants)
         if index in violated:
             yield f"{'':>5} !! {violated[index].invariant}: {violated[index].explanation}"
     yield ""
@@ -57,12 +64,13 @@ def render_options(options: Any) -> str:
     )
 
 
-def render_step(index: int, step: Taken) -> str:
+def render_step(index: int, step: Taken, constants: Any) -> str:
+    """constants: of the run."""
     protocol = protocol_of_kind(kind_of_row(step.after))
     manner = FAMILIES[protocol.name].manner
     of = columns = ""
     if step.component is not None:
-        of = f"{step.component - 1 if step.component else 'Q':>2} "
+        of = f"{component_letter(constants, step.component):>2} "
         columns = f"{manner.columns(step):<{WIDTH}}"
     line = f"{index:>5} {step.time / 1e6:>10.6f} {of}{_name(step.node):>2} "
     line += columns or manner.columns(step)
@@ -108,9 +116,19 @@ def _name(node: int) -> str:
 def render_operation(operation: Operation) -> str:
     """One operation of a client: who, when, what, and how it ended."""
     until = "?" if operation.completed is None else f"{operation.completed / 1e6:.6f}"
+    if operation.op.startswith(OF_OBJECT):
+        return _of_object(operation, f"{operation.invoked / 1e6:.6f} to {until}")
     what = f"{operation.op} at node {operation.node}"
     what += f" of partition {operation.partition}" if operation.partition else ""
     where = "" if operation.offset is None else f" from offset {operation.offset}"
     values = ",".join(str(value) for value in operation.values)
     when = f"{operation.invoked / 1e6:.6f} to {until}"
     return f"client {operation.process:>3} {when:<24} {what}{where}: [{values}] {operation.outcome}"
+
+
+def _of_object(operation: Operation, when: str) -> str:
+    argument = "" if operation.offset is None else f" {operation.offset}"
+    told = f": {','.join(map(str, operation.values))}" if operation.values else ""
+    of = f" of {operation.partition}" if operation.partition else ""
+    what = f"{operation.op.removeprefix(OF_OBJECT)}{argument}{of} at node {operation.node}{told}"
+    return f"client {operation.process:>3} {when:<24} {what} {operation.outcome}"

@@ -1,4 +1,4 @@
-"""Every family of runs by the name of its scenario: of each protocol one, and of the cluster."""
+"""Every family of runs by the name of its scenario: of each protocol one, and of compositions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from reference.cluster.sim.family import FAMILY as CLUSTER
 from reference.partition.sim.family import FAMILY as PARTITION
-from reference.protocols import PROTOCOLS
+from reference.protocols import COMPOSITIONS, PROTOCOLS
 from reference.quorum.sim.family import FAMILY as QUORUM
+from reference.sim import composed
 from reference.sim.family import Family
 from reference.sim.plain import family_of
 
@@ -17,6 +18,7 @@ FAMILIES: Final[dict[str, Family]] = {
     for each in (
         *(QUORUM, PARTITION, CLUSTER),
         *(family_of(protocol) for protocol in PROTOCOLS if protocol.world),
+        *map(composed.family_of, COMPOSITIONS),
     )
 }
 SCENARIOS: Final[dict[str, Any]] = {name: each.scenario for name, each in FAMILIES.items()}

@@ -5,7 +5,7 @@ Every scenario is of one family. Families are listed in reference/runner/scenari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,12 +34,15 @@ class Manner(NamedTuple):
 class ClientLog(NamedTuple):
     """What clients see. configuration: of a run, by its recorded options (as JSON); it raises
     msgspec.MsgspecError for what are none. envelope: what happened, by a run's statistics; None:
-    the promise does not depend on it. has_control_records: which no client wrote.
+    the promise does not depend on it. has_control_records: which no client wrote. objects: where it
+    is no log, makes the objects by which histories must be linearizable, of each component one or
+    none; an operation on `partition` p is of component p modulo their number.
     """
 
     configuration: Callable[[str], Configuration]
     envelope: Callable[[Mapping[str, int]], Envelope] | None = None
     has_control_records: bool = False
+    objects: Callable[[], Sequence[Any | None]] | None = None
 
 
 class Family(NamedTuple):

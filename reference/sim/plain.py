@@ -11,7 +11,7 @@ Law of this file: nothing here knows of a protocol; each choice is the simplest 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -20,7 +20,14 @@ import msgspec
 from reference.bugs.catalog import handlers_for, replayable
 from reference.clients.promises import Configuration
 from reference.kit.dispatch import snake
-from reference.kit.protocol import HISTORY, Outcome, Protocol, World
+from reference.kit.protocol import (
+    HISTORY,
+    Answered,
+    ClientPromise,
+    Outcome,
+    Protocol,
+    World,
+)
 from reference.protocols import ProtocolError, kind_of_row, raised
 from reference.sim.choices import Chooser, chance
 from reference.sim.family import ClientLog, Family, Manner, brief
@@ -29,7 +36,7 @@ from reference.sim.memo import Machine, Memo, Sent, State, Step
 from reference.sim.operations import Operation
 from reference.sim.options import OptionSet, Palette
 from reference.sim.recorder import Recorder, Violation
-from traces.schema import PROGRESSED, STOPPED
+from traces.schema import OF_OBJECT, PROGRESSED, STOPPED
 
 MOVE_US: Final = 1000
 """Virtual microseconds between two moves."""
@@ -161,20 +168,46 @@ class PlainMemo(Memo[PlainMachine]):
 
 
 class PlainClients:
-    """Nobody asks anything."""
+    """What clients ask and are told, as the protocol says (`World.promises`); else nothing."""
 
-    history: tuple[Operation, ...] = ()
+    def __init__(self, promise: ClientPromise | None) -> None:
+        self._promise = promise
+        self._known: dict[Hashable, Operation] = {}
+        self.history: list[Operation] = []
+
+    def hear(self, time: int, constants: Any, step: Step) -> None:
+        """A step was taken."""
+        if self._promise is None:
+            return
+        outcome = Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
+        node, row = step.before.node, step.before.row
+        for told in self._promise.told(constants, node, row, step.input.value, outcome):
+            if isinstance(told, Answered):
+                self._answer(time, told)
+            elif told.id not in self._known:
+                number = len(self.history)
+                asked = Operation(number, f"{OF_OBJECT}{told.op}", node, time, told.key)
+                asked.offset, asked.outcome = told.argument, "indeterminate"
+                self._known[told.id] = asked
+                self.history.append(asked)
+
+    def _answer(self, time: int, told: Answered) -> None:
+        asked = self._known.get(told.id)
+        if asked is not None and asked.completed is None:
+            result = () if told.result is None else told.result
+            asked.values = [result] if isinstance(result, int) else [*result]
+            asked.completed, asked.outcome = time, told.outcome
 
 
 class PlainSimulation:
     """One run. Build it, `execute` it, then read `verdict`, `violations`, `statistics()`."""
 
     batches = ()
-    clients = PlainClients()
 
     def __init__(self, options: Any, chooser: Chooser, memo: PlainMemo, recorder: Recorder) -> None:
         protocol = memo.protocol
         self._world = _world(protocol)
+        self.clients = PlainClients(self._world.promises)
         self._options, self._chooser, self._recorder = options, chooser, recorder
         drawn = {name: getattr(options, name) for name in self._world.constants}
         left = self._world.unpromised
@@ -212,8 +245,11 @@ class PlainSimulation:
         was_held = bool(self._held) and (not self._under_way or chance(network, self._late))
         among = self._held if was_held else self._under_way
         at = network.below(len(among))
+        ordered = self._world.in_order(among[at][1].value)
+        if ordered:
+            at = self._first_of_channel(among, at)
         node, message = among[at]
-        if chance(network, self._options.doubled):
+        if not ordered and chance(network, self._options.doubled):
             self._counts["duplicated"] += 1
             if self._late and not was_held:
                 self._held.append(among.pop(at))
@@ -223,6 +259,17 @@ class PlainSimulation:
             self._counts["undelivered"] += 1
             return None
         return self._step(node, message)
+
+    def _first_of_channel(self, among: Sequence[tuple[int, KnownInput]], at: int) -> int:
+        """Where the first message stands that its sender sent to the same node, and which comes in
+        order."""
+        node, known = among[at]
+        ends = known.value.source, node
+        return next(
+            place
+            for place, (to, each) in enumerate(among)
+            if (each.value.source, to) == ends and self._world.in_order(each.value)
+        )
 
     def _own(self) -> Step | None:
         """An input that is no message: a node, then one of those that may come to it."""
@@ -255,17 +302,14 @@ class PlainSimulation:
 
     def _take(self, time: int, step: Step) -> bool:
         """Whether the run goes on."""
-        recorder = self._recorder
-        if step.owner is not recorder.token:
-            recorder.enter(step)
-        recorder.steps.items.append(step.number)
-        recorder.times.items.append(time)
-        self.handler_calls += 1
         before = self._rows()
+        self._record(time, step)
         self._states[step.before.node] = step.after
         heard = []
         for each in step.travelling:
-            if chance(self._chooser.stream("faults"), self._options.lost):
+            if self._world.in_order(each[1].value):
+                self._under_way.append(each)
+            elif chance(self._chooser.stream("faults"), self._options.lost):
                 self._counts["lost"] += 1
                 if self._late and not self._world.at_once(each[1].value):
                     self._held.append(each)
@@ -276,6 +320,15 @@ class PlainSimulation:
         if not step.inert and self._options.watched and not self._holds(before):
             return False
         return all([self._hear(time, *each) for each in heard])
+
+    def _record(self, time: int, step: Step) -> None:
+        recorder = self._recorder
+        if step.owner is not recorder.token:
+            recorder.enter(step)
+        recorder.steps.items.append(step.number)
+        recorder.times.items.append(time)
+        self.handler_calls += 1
+        self.clients.hear(time, self.constants, step)
 
     def _hear(self, time: int, node: int, message: KnownInput) -> bool:
         """What is heard at once. Whether the run goes on."""
@@ -358,8 +411,14 @@ def _told(value: object) -> str:
     return f"{type(value).__name__}({' '.join(f'{k}={_told(v)}' for k, v in told.items())})"
 
 
+def object_of(protocol: Protocol) -> Any | None:
+    """What its clients see, as a model; None: it promises nothing to any."""
+    promises = _world(protocol).promises
+    return promises.model() if promises else None
+
+
 def family_of(protocol: Protocol) -> Family:
-    """The family of the protocol's runs. Nothing is promised to clients that there are not."""
+    """The family of the protocol's runs."""
     scenario, options = scenario_of(protocol), options_of(protocol)
     return Family(
         scenario=scenario,
@@ -369,6 +428,6 @@ def family_of(protocol: Protocol) -> Family:
         key=protocol.name,
         simulation=lambda _, *given: PlainSimulation(*given),
         manner=Manner(PLAIN_LEGEND, "row", _columns),
-        log=ClientLog(lambda _: Configuration()),
+        log=ClientLog(lambda _: Configuration(), objects=lambda: (object_of(protocol),)),
         fixed=({name: values[0] for name, values in _world(protocol).constants.items()},),
     )

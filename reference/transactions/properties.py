@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from reference.kit.properties import sentence_and_misses
 from reference.kit.protocol import HISTORY, Property
 from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
 from reference.transactions.types import (
@@ -162,6 +163,10 @@ def has_fate(state: State, txn: int, wanted: str) -> str | None:
 
 
 def transaction_type_inv(state: State) -> str | None:
+    """Rows have their types.
+
+    Misses: a value that is possible in general and wrong just there.
+    """
     for n, c in enumerate(state.log.coordinators, 1):
         if c.txn.state not in TXN_STATES or c.txn.epoch < -1:
             return f"coordinator {n} has the state {c.txn.state} in epoch {c.txn.epoch}"
@@ -181,7 +186,10 @@ def transaction_type_inv(state: State) -> str | None:
 
 
 def producer_state_is_of_log(state: State) -> str | None:
-    """T: what a partition knows of its producer is what its log says."""
+    """T: what a partition knows of its producer is what its log says.
+
+    Misses: a log that is wrong itself, and sequence numbers.
+    """
     for p, row in state.partitions.items():
         known, last = (row.producer.epoch, row.producer.open), row.log[-1:]
         said = (last[0].epoch, last[0].kind == "Batch") if last else (-1, False)
@@ -194,7 +202,10 @@ def producer_state_is_of_log(state: State) -> str | None:
 
 
 def txn_atomic(state: State) -> str | None:
-    """No transaction is committed in one place and aborted in another."""
+    """No transaction is committed in one place and aborted in another.
+
+    Misses: a transaction that is committed in one place and open for ever in another.
+    """
     found = fates(state)
     committed = {t for t, fate, _ in found if fate == "Commit"}
     torn = sorted(t for t, fate, _ in found if fate == "Abort" and t in committed)
@@ -202,13 +213,19 @@ def txn_atomic(state: State) -> str | None:
 
 
 def acked_commit(state: State) -> str | None:
-    """What a producer was told is committed is aborted nowhere."""
+    """What a producer was told is committed is aborted nowhere.
+
+    Misses: a committed batch that was lost from a log: logs here lose nothing.
+    """
     return _told_otherwise(state, "Commit", "Abort")
 
 
 def aborted_invisible(state: State) -> str | None:
     """A reader of committed data never sees a batch of a transaction whose producer was told that
-    it is aborted."""
+    it is aborted.
+
+    Misses: a batch that is shown before its marker: nobody reads here, fates are judged.
+    """
     return _told_otherwise(state, "Abort", "Commit")
 
 
@@ -221,7 +238,10 @@ def _told_otherwise(state: State, decision: str, other: str) -> str | None:
 
 
 def commit_was_asked(state: State) -> str | None:
-    """Nor one of a transaction that nobody asked to commit."""
+    """Nor one of a transaction that nobody asked to commit.
+
+    Misses: a commit that was asked for by an instance that was replaced since.
+    """
     wrong = sorted(
         t for t, fate, _ in fates(state) if fate == "Commit" and t not in state.history.asked
     )
@@ -229,7 +249,10 @@ def commit_was_asked(state: State) -> str | None:
 
 
 def decided_before_marked(state: State) -> str | None:
-    """A marker is in a log only if its decision is committed before."""
+    """A marker is in a log only if its decision is committed before.
+
+    Misses: the marker of an earlier decision that comes in a later epoch with its number.
+    """
     decided = {(d.state, d.epoch) for d in state.history.decided}
     for p, row in state.partitions.items():
         for m in markers(row):
@@ -240,7 +263,10 @@ def decided_before_marked(state: State) -> str | None:
 
 def one_decision(state: State) -> str | None:
     """With an epoch for each transaction there is one decision for an epoch in all that anybody can
-    see: markers, Complete records, answers."""
+    see: markers, Complete records, answers.
+
+    Misses: version 1, whose transactions share an epoch.
+    """
     seen: set[tuple[int, str]]
     seen = {(m.epoch, m.decision) for row in state.partitions.values() for m in markers(row)}
     seen |= {(t.epoch, t.decision) for t in state.history.told}
@@ -254,7 +280,10 @@ def one_decision(state: State) -> str | None:
 
 def one_prepared_decision(state: State) -> str | None:
     """... and one among the Prepare records that are committed. This holds only where no append is
-    given up (X3): else a second one overrules it."""
+    given up (X3): else a second one overrules it.
+
+    Misses: version 1; runs in which an append is given up, which are not held to it.
+    """
     return _two_decisions(state, {(d.epoch, decision_is(d.state)) for d in state.history.decided})
 
 
@@ -266,7 +295,11 @@ def _two_decisions(state: State, seen: AbstractSet[tuple[int, str]]) -> str | No
 
 
 def log_matches_markers(state: State) -> str | None:
-    """A transaction is complete only when each of its partitions has a marker."""
+    """A transaction is complete only when each of its partitions has a marker.
+
+    Misses: markers that come after the record and are never written: it asks when the record
+    is committed.
+    """
     decided = state.history.decided
     for done in sorted(d for d in decided if d.state.startswith("Complete")):
         decision = decision_is(done.state)
@@ -285,7 +318,11 @@ def _all_marked(state: State, partitions: tuple[int, ...], epoch: int, decision:
 
 
 def zombie_commits_nothing(state: State) -> str | None:
-    """An instance that a newer one has replaced commits nothing any more."""
+    """An instance that a newer one has replaced commits nothing any more.
+
+    Misses: a batch of a replaced producer that was appended before the newer one was told its
+    epoch.
+    """
     late = sorted(
         t for t, fate, p in fates(state) if fate == "Commit" and (p, t) in state.history.late
     )
@@ -294,7 +331,11 @@ def zombie_commits_nothing(state: State) -> str | None:
 
 def exactly_once_append(state: State) -> str | None:
     """A producer's batch is once in its partition's log, and committed batches of one producer
-    stand there in the order of its transactions."""
+    stand there in the order of its transactions.
+
+    Misses: a batch that never came; batches within a transaction, which writes one to a
+    partition.
+    """
     committed = {t.txn for t in state.history.told if t.decision == "Commit"}
     for p, row in state.partitions.items():
         for (_, one), (_, other) in combinations(batches(row), 2):
@@ -307,7 +348,10 @@ def exactly_once_append(state: State) -> str | None:
 
 
 def no_hanging(state: State) -> str | None:
-    """What is open in a partition, its coordinator knows of, and will end."""
+    """What is open in a partition, its coordinator knows of, and will end.
+
+    Misses: whether it does end, and anything while the coordinator loads.
+    """
     c = state.log.coordinators[state.log.leader_epoch - 1]
     if not c.active:
         return None
@@ -319,7 +363,10 @@ def no_hanging(state: State) -> str | None:
 
 
 def epoch_held_once(state: State) -> str | None:
-    """No two instances hold one epoch."""
+    """No two instances hold one epoch.
+
+    Misses: instances that are not told their epoch yet.
+    """
     held = {
         c: row.epoch
         for c, row in state.clients.items()
@@ -335,7 +382,10 @@ def epoch_held_once(state: State) -> str | None:
 
 
 def epoch_monotonic(old: State, new: State) -> str | None:
-    """Epochs never go back: not in the transaction log, not in a partition."""
+    """Epochs never go back: not in the transaction log, not in a partition.
+
+    Misses: an epoch that should have risen and stays.
+    """
     if new.log.log.committed.epoch < old.log.log.committed.epoch:
         return f"the transaction log goes back to epoch {new.log.log.committed.epoch}"
     for p, row in new.partitions.items():
@@ -350,7 +400,11 @@ def epoch_monotonic(old: State, new: State) -> str | None:
 
 def zombie_fenced(old: State, new: State) -> str | None:
     """Once InitProducerId was answered, no older instance has a partition added or a transaction
-    ended."""
+    ended.
+
+    Misses: requests that change nothing at the coordinator; what the older instance does at
+    partitions.
+    """
     at = old.log.leader_epoch - 1
     before, after = old.log.coordinators[at].pending, new.log.coordinators[at].pending
     request = after.request
@@ -369,8 +423,8 @@ def _named(name: str, check: Callable[..., str | None]) -> Property:
         new = state_of(constants, after)
         return check(state_of(constants, before), new) if of_steps else check(new)
 
-    sentence = " ".join((check.__doc__ or "rows have their types").split())
-    return Property(name, sentence, asked)
+    sentence, misses = sentence_and_misses(check)
+    return Property(name, sentence, asked, misses)
 
 
 PROPERTIES: Final = (

@@ -117,7 +117,10 @@ _of_quorum(quorum.epoch_cache_sound)
 
 @_property("state")
 def adjacent_sets(constants: Constants, after: Rows) -> str | None:
-    """Every log changes one voter at a time."""
+    """Every log changes one voter at a time.
+
+    Misses: the wrong voter added or removed, and a change that has no record.
+    """
     for n, row in after.items():
         sets = sets_of(constants, row.quorum.log)
         for one, two in pairwise(sets):
@@ -128,7 +131,11 @@ def adjacent_sets(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
-    """A leader has at most one set in its log that is not committed."""
+    """A leader has at most one set in its log that is not committed.
+
+    Misses: changes in logs of those who do not lead, and two that follow each other too fast
+    but one after the other.
+    """
     for n, row in leaders(after):
         above = row.quorum.log[max(len(committed), row.quorum.high_watermark) :]
         if sum(entry.value == VOTERS_RECORD for entry in above) > 1:
@@ -138,7 +145,10 @@ def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
 
 @_property("state")
 def history_sound(constants: Constants, after: Rows) -> str | None:
-    """A node knows the sets of its log, and no others."""
+    """A node knows the sets of its log, and no others.
+
+    Misses: a log with wrong sets, which are then known as they are.
+    """
     for n, row in after.items():
         if is_running(row.quorum) and row.history != sets_of(constants, row.quorum.log):
             return f"node {n} takes {known_voters(row)} for its voters, not those of its log"
@@ -147,7 +157,10 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What nodes know to be committed of the sets is one line."""
+    """What nodes know to be committed of the sets is one line.
+
+    Misses: sets that nobody knows to be committed yet, and nodes that are down.
+    """
     line = sets_of(constants, committed)
     for n, row in after.items():
         end = max(row.quorum.high_watermark, 0)
@@ -159,7 +172,11 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
 
 @_property("state")
 def no_disjoint_majorities(after: Rows) -> str | None:
-    """No two nodes could win elections by majorities that have nobody in common."""
+    """No two nodes could win elections by majorities that have nobody in common.
+
+    Misses: majorities that meet in a node that has forgotten its vote; it looks at who could
+    vote and not at who does.
+    """
     able = [n for n, row in after.items() if is_running(row.quorum) and n in known_voters(row)]
     for m in able:
         for n in able:
@@ -175,6 +192,9 @@ def no_disjoint_majorities(after: Rows) -> str | None:
 def committed_survives(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
     """What was ever committed is on the disks of a majority of the last set that is committed, or
     of one that some log has after it.
+
+    Misses: what was answered without a high watermark that covered it; which majority a future
+    leader will ask.
     """
     holders = [
         n
@@ -189,7 +209,11 @@ def committed_survives(constants: Constants, after: Rows, committed: VotersLog) 
 
 @_property("state")
 def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
-    """Whoever may be counted has on disk what it is counted for."""
+    """Whoever may be counted has on disk what it is counted for.
+
+    Misses: a node in a later epoch than the leader, and one that is counted elsewhere than in
+    the leader's row.
+    """
     for leader, row in leaders(after):
         for n, offset in zip(constants.nodes, row.quorum.end_offsets, strict=True):
             other = after[n].quorum
@@ -200,7 +224,10 @@ def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
-    """No leader is outside the set that it knows to be committed."""
+    """No leader is outside the set that it knows to be committed.
+
+    Misses: a leader that resigns too soon, and one that has committed nothing.
+    """
     for n, row in leaders(after):
         log, end = row.quorum.log, row.quorum.high_watermark
         known = last_voters(constants, log), last_voters(constants, log[: max(end, 0)])
@@ -216,6 +243,9 @@ def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
 def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | None:
     """A leader that begins a change has committed all sets, and a record of its epoch; who joins
     was at the end of its log.
+
+    Misses: a voter that falls behind right after, and changes by which nobody joins for want
+    of the right to ask.
     """
     for n, row in leaders(after):
         was, log = before[n], row.quorum.log
@@ -242,6 +272,9 @@ def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
 
 
 PROPERTIES: Final[tuple[Property, ...]] = tuple(
-    [Property(each.name, each.sentence, _checked(each.check)) for each in _property.all]
+    [
+        Property(each.name, each.sentence, _checked(each.check), each.misses)
+        for each in _property.all
+    ]
 )
 """All of them, in the order of the spec."""

@@ -417,8 +417,9 @@ def test_a_fault_is_seen_in_its_part_without_tlc(fault: Fault) -> None:
 def test_every_check_has_a_fault_that_it_reported(judged: Conformance) -> None:
     by_check = judged.summary["findings"]["by_check"]
     assert set(by_check) == set(CHECKS)
-    # Voters alone read no metadata: test_partition_faults.py; of clusters test_cluster_faults.py.
-    elsewhere = {"MetadataRead", "Committed", "OneProcess"}
+    # Voters alone read no metadata: test_partition_faults.py; of clusters test_cluster_faults.py;
+    # of compositions tests/protocols/test_composition.py.
+    elsewhere = {"MetadataRead", "Committed", "OneProcess", "Joined", "InOrder"}
     assert {check for check, found in by_check.items() if not found} == elsewhere
     assert judged.verdict == "violated"
 

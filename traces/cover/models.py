@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from reference.protocols import PROTOCOLS as ALL
+from reference.protocols import parts_of
 from specs import SPECS
 from system.files import read_text, read_toml
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
@@ -46,7 +47,8 @@ class CoverModel:
     """One `[[cover]]` table.
 
     name: unique. protocol: whose composition it is. module, config: in its folder `cover`; of a
-    protocol without a composition of its own (plain.py) constants and budgets instead. tier: a word
+    protocol without a composition of its own (plain.py) constants and budgets instead, and perhaps
+    in `module` one with the inputs that have fields. tier: a word
     to select by. claim: what the graph shows. states, edges: TLC's counts, exact; edges are
     generated states less the initial one. heap_mb, timeout_s: how TLC is run.
     """
@@ -86,7 +88,8 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
     """The models by name, in their order: those of the folder, or of all protocols in it. Raises
     ToolError for what is not in order.
     """
-    of_all = [specs / name / "cover" / LIST for name in PROTOCOLS if (specs / name).is_dir()]
+    of_all = [specs / each.name / "cover" / LIST for each in ALL]
+    of_all = [path for path in of_all if path.is_file()]
     models = [model for path in of_all or [specs / "cover" / LIST] for model in _read(path)]
     named = {model.name: model for model in models}
     if len(named) != len(models):
@@ -133,8 +136,9 @@ def _model(path: Path, table: Mapping[str, Any]) -> CoverModel:
 
 
 def of_scenario(models: Sequence[CoverModel], scenario: str) -> list[CoverModel]:
-    """The graphs whose protocol runs of this scenario follow; those of a cluster follow all."""
-    return [m for m in models if scenario not in PROTOCOLS or m.protocol == scenario]
+    """The graphs whose protocol runs of this scenario follow, or one of its components does."""
+    names = {protocol.name for protocol in parts_of(scenario)}
+    return [model for model in models if model.protocol in names]
 
 
 def select(
@@ -220,11 +224,10 @@ def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     [protocol] = [each for each in ALL if each.name == model.protocol]
-    common = specs / "common"
-    return [
-        Path(protocol.modules or specs / model.protocol),
-        *([common] if common.is_dir() else []),
-    ]
+    own = Path(protocol.modules or specs / model.protocol)
+    beside = [specs / "common", specs / protocol.extends] if not protocol.modules else []
+    found = [own, own / "steps", own / "cover", *beside]
+    return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 
 def _twins(
@@ -242,5 +245,5 @@ def _twins(
         constants = msgspec.convert(dict(model.constants), protocol.constants)
     except msgspec.ValidationError as error:
         raise ToolError(f"the graph {model.name}: constants: {error}") from None
-    plain = PlainComposition(protocol, constants, model.budgets, replacement)
+    plain = PlainComposition(protocol, constants, model.budgets, replacement, model.module)
     return plain, ModuleText(MODULE, plain.module()), plain.cfg()

@@ -5,7 +5,8 @@ declares (reference/kit/protocol.py). Each local input is a budget, so many of i
 is free. What no budget bounds TLC does not finish.
 
 A local input without fields is one record. The inputs of one that has fields are what an operator
-of the kind's module says, `Inputs_X(n, row)`, and what `World.local` says.
+of the kind's module says, or of one beside the list of graphs, `Inputs_X(n, row)`, and what
+`World.local` says.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class PlainComposition:
     """The rule book of a protocol, under one set of constants and budgets.
 
     budgets: by name of a local input, how many there may be of it in all; the others never come.
-    replacement: rules or handlers of a bug.
+    replacement: rules or handlers of a bug. inputs: a module that says which inputs with fields may
+    come, where those of the kinds do not.
     """
 
     shared = ""
@@ -42,7 +44,9 @@ class PlainComposition:
         constants: Any,
         budgets: Mapping[str, int],
         replacement: type | None = None,
+        inputs: str = "",
     ) -> None:
+        self._inputs = inputs
         self.name = protocol.name
         self.protocol, self.constants = protocol, constants
         self.nodes = tuple(sorted(protocol.nodes(constants)))
@@ -153,7 +157,8 @@ class PlainComposition:
                 if action_name(input) in self.moves:
                     parts.append(self._move(kind, input))
                     moves.append(f"\\E n \\in {of[name]} : Move_{action_name(input)}(n)")
-        modules = ", ".join(dict.fromkeys(kind.module for kind in kinds.values()))
+        named = [kind.module for kind in kinds.values()] + [self._inputs] * bool(self._inputs)
+        modules = ", ".join(dict.fromkeys(named))
         return "\n".join(
             [
                 f"---- MODULE {MODULE} ----",

@@ -206,6 +206,34 @@ def history_of(directory: Path, run: int, recorded: list[dict[str, Any]], key: s
     return History(source=source, format=NAME, time_unit="us", operations=operations, model=MODEL)
 
 
+def objects_of(directory: Path, run: int, recorded: list[dict[str, Any]], model: str) -> History:
+    """A run's history, where its clients see objects of a model and no log (schema.OPERATION)."""
+    operations = tuple(_of_object(at, row) for at, row in enumerate(recorded))
+    return History(
+        source=f"{directory}#{run}",
+        format=NAME,
+        time_unit="us",
+        operations=operations,
+        model=model,
+    )
+
+
+def _of_object(index: int, row: dict[str, Any]) -> Operation:
+    told = tuple(row["values"])
+    return Operation(
+        index=index,
+        process=row["process"],
+        f=row["op"].removeprefix(schema.OF_OBJECT),
+        key=str(row["partition"]),
+        argument=row["offset"],
+        result=(told if len(told) > 1 else told[0]) if told else None,
+        invoked=row["invoked"],
+        completed=row["completed"],
+        outcome=row["outcome"],
+        group=index,
+    )
+
+
 def _operation(source: str, index: int, row: dict[str, Any], key: str) -> Operation:
     offset, values, outcome = row["offset"], row["values"], row["outcome"]
     argument: Any

@@ -22,6 +22,9 @@ other, are a behaviour of the specification is said here:
     Committed          in a cluster, what a partition's controller writes is what the quorum's log
                        says, when it is committed (C0); and
     OneProcess         a broker is one process in all its partitions: cluster_checks.py
+    Joined             in another composition, an input that a join leads to comes of a step that
+                       led to it, in turn and once: joints.py
+    InOrder            messages that keep their order come in that of their sending, each once
     WellFormed         a step is one of a node of the cluster, its rows have an entry for each node
                        where they must, and their sets are sets. Other steps have no form in the
                        spec; they are not judged, and this finding says so.
@@ -54,11 +57,12 @@ from reference.protocols import (
     may_have,
     needs_no_sender,
 )
+from traces.jobs import joints
 from traces.jobs.columns import NOT_A_MESSAGE, Ints, Mask, Occurrence, Part
 
 _encode = msgspec.msgpack.Encoder().encode
 _JOINTS: Final = import_module(f"{__package__}.{CLUSTER}_checks")
-"""What joins the components of the composition that there is."""
+"""What joins the components of the kit's own composition."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
@@ -335,6 +339,16 @@ def one_process(part: Part) -> Iterator[Finding]:
     return _joined(part, "OneProcess", _JOINTS.one_process(part))
 
 
+def joined(part: Part) -> Iterator[Finding]:
+    """what a join leads a component to comes of a step of the other one, in turn and once"""
+    return _joined(part, "Joined", joints.joined(part))
+
+
+def in_order(part: Part) -> Iterator[Finding]:
+    """messages that keep their order come in that of their sending, each once"""
+    return _joined(part, "InOrder", joints.in_order(part))
+
+
 def _joined(part: Part, check: str, found: Iterator[Any]) -> Iterator[Finding]:
     for wrong in found:
         run = int(part.run[part.run_at[wrong.at]])
@@ -354,6 +368,8 @@ CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
     "SentOnce": sent_once,
     "Committed": committed,
     "OneProcess": one_process,
+    "Joined": joined,
+    "InOrder": in_order,
     "WellFormed": well_formed,
 }
 

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from reference.clients.promises import Promise
+from reference.clients.promises import Level, Promise
 from traces.checkers.assessment import NAMES, Assessment, assess
 from traces.checkers.levels import staleness
+from traces.checkers.models import Model
 from traces.checkers.recorded import from_arrow, partitions
+from traces.checkers.verdict import UNKNOWN, VIOLATED
+from traces.formats.trace import objects_of
+from traces.history import HistoryError
 from traces.jobs.arrays import Ints, ints
-from traces.jobs.promised import has_control_records, promises_of
+from traces.jobs.promised import has_control_records, judge_objects, objects_seen, promises_of
 from traces.schema import TraceError
 
 if TYPE_CHECKING:
@@ -73,6 +78,9 @@ class Judged(NamedTuple):
 
 def judge_histories(scenario: str, runs: pa.Table) -> Judged:
     """Both answers for some rows of table `runs`. Raises TraceError: a history that is none."""
+    seen = objects_seen(scenario)
+    if seen is not None:
+        return Judged(_of_objects(scenario, seen, runs), ANOMALIES.empty_table())
     verdicts: list[pa.Table] = []
     anomalies: list[pa.Table] = []
     promises = promises_of(scenario, runs)
@@ -92,6 +100,34 @@ def judge_histories(scenario: str, runs: pa.Table) -> Judged:
         _table(verdicts, VERDICTS, ("run", "partition")),
         _table(anomalies, ANOMALIES, ("run", "partition", "name")),
     )
+
+
+def _of_objects(scenario: str, seen: list[Model | None], runs: pa.Table) -> pa.Table:
+    """The verdict on each object of each run; what is held of it is all or nothing."""
+    rows: list[dict[str, Any]] = []
+    for run, recorded in zip(runs["run"].to_pylist(), runs["history"].to_pylist(), strict=True):
+        if not recorded:
+            continue
+        history = objects_of(Path(scenario), run, recorded, "")
+        try:
+            found = judge_objects(history, seen)
+        except HistoryError as error:
+            raise TraceError(f"histories of scenario {scenario}: {error}") from None
+        for each in found:
+            held = Level.DIVERGENT if each.verdict == VIOLATED else Level.LINEARIZABLE
+            rows.append(
+                {
+                    "run": run,
+                    "partition": int(each.key or 0),
+                    "operations": sum(op.key == each.key for op in history.operations),
+                    "promised": NAMES[Level.LINEARIZABLE],
+                    "held": NAMES[held],
+                    "exact": each.verdict != UNKNOWN,
+                    "verdict": each.verdict,
+                    **dict.fromkeys(("reads", "stale_reads", "worst_lag", "worst_missed"), 0),
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=VERDICTS)
 
 
 def _assessed(scenario: str, histories: pa.ListArray, promises: list[Promise]) -> Assessment:

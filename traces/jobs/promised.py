@@ -6,6 +6,7 @@ columns. Runs that resemble each other have the same answer, which is looked up 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,10 @@ import pyarrow as pa
 
 from reference.clients.promises import Configuration, Promise, promised
 from reference.runner.scenarios import family
+from traces.checkers.models import Model
+from traces.checkers.search import NO_LIMITS, Limits, check
+from traces.checkers.verdict import Verdict
+from traces.history import History
 from traces.schema import TraceError
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
@@ -25,6 +30,32 @@ MEMO: Final = 1 << 16
 def has_control_records(scenario: str) -> bool:
     """Whether the log itself writes records, which no client knows of."""
     return family(scenario).log.has_control_records
+
+
+def objects_seen(scenario: str) -> list[Model | None] | None:
+    """What clients of each component see, where it is no log; None there: nothing is promised to
+    any. None for all: they see a log."""
+    make = family(scenario).log.objects
+    return None if make is None else [*make()]
+
+
+def has_clients(scenario: str) -> bool:
+    """Whether anything is promised to anybody."""
+    seen = objects_seen(scenario)
+    return seen is None or any(seen)
+
+
+def judge_objects(
+    history: History, seen: Sequence[Model | None], limits: Limits = NO_LIMITS
+) -> list[Verdict]:
+    """A verdict for each object of a run. Raises HistoryError: an operation that its model does not
+    have."""
+    found: list[Verdict] = []
+    for at, model in enumerate(seen):
+        own = tuple(each for each in history.operations if int(each.key or 0) % len(seen) == at)
+        if own and model is not None:
+            found += check(msgspec.structs.replace(history, operations=own), model, limits)
+    return found
 
 
 def fixed_promise(scenario: str) -> Promise | None:

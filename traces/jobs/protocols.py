@@ -64,13 +64,12 @@ def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
     """What reads an input or a sent message of a run: of its protocols, and of all that come with
     them. It raises msgspec.MsgspecError for what is none.
     """
-    protocol = protocols_of(constants)[0]
-    return _decoder_beside(protocol.modules, protocol.extends)
+    return _decoder_beside(frozenset((p.modules, p.extends) for p in protocols_of(constants)))
 
 
 @cache
-def _decoder_beside(modules: str, extends: str) -> Callable[[bytes], Any]:
-    beside = [p for p in PROTOCOLS if (p.modules, p.extends) == (modules, extends)]
+def _decoder_beside(places: frozenset[tuple[str, str]]) -> Callable[[bytes], Any]:
+    beside = [p for p in PROTOCOLS if (p.modules, p.extends) in places]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
     return decoder_of(union(dict.fromkeys(types)))

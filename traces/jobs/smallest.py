@@ -15,9 +15,9 @@ from traces.checkers.assessment import assess
 from traces.checkers.findings import EXAMPLES_MAX
 from traces.checkers.recorded import from_arrow, partitions
 from traces.checkers.verdict import Certificate
-from traces.formats.trace import history_of, log_of
+from traces.formats.trace import history_of, log_of, objects_of
 from traces.history import History
-from traces.jobs.promised import has_control_records, promises_of
+from traces.jobs.promised import has_control_records, judge_objects, objects_seen, promises_of
 from traces.schema import Manifest, read_table
 
 
@@ -40,6 +40,12 @@ def shown(
     own = runs.filter(pc.equal(runs["run"], run))
     scenario = manifest.campaign.scenario
     recorded = own["history"][0].as_py()
+    seen = objects_seen(scenario)
+    if seen is not None:
+        history = objects_of(trace, run, recorded, "")
+        found = judge_objects(history, seen)
+        [of_object] = [each for each in found if each.key == str(partition)]
+        return of_object.certificate and Shown(of_object.certificate, history)
     batch = from_arrow(list(partitions(own["history"]))[partition])
     # Counted there are the operations on this partition alone.
     place = np.array([at for at, each in enumerate(recorded) if each["partition"] == partition])
@@ -47,11 +53,11 @@ def shown(
         appends=batch.appends._replace(operation=place[batch.appends.operation]),
         reads=batch.reads._replace(operation=place[batch.reads.operation]),
     )
-    found = assess(batch, promises_of(scenario, own), gaps=has_control_records(scenario))
+    assessed = assess(batch, promises_of(scenario, own), gaps=has_control_records(scenario))
     if anomaly is None:
-        certificate = found.certificate(0)
+        certificate = assessed.certificate(0)
     else:
-        examples = islice(found.anomalies.certificates(anomaly, 0), EXAMPLES_MAX)
+        examples = islice(assessed.anomalies.certificates(anomaly, 0), EXAMPLES_MAX)
         certificate = min(examples, key=lambda each: len(each.operations), default=None)
     if certificate is None:
         return None

@@ -109,13 +109,6 @@ class Clients:
             producing.left = 0
         self._deletes = False
 
-    def refresh(self) -> None:
-        """Every client asks anew who leads, as Kafka's do now and then (metadata.max.age.ms)."""
-        for producing in self.producers.values():
-            producing.refresh()
-        for consuming in self._consumers.values():
-            consuming.refresh()
-
     def probe(self, partition: int) -> Operation:
         """Appends a value with acks=all. The operation tells what became of it."""
         return self._probes[partition].send(partition)
@@ -274,10 +267,6 @@ class _Producing:
         self._poll(0)
         return operation
 
-    def refresh(self) -> None:
-        self._leaders = [NOBODY for _ in self._leaders]
-        self._poll(0)
-
     def _poll(self, _: int) -> None:
         clients = self._clients
         leaders = self._leaders
@@ -389,9 +378,6 @@ class _Consuming:
             self._operation.offset = request.fetch_offset
         clients.send(self._partition, request)
         clients.call(self._load.request_ms, lambda _: self._give_up(request), 0)
-
-    def refresh(self) -> None:
-        self._leader = (NOBODY, UNDEFINED)
 
     def _give_up(self, request: ConsumerFetchRequest | ListOffsetsRequest) -> None:
         if self._asked is request:

@@ -151,6 +151,8 @@ def test_a_label_without_a_handler_is_named() -> None:
 def test_the_graphs_together_have_every_action() -> None:
     taken: dict[str, set[str]] = {protocol: set() for protocol in PROTOCOLS}
     for model in read_covers().values():
+        if model.protocol not in PROTOCOLS:
+            continue
         cfg = (folder_of(model) / model.config).read_text("utf-8")
         taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(cfg), None).moves
     assert taken["quorum"] == set(HANDLERS.values())

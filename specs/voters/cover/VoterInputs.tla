@@ -1,0 +1,23 @@
+----------------------------- MODULE VoterInputs -----------------------------
+(***************************************************************************)
+(* Which inputs with fields may come to a controller, where every edge of a *)
+(* graph is driven: as `local` of reference/voters/protocol.py says.        *)
+(***************************************************************************)
+EXTENDS VoterChanges
+
+Leads(row) == row.quorum.role = "Leader"
+
+Inputs_AddVoter(n, row) ==
+  {[type |-> "AddVoter", voter |-> v] : v \in IF Leads(row) THEN Nodes ELSE {}}
+Inputs_RemoveVoter(n, row) ==
+  {[type |-> "RemoveVoter", voter |-> v] : v \in IF Leads(row) THEN Nodes ELSE {}}
+Inputs_FetchFromBootstrap(n, row) ==
+  {[type |-> "FetchFromBootstrap", peer |-> v] :
+     v \in IF row.quorum.role \in {"Unattached", "Follower"} THEN Nodes \ {n} ELSE {}}
+Inputs_RequestTimeout(n, row) ==
+  {[type |-> "RequestTimeout", peer |-> v] :
+     v \in {peer \in Nodes : Running(row) /\ row.quorum.connections[peer] # "Ready"}}
+Inputs_Crash(n, row) ==
+  {[type |-> "Crash", keep |-> keep] :
+     keep \in IF Running(row) THEN row.quorum.flushed..Len(row.quorum.log) ELSE {}}
+==============================================================================

@@ -1,0 +1,43 @@
+"""Every property says what it means and what it would miss."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.kit.properties import Declared, sentence_and_misses
+from reference.kit.protocol import Protocol
+from reference.protocols import PROTOCOLS
+
+
+def silent(protocol: Protocol) -> list[str]:
+    """The properties that lack one of the two."""
+    own = protocol.properties or (protocol.world.properties if protocol.world else ())
+    assert own, f"{protocol.name} promises nothing"
+    return [each.name for each in own if not (each.sentence and each.misses)]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_every_property_says_what_it_means_and_what_it_misses(protocol: Protocol) -> None:
+    assert silent(protocol) == []
+
+
+def test_a_property_that_does_not_say_it_is_seen() -> None:
+    declared = Declared("after")
+
+    def only_means(after: object) -> str | None:
+        """It means something."""
+
+    declared("state")(only_means)
+    assert [(each.sentence, each.misses) for each in declared.all] == [("It means something.", "")]
+
+
+def test_what_it_misses_is_no_part_of_its_sentence() -> None:
+    def both() -> None:
+        """It means
+        something.
+
+        Misses: what is not
+        there.
+        """
+
+    assert sentence_and_misses(both) == ("It means something.", "what is not there.")

@@ -1,0 +1,55 @@
+"""Graphs whose module is made from a protocol's declaration: every edge is driven, and a bug shows.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from reference.bugs.catalog import bug
+from reference.protocols import PROTOCOLS
+from tests.traces.cover.graphs import dumped
+from tla_utils.covering import cover_edges
+from traces.cover.driving import drive
+from traces.cover.matching import Matcher
+from traces.cover.models import read_covers
+from traces.cover.plain import PlainComposition
+
+pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
+SEEN_IN = {
+    "transactions-timeout": "Z72",
+    "groups-join": "Z100",
+    "groups-offsets": "Z96",
+    "voters-join": "Z116",
+    "reassignment-moves": "Z133",
+}
+"""By graph, a bug that has other edges there."""
+
+
+def test_every_protocol_has_a_graph() -> None:
+    models = read_covers().values()
+    assert {each.name for each in PROTOCOLS} == {model.protocol for model in models}
+    assert {model.name for model in models if model.budgets} == set(SEEN_IN)
+
+
+@pytest.mark.parametrize("name", SEEN_IN)
+def test_every_edge_is_driven_and_a_bug_has_others(name: str) -> None:
+    graph = dumped(name)
+    matcher = Matcher(graph.dump, graph.composition)
+    matcher.explore()
+    assert matcher.mismatches == []
+    moves = matcher.moves
+    cover = cover_edges(len(matcher.states), moves.source, moves.target, graph.dump.initial[0])
+    driven = drive(matcher, cover.walks)
+    assert (cover.gap, driven.mismatches, driven.edges) == (0, [], graph.model.edges)
+    wrong = Matcher(graph.dump, with_bug(name))
+    wrong.explore()
+    assert wrong.mismatches
+
+
+def with_bug(name: str) -> PlainComposition:
+    model = dumped(name).model
+    [protocol] = [each for each in PROTOCOLS if each.name == model.protocol]
+    constants = msgspec.convert(dict(model.constants), protocol.constants)
+    replacement = bug(SEEN_IN[name]).replacement
+    return PlainComposition(protocol, constants, model.budgets, replacement, model.module)
