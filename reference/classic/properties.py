@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from reference.classic.messages import COORDINATOR
 from reference.classic.types import ClassicCoordinator, ClassicMember, ClassicRecord, Constants
+from reference.kit.properties import sentence_and_misses
 from reference.kit.protocol import Property
 
 Rows = Mapping[int, Any]
@@ -42,6 +43,10 @@ def is_current(state: State, n: int) -> bool:
 
 
 def classic_type_inv(state: State) -> str | None:
+    """Rows have their types.
+
+    Misses: a value that is possible in general and wrong just there.
+    """
     group = state.coordinator
     for n, member in state.known.items():
         if group.state == "Empty" and member.known:
@@ -59,7 +64,10 @@ def classic_type_inv(state: State) -> str | None:
 
 
 def assigned_once(state: State) -> str | None:
-    """In no assignment a partition is given to two."""
+    """In no assignment a partition is given to two.
+
+    Misses: what members do with it: SingleOwner asks that.
+    """
     group = state.coordinator
     for record in (group.recorded, *group.writing):
         of = dict(zip(state.known, record.members, strict=True))
@@ -73,8 +81,11 @@ def assigned_once(state: State) -> str | None:
 
 
 def single_owner(state: State) -> str | None:
-    """No two members may fetch a partition. It says nothing of a member that was removed, or whose
-    generation is over, and has not heard of it."""
+    """No two members may fetch a partition.
+
+    Misses: a member that was removed, or whose generation is over, and fetches on until it hears of
+    it.
+    """
     current = [n for n in state.clients if is_current(state, n)]
     for m, n in combinations(current, 2):
         if both := {*state.clients[m].owned} & {*state.clients[n].owned}:
@@ -83,7 +94,10 @@ def single_owner(state: State) -> str | None:
 
 
 def assignment_is_committed(state: State) -> str | None:
-    """A member knows of no assignment that is not committed."""
+    """A member knows of no assignment that is not committed.
+
+    Misses: one that was never told to who waits for it.
+    """
     committed = state.coordinator.recorded.generation
     for n, row in state.clients.items():
         if row.state == "Stable" and row.generation > committed:
@@ -92,7 +106,10 @@ def assignment_is_committed(state: State) -> str | None:
 
 
 def owned_is_assigned(state: State) -> str | None:
-    """A member that is through has what was recorded for it, or less."""
+    """A member that is through has what was recorded for it, or less.
+
+    Misses: a partition that nobody fetches.
+    """
     recorded = state.coordinator.recorded
     for member, (n, row) in zip(recorded.members, state.clients.items(), strict=True):
         wrong = {*row.owned} - {*member.assigned}
@@ -102,7 +119,10 @@ def owned_is_assigned(state: State) -> str | None:
 
 
 def generations_monotonic(old: State, new: State) -> str | None:
-    """What is committed never goes back to an earlier generation."""
+    """What is committed never goes back to an earlier generation.
+
+    Misses: a generation that was told and never committed.
+    """
     before, after = old.coordinator.recorded.generation, new.coordinator.recorded.generation
     return f"generation {before} goes back to {after}" if after < before else None
 
@@ -115,8 +135,8 @@ def _named(name: str, check: Callable[..., str | None]) -> Property:
         new = state_of(constants, after)
         return check(state_of(constants, before), new) if of_steps else check(new)
 
-    sentence = " ".join((check.__doc__ or "rows have their types").split())
-    return Property(name, sentence, asked)
+    sentence, misses = sentence_and_misses(check)
+    return Property(name, sentence, asked, misses)
 
 
 PROPERTIES: Final = (
