@@ -166,19 +166,21 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
         ("verdict", found.verdict),
         ("mode", f"{found.mode}: {_meaning(found)}"),
         *([("judged as", found.profile)] if found.profile else []),
-        ("steps", _steps(found)),
+        ("steps", _steps(judged)),
         *[("", reason) for reason in found.reasons[:LISTED]],
         *([] if named else list(_decided(judged.decided))),
         *[("not asked", what) for what in found.not_asked],
     ]
     screen.facts(facts)
-    for chain in found.chains:
-        if chain.verdict != "accepted":
-            screen.line(
-                f"{chain.verdict}: node {chain.node} of run {chain.run}: "
-                f"{chain.accepted_lines} of {chain.lines} lines accepted, "
-                f"the last of them line {chain.last_accepted}"
-            )
+    wrong = [each for each in found.chains if each.verdict != "accepted"]
+    for chain in wrong[:LISTED]:
+        screen.line(
+            f"{chain.verdict}: node {chain.node} of run {chain.run}: "
+            f"{chain.accepted_lines} of {chain.lines} lines accepted, "
+            f"the last of them line {chain.last_accepted}"
+        )
+    if len(wrong) > LISTED:
+        screen.line(f"and {len(wrong) - LISTED:,} more chains; --json has all")
     _show_rejections(judged, screen)
 
 
@@ -250,9 +252,13 @@ def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
             yield label if not at else "", line
 
 
-def _steps(found: ForeignVerdict) -> str:
-    nodes = f"{found.nodes} node{'s' * (found.nodes != 1)}"
-    return f"{found.steps:,} of {nodes}; judged were {found.distinct:,}, first rows among them"
+def _steps(judged: Judged) -> str:
+    steps = judged.trace.steps
+    nodes, runs = len({each.node for each in steps}), len({each.run for each in steps})
+    whose = f"{nodes} node{'s' * (nodes != 1)}"
+    whose += f" in {runs:,} runs" if runs > 1 else ""
+    distinct = judged.found.distinct
+    return f"{len(steps):,} of {whose}; judged were {distinct:,}, first rows among them"
 
 
 def _meaning(found: ForeignVerdict) -> str:

@@ -120,7 +120,7 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
 @click.option(
     "--search",
     type=RUNS,
-    default=20_000,
+    default=10_000,
     show_default=True,
     help="Moves of the reference, to find a way to what was not met yet.",
 )
