@@ -64,6 +64,7 @@ for _verb in (
     models.spec,
     runs.simulate,
     runs.conform,
+    runs.drive,
     campaigns.campaign,
     histories.check,
     histories.convert,

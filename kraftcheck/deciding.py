@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -23,7 +23,7 @@ import msgspec
 from kraftcheck.zoo.beginning import Rule, rules
 from kraftcheck.zoo.entries import manifest_of
 from reference.kit.fields import Field, Kind, fields_of
-from reference.kit.protocol import Handlers
+from reference.kit.protocol import Handlers, Protocol
 from reference.protocols import PROTOCOLS, AnyConstants, peers_of, protocol_of
 from system.files import read_text
 from tla_utils import Record, Value
@@ -57,6 +57,11 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     def answers_missed(self) -> str:
         """The answers that never came, in words."""
         return f"{self.operator or self.rule} {' or '.join(self.never)}"
+
+
+def few_answers(protocol: str) -> dict[str, tuple[str, ...]]:
+    """By rule, the answers that it may give, in the spec's words; none where they are many."""
+    return {name: known.possible for name, known in _known(protocol).items()}
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -170,34 +175,44 @@ class Asked:
         return self._answers
 
     def _listened(self, correct: type[Any]) -> type[Any]:
-        if correct not in self._protocol.rules:
-            return correct
-        known = _known(self._protocol.name)
+        return listening(self._protocol, correct, lambda *told: self._now.append(told))
 
-        def heard(name: str, method: Any) -> Any:
-            def ask(rules: Any, *arguments: Any) -> Any:
-                answer = method(rules, *arguments)
-                self._now.append((name, _word(answer)))
-                return answer
 
-            return ask
+def listening(
+    protocol: Protocol, correct: type[Any], heard: Callable[[str, str], None]
+) -> type[Any]:
+    """A class of the correct rules that tells each answer; any other class is itself.
 
-        named = [n for n, m in inspect.getmembers(correct, callable) if n in known]
-        members = {name: heard(name, getattr(correct, name)) for name in named}
-        return type(f"Heard{correct.__name__}", (correct,), {"__slots__": (), **members})
+    heard: is given the rule and what it answered, in the spec's words."""
+    if correct not in protocol.rules:
+        return correct
+    known = _known(protocol.name)
+
+    def telling(name: str, method: Any) -> Any:
+        def ask(rules: Any, *arguments: Any) -> Any:
+            answer = method(rules, *arguments)
+            heard(name, _word(answer))
+            return answer
+
+        return ask
+
+    named = [n for n, m in inspect.getmembers(correct, callable) if n in known]
+    members = {name: telling(name, getattr(correct, name)) for name in named}
+    return type(f"Heard{correct.__name__}", (correct,), {"__slots__": (), **members})
 
 
 def _word(answer: object) -> str:
     return str(answer).upper() if isinstance(answer, bool) else str(answer)
 
 
-def asked_of(trace: ForeignTrace) -> Asked | None:
-    """All steps of a trace, asked; None where its rows are partial."""
+def asked_of(trace: ForeignTrace, node: int | None = None) -> Asked | None:
+    """All steps of a trace, or of one node of it, asked; None where its rows are partial."""
     if not trace.full:
         return None
     found = Asked(trace.constants)
     for step in trace.steps:
-        found.step(step)
+        if node is None or step.node == node:
+            found.step(step)
     return found
 
 

@@ -35,7 +35,7 @@ WIDTH = 78
 HEADER = b'"kraftcheck steps'
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
     """decided: of all rules, what was asked; None where rows are partial. deciding: by the line of
     a refused step, which rules decide it, in words."""
 
@@ -81,13 +81,13 @@ def conform(
         raise BadInput("--backend and --master are for campaigns; a step trace is judged here")
     judged = []
     for path in paths:
-        judged.append(_judged(path, jar, profile, screen))
-        _show(judged[-1], screen, named=len(paths) > 1)
+        judged.append(judge(path, jar, profile, screen))
+        show(judged[-1], screen, named=len(paths) > 1)
     if len(judged) > 1:
         _show_together(judged, screen)
     if page is not None:
         _write_pages(judged, page)
-    documents = [_document(each) for each in judged]
+    documents = [document(each) for each in judged]
     screen.document(documents[0] if len(judged) == 1 else {"traces": documents})
     return exits.worst([exits.code_of(each.found.verdict) for each in judged])
 
@@ -95,7 +95,7 @@ def conform(
 def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None) -> int:
     """Tell a run line by line, with what is wrong with it; unless one is named, the run of the
     first line that is not allowed. Raises as `conform`; BadInput: there is no such run."""
-    judged = _judged(path, None, None, screen)
+    judged = judge(path, None, None, screen)
     drawn = foreign_picture(judged.trace, judged.found, run)
     screen.line(drawn.title)
     screen.line(f"{'line':>6} {'n':>3}  what it received, and sent; below, what it changed")
@@ -105,11 +105,21 @@ def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None
         screen.line(line)
     if page is not None:
         write_page(page, drawn)
-    screen.document({"run": drawn.title, "lines": list(drawn.lines), **_document(judged)})
+    screen.document({"run": drawn.title, "lines": list(drawn.lines), **document(judged)})
     return exits.code_of(judged.found.verdict)
 
 
-def _judged(path: Path, jar: str | None, profile: str | None, screen: Screen) -> _Judged:
+def judge(
+    path: Path,
+    jar: str | None,
+    profile: str | None,
+    screen: Screen,
+    node: int | None = None,
+) -> Judged:
+    """The verdict on a trace, and which decisions its steps asked; node: whose steps, if not all.
+
+    Raises as `conform`.
+    """
     if jar:
         os.environ[JAR_VARIABLE] = str(find_jar(jar).path)
     allowed = read_profile(profile) if profile else None
@@ -119,13 +129,13 @@ def _judged(path: Path, jar: str | None, profile: str | None, screen: Screen) ->
     with screen.progress("judging steps", len(trace.steps)) as meter:
         found = judge_batch(trace, profile=allowed) if trace.full else judge_chains(trace)
         meter.update(len(trace.steps))
-    asked = asked_of(trace)
+    asked = asked_of(trace, node)
     refused = {each.line for each in found.rejections}
     decided = None if asked is None else decisions_of(trace.constants, asked)
-    return _Judged(trace, found, decided, deciding(trace, refused))
+    return Judged(trace, found, decided, deciding(trace, refused))
 
 
-def _write_pages(judged: Sequence[_Judged], page: Path) -> None:
+def _write_pages(judged: Sequence[Judged], page: Path) -> None:
     if len(judged) == 1:
         write_page(page, foreign_picture(judged[0].trace, judged[0].found))
         return
@@ -135,7 +145,8 @@ def _write_pages(judged: Sequence[_Judged], page: Path) -> None:
         write_page(page / f"{page_name(str(each.trace.path))}.html", drawn)
 
 
-def _document(judged: _Judged) -> dict[str, Any]:
+def document(judged: Judged) -> dict[str, Any]:
+    """The same as JSON."""
     found = judged.found
     return {
         "file": str(judged.trace.path),
@@ -147,30 +158,33 @@ def _document(judged: _Judged) -> dict[str, Any]:
     }
 
 
-def _show(judged: _Judged, screen: Screen, *, named: bool) -> None:
+def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
+    """The verdict, which decisions were asked, and what is rejected; named: with the file."""
     found = judged.found
     facts = [
         *([("file", str(judged.trace.path))] if named else []),
         ("verdict", found.verdict),
         ("mode", f"{found.mode}: {_meaning(found)}"),
         *([("judged as", found.profile)] if found.profile else []),
-        ("steps", _steps(found)),
+        ("steps", _steps(judged)),
         *[("", reason) for reason in found.reasons[:LISTED]],
         *([] if named else list(_decided(judged.decided))),
         *[("not asked", what) for what in found.not_asked],
     ]
     screen.facts(facts)
-    for chain in found.chains:
-        if chain.verdict != "accepted":
-            screen.line(
-                f"{chain.verdict}: node {chain.node} of run {chain.run}: "
-                f"{chain.accepted_lines} of {chain.lines} lines accepted, "
-                f"the last of them line {chain.last_accepted}"
-            )
+    wrong = [each for each in found.chains if each.verdict != "accepted"]
+    for chain in wrong[:LISTED]:
+        screen.line(
+            f"{chain.verdict}: node {chain.node} of run {chain.run}: "
+            f"{chain.accepted_lines} of {chain.lines} lines accepted, "
+            f"the last of them line {chain.last_accepted}"
+        )
+    if len(wrong) > LISTED:
+        screen.line(f"and {len(wrong) - LISTED:,} more chains; --json has all")
     _show_rejections(judged, screen)
 
 
-def _show_rejections(judged: _Judged, screen: Screen) -> None:
+def _show_rejections(judged: Judged, screen: Screen) -> None:
     """By cause, the first line of each in full, with the rules that decide it."""
     causes = grouped(judged.found.rejections, lambda each: each.differences)
     for _, alike in causes[:LISTED]:
@@ -196,7 +210,7 @@ def _lines(alike: Sequence[Rejection]) -> str:
     return f" (line{'s' * (len(alike) > 1)} {told}{', ...' * (len(alike) > LISTED)})"
 
 
-def _show_together(judged: Sequence[_Judged], screen: Screen) -> None:
+def _show_together(judged: Sequence[Judged], screen: Screen) -> None:
     """What all the traces together have met."""
     codes = [exits.code_of(each.found.verdict) for each in judged]
     screen.line()
@@ -238,9 +252,13 @@ def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
             yield label if not at else "", line
 
 
-def _steps(found: ForeignVerdict) -> str:
-    nodes = f"{found.nodes} node{'s' * (found.nodes != 1)}"
-    return f"{found.steps:,} of {nodes}; judged were {found.distinct:,}, first rows among them"
+def _steps(judged: Judged) -> str:
+    steps = judged.trace.steps
+    nodes, runs = len({each.node for each in steps}), len({each.run for each in steps})
+    whose = f"{nodes} node{'s' * (nodes != 1)}"
+    whose += f" in {runs:,} runs" if runs > 1 else ""
+    distinct = judged.found.distinct
+    return f"{len(steps):,} of {whose}; judged were {distinct:,}, first rows among them"
 
 
 def _meaning(found: ForeignVerdict) -> str:

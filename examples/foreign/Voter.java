@@ -4,10 +4,17 @@
 //     java Voter.java                     full rows
 //     java Voter.java --partial           what such a voter might log in production
 //     java Voter.java --bug               the same voter, which forgets its vote when it restarts
+//     java Voter.java --rare-bug          a follower that never grants a pre-vote, which Peers never
+//                                         ask one for that has not fetched yet
+//     kraftcheck drive quorum --out DIR -- java Voter.java --driven
+//                                         peers that seek what was not met, on stdin and stdout
 //
 // The voter is node 1. Nodes 2 and 3 are played by Peers, which knows nothing of the rules; a trace
 // of one node claims nothing about the others. Needs Java 17, no library and no build.
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,12 +57,14 @@ public class Voter {
     private final String[] connections = {"Ready", "Ready", "Ready"};
     private FetchRequest inFlight;
     private final boolean forgetsVote;
+    private final boolean refusesPreVotes;
 
     private final List<Map<String, Object>> sent = new ArrayList<>();
     private String ignored = "";
 
-    Voter(boolean forgetsVote) {
-        this.forgetsVote = forgetsVote;
+    Voter(List<String> options) {
+        forgetsVote = options.contains("--bug");
+        refusesPreVotes = options.contains("--rare-bug");
     }
 
     // --- What it does with its inputs
@@ -98,7 +107,8 @@ public class Voter {
     }
 
     private boolean grantsPreVote(VoteRequest m) {
-        return !(role.equals("Follower") && hasFetched) && isUpToDate(m);
+        boolean refuses = role.equals("Follower") && (hasFetched || refusesPreVotes);
+        return !refuses && isUpToDate(m);
     }
 
     private boolean isUpToDate(VoteRequest m) {
@@ -444,9 +454,127 @@ public class Voter {
         }
     }
 
-    public static void main(String[] arguments) {
+    // --- Driven: an input on each line of stdin, its step on stdout
+
+    private static final class Driven {
+        static void run(List<String> options) throws IOException {
+            BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+            Recorder recorder = null;
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                Map<String, Object> told = object(new Parser(line).value());
+                if (told.containsKey("constants")) {
+                    Voter voter = new Voter(options);
+                    recorder = new Recorder(voter, options.contains("--partial"));
+                } else {
+                    take(recorder, object(told.get("input")));
+                }
+                System.out.flush();
+            }
+        }
+
+        static void take(Recorder recorder, Map<String, Object> m) {
+            Voter voter = recorder.voter;
+            boolean failed = !m.getOrDefault("error", "NONE").equals("NONE");
+            Runnable handler = failed ? null : switch ((String) m.get("type")) {
+                case "VoteRequest" -> () -> voter.onVoteRequest(new VoteRequest(
+                        number(m, "source"), number(m, "epoch"), number(m, "lastEpoch"),
+                        number(m, "lastOffset"), (Boolean) m.get("preVote")));
+                case "BeginQuorumEpochRequest" ->
+                    () -> voter.onBeginQuorumEpoch(number(m, "source"), number(m, "epoch"));
+                case "FetchResponse" -> () -> voter.onFetchResponse(response(m));
+                case "RequestTimeout" -> () -> voter.onRequestTimeout(number(m, "peer"));
+                case "Crash" -> voter::onCrash;
+                case "Restart" -> voter::onRestart;
+                default -> null;
+            };
+            if (handler == null) {
+                String why = failed ? "this voter takes no errors" : "this voter never stands";
+                System.out.println(write(json("notTaken", why)));
+            } else {
+                recorder.step(m, handler);
+            }
+        }
+
+        static FetchResponse response(Map<String, Object> m) {
+            List<Entry> records = new ArrayList<>();
+            for (Object each : (List<?>) m.get("records")) {
+                records.add(new Entry(number(object(each), "epoch"), number(object(each), "value")));
+            }
+            Map<String, Object> diverging = object(m.get("diverging"));
+            Map<String, Object> asked = object(m.get("request"));
+            return new FetchResponse(number(m, "source"), number(m, "epoch"), number(m, "leader"),
+                    records, number(diverging, "epoch"), number(diverging, "endOffset"),
+                    number(m, "highWatermark"),
+                    new FetchRequest(number(asked, "destination"), number(asked, "epoch"),
+                            number(asked, "fetchOffset"), number(asked, "lastFetchedEpoch")));
+        }
+
+        @SuppressWarnings("unchecked")
+        static Map<String, Object> object(Object value) {
+            return (Map<String, Object>) value;
+        }
+
+        static int number(Map<String, Object> of, String name) {
+            return (Integer) of.get(name);
+        }
+    }
+
+    // JSON as kraftcheck writes it: strings are words, numbers are ints, and nothing is null.
+    private static final class Parser {
+        final String text;
+        int at = 0;
+
+        Parser(String text) {
+            this.text = text;
+        }
+
+        Object value() {
+            switch (text.charAt(at)) {
+                case '{': {
+                    Map<String, Object> found = new LinkedHashMap<>();
+                    for (at++; text.charAt(at) != '}'; ) {
+                        at += text.charAt(at) == ',' ? 1 : 0;
+                        String name = (String) value();
+                        at++;  // the colon
+                        found.put(name, value());
+                    }
+                    at++;
+                    return found;
+                }
+                case '[': {
+                    List<Object> found = new ArrayList<>();
+                    for (at++; text.charAt(at) != ']'; ) {
+                        at += text.charAt(at) == ',' ? 1 : 0;
+                        found.add(value());
+                    }
+                    at++;
+                    return found;
+                }
+                case '"': {
+                    int end = text.indexOf('"', at + 1);
+                    String found = text.substring(at + 1, end);
+                    at = end + 1;
+                    return found;
+                }
+                default: {
+                    int begin = at;
+                    while (at < text.length() && ",]}".indexOf(text.charAt(at)) < 0) {
+                        at++;
+                    }
+                    String word = text.substring(begin, at);
+                    return word.endsWith("e") ? (Object) word.equals("true") : Integer.valueOf(word);
+                }
+            }
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
         List<String> options = List.of(arguments);
-        Voter voter = new Voter(options.contains("--bug"));
+        if (options.contains("--driven")) {
+            Driven.run(options);
+            return;
+        }
+        Voter voter = new Voter(options);
         Peers peers = new Peers(new Recorder(voter, options.contains("--partial")));
         for (int epoch = 1; epoch <= 4; epoch++) {
             peers.run(epoch, 2 + epoch % 2, 3 - epoch % 2);

@@ -109,6 +109,39 @@ def conform(paths: tuple[Path, ...], profile: str | None, page: Path | None, **o
     return campaign.conform(path, **options)
 
 
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("protocol", metavar="PROTOCOL")
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--node", type=int, help="Which node the command is; default: the first.")
+@click.option(
+    "--constants",
+    metavar="JSON",
+    help="Those of the header of a trace; default: few nodes, as they are printed.",
+)
+@click.option(
+    "--search",
+    type=RUNS,
+    default=10_000,
+    show_default=True,
+    help="Moves of the reference, to find a way to what was not met yet.",
+)
+@SEED
+@click.option("--out", type=FOLDER, required=True, help="The folder for steps and verdict.")
+@shown
+def drive(**options: Any) -> int:
+    """Drive a node of yours into rare rules: its peers are played, and its steps are judged.
+
+    COMMAND is a program that reads an input from each line of its stdin and answers with the line
+    of its step, as an emitter writes it (docs/foreign-traces.md).
+
+    \b
+    Example: kraftcheck drive quorum --out runs/driven -- java examples/foreign/Voter.java --driven
+    """
+    from kraftcheck.drive import driving
+
+    return driving.of_protocol(**options)
+
+
 @click.command()
 @click.argument("path", metavar="PATH", type=THERE)
 @click.option("--run", "number", type=int, help="Which run, by its number.")

@@ -59,6 +59,10 @@ class Speech:
         types = [*protocol.messages, *(each for kind in protocol.kinds for each in kind.inputs)]
         self._types = {_tag(of): of for of in types}
 
+    def first_row(self, node: int) -> Any:
+        """The row in which a node begins."""
+        return self._protocol.kind_of(self._constants, node).initial(self._constants)
+
     def taken(self, text: str) -> Taken:
         """A line of the trace, read."""
         line = self._line.decode(text)

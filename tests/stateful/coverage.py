@@ -71,6 +71,13 @@ def _together(counts: Counts) -> Counter[str]:
     return sum(counts.values(), Counter())
 
 
+def _judged(each: Counter[str]) -> str:
+    """What TLC said of a machine's steps."""
+    if unjudged := each["classes not judged"]:
+        return f"{unjudged:,} classes of steps NOT judged by TLC: the time was over"
+    return f"{each['classes']:,} classes of steps, all allowed by the spec"
+
+
 def report(counts: Counts) -> Iterator[str]:
     """The statistics, line by line."""
     for machine in MACHINES:
@@ -78,7 +85,7 @@ def report(counts: Counts) -> Iterator[str]:
         if each["examples"]:
             yield (
                 f"{machine.name}: {each['examples']:,} examples, {each['moves']:,} moves, "
-                f"{each['classes']:,} classes of steps, all allowed by the spec"
+                + _judged(each)
             )
             for kind in ("rule", "action", "role", "error", "decision"):
                 names = sorted(name for name in each if name.startswith(f"{kind} "))

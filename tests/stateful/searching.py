@@ -7,7 +7,8 @@ the end (kraftcheck/retracing/relation.py).
 
 CHAOS_MINUTES bounds the whole command by time instead of by examples: what comes before the first
 search counts, each machine gets an equal share of what is left, and batches follow each other until
-so much of it is over that the rest does for TLC. Only shrinking what was found goes on beyond it.
+so much of it is over that the rest does for TLC; steps for which it does not are told as not
+judged. Only shrinking what was found, and what TLC has begun, go on beyond it.
 `--hypothesis-seed` gives the first seed; without it each run begins with another one, which a
 failure names.
 """
@@ -15,7 +16,9 @@ failure names.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 from typing import Final
@@ -23,7 +26,7 @@ from typing import Final
 from hypothesis import HealthCheck, core, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from kraftcheck.retracing.relation import Relation
+from kraftcheck.retracing.relation import Refused, Relation
 from reference.steered.failures import Failure, StepRejected
 from tests.stateful import reached
 from tests.stateful.gifts import KEPT, SteeredMachine, give, keeping, last, shorten
@@ -37,8 +40,20 @@ LENIENT: Final = [
 ]
 MINUTES: Final = "CHAOS_MINUTES"
 MACHINES: Final = 3
-BEGUN: Final = monotonic()
-"""When this module was first needed, which is as the command begins."""
+
+
+def _age() -> float:
+    """For how many seconds there has been this process; 0 where the system does not say."""
+    try:
+        after_name = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    except OSError:
+        return 0.0
+    begun = int(after_name.split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - begun
+
+
+BEGUN: Final = monotonic() - _age()
+"""When the command began: what is imported and collected before a search is a part of it."""
 CORPUS: Final = 0.3
 """The part of all the time within which schedules that were found before are played."""
 _searched: list[float] = []
@@ -50,9 +65,16 @@ EXAMPLES_ASKED: Final = 500
 goes wrong then for a failure of the example.
 """
 NEVER: Final = 10**9
+UNJUDGED: Final = "classes not judged"
+"""What is counted where there was no time for TLC."""
 VERDICTS: Final = "verdicts"
 """In the folder of failures: what TLC has said of steps."""
-FIRST, MOST = 5, 100
+START_S: Final = 2.0
+CLASS_S: Final = 0.002
+"""What TLC is thought to take for a start and for a class of steps, until it has been seen."""
+_asked: list[float] = [CLASS_S]
+"""What a class took TLC, each time that it was asked."""
+FIRST, MOST = 1, 100
 """Examples of the first batch under a bound of time, and of any. Another one has as many as half of
 the time that is left allows for, so that the bound holds on a slow machine.
 """
@@ -89,7 +111,8 @@ def search(machine: type[SteeredMachine]) -> None:
     relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, first=NEVER)
     try:
         _search(keeping(machine, relation), relation)
-        if refused := relation.ask():
+        judged = _has_time(len(relation.classes))
+        if judged and (refused := _ask(relation)):
             failure = refused.failure
             give(failure, refused.said, KEPT)
             raise failure
@@ -100,7 +123,20 @@ def search(machine: type[SteeredMachine]) -> None:
         shorten(failure)
         raise
     reached.finished(machine.name, before)
-    reached.of(machine.name)["classes"] += len(relation.classes)
+    reached.of(machine.name)["classes" if judged else UNJUDGED] += len(relation.classes)
+
+
+def _has_time(classes: int) -> bool:
+    """Whether TLC can be asked about so many classes of steps before the time is over."""
+    bound = minutes()
+    return bound is None or monotonic() + START_S + classes * max(_asked) <= BEGUN + 60 * bound
+
+
+def _ask(relation: Relation) -> Refused | None:
+    begun = monotonic()
+    refused = relation.ask()
+    _asked.append((monotonic() - begun) / max(1000, len(relation.classes)))
+    return refused
 
 
 def _search(machine: type[SteeredMachine], relation: Relation) -> None:
@@ -120,7 +156,7 @@ def _search(machine: type[SteeredMachine], relation: Relation) -> None:
     core.global_force_seed = None
     try:
         for batch, examples in enumerate(_batches(budget.max_examples)):
-            if relation.found or (relation.waits >= EXAMPLES_ASKED and relation.ask()):
+            if relation.found or (relation.waits >= EXAMPLES_ASKED and _ask(relation)):
                 return
             again = type(machine.__name__, (machine,), {"__module__": machine.__module__})
             each = settings(budget, max_examples=examples)

@@ -256,3 +256,17 @@ def test_minutes_bound_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> Non
     assert until - monotonic() <= searching.SEARCHED * 30 / searching.MACHINES
     monkeypatch.setattr(searching, "BEGUN", monotonic() - 61)
     assert list(searching._batches(5000)) == []
+
+
+def test_steps_that_tlc_has_no_time_for_are_told_as_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(searching.MINUTES, "1")
+    monkeypatch.setattr(searching, "_asked", [0.001])
+    monkeypatch.setattr(searching, "BEGUN", monotonic() - 50)
+    assert searching._has_time(5000)
+    assert not searching._has_time(9000)
+    counts = {"quorum": Counter({"examples": 1, searching.UNJUDGED: 9000})}
+    said = next(coverage.report(counts))
+    assert "9,000 classes of steps NOT judged" in said
+    assert "allowed" not in said

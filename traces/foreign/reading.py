@@ -108,6 +108,23 @@ def read_foreign(path: Path) -> ForeignTrace:
     )
 
 
+class StepReader:
+    """Reads lines one at a time, as they are said by a node that is driven.
+
+    path: what stands before each error. Raises TraceError: this is no header.
+    """
+
+    def __init__(self, path: Path, header: bytes) -> None:
+        self._reader = _Reader(path)
+        said, self.constants = self._reader.header(header)
+        self.from_initial = said.start == "initial"
+
+    def step(self, number: int, text: bytes, full: bool) -> ForeignStep:
+        """Raises TraceError as read_foreign."""
+        (found,) = self._reader.steps(iter([(number, text)]), self.constants, full)
+        return found
+
+
 class _Who(msgspec.Struct, frozen=True):
     """What must be known of a line before it can be read: whose it is."""
 
