@@ -9,7 +9,8 @@
 //     commit     ends it; whatever was refused before has aborted it
 //
 // With "slow", it is told when to go on with the partitions that it is assigned, as if it had to
-// load what belongs to them: "assigned" is its answer, and the next line has it go on.
+// load what belongs to them, and where it goes on: "assigned" is its answer, and after the next line
+// it goes on at the beginning.
 //
 //     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer [slow]
 
@@ -51,7 +52,7 @@ public class Copy {
              var producer = new KafkaProducer<>(writing, text, text)) {
             producer.initTransactions();
             if (args.length > 5) {
-                consumer.subscribe(List.of(args[1]), new Slow(input));
+                consumer.subscribe(List.of(args[1]), new Slow(input, consumer));
             } else {
                 consumer.subscribe(List.of(args[1]));
             }
@@ -111,9 +112,13 @@ public class Copy {
         return found;
     }
 
-    private record Slow(BufferedReader input) implements ConsumerRebalanceListener {
+    private record Slow(BufferedReader input, KafkaConsumer<String, String> consumer)
+            implements ConsumerRebalanceListener {
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            if (partitions.isEmpty()) {
+                return;
+            }
             var numbers = partitions.stream().map(TopicPartition::partition).sorted().toList();
             System.out.println("{\"assigned\":%s}".formatted(numbers));
             try {
@@ -121,6 +126,7 @@ public class Copy {
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
+            partitions.forEach(partition -> consumer.seek(partition, 0));
         }
 
         @Override

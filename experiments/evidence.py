@@ -92,7 +92,8 @@ def repeated(
             cluster = Cluster.up(where, layout, bool(guests), settings, guests, patience=120)
             closing.callback(cluster.down)
             found = run(cluster, folder)
-        judge(folder)
+        if (folder / HISTORY).exists():
+            judge(folder)
         shown += found
         click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")
     click.echo(f"shown in {shown} of {times} runs; recordings in {out}")

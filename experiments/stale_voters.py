@@ -40,7 +40,8 @@ from functools import partial
 from pathlib import Path
 
 import click
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition, click_errors
@@ -52,6 +53,7 @@ from live.journal import HISTORY, Journal
 BROKER, SPARE = "b1", "c4"
 VOTERS = ("c1", "c2", "c3")
 PARTITIONS, RECORDS = 500, 10
+METADATA = "__cluster_metadata-0"
 LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
 TRUNCATED = re.compile(r"Truncated to offset (\d+)")
 FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
@@ -103,8 +105,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             greet(Setting(records, cluster.bootstrap, TOPIC, 1), {}, RECORDS)
         for name in (first, second):
             quorum.status(name)
-            metadata = cluster.partition_file(name, "__cluster_metadata-0", f"{0:020}.log")
-            shutil.copy(metadata, folder / f"{name}.log")
+            log = cluster.partition_file(name, METADATA, f"{0:020}.log")
+            (folder / name / METADATA).mkdir(parents=True)
+            shutil.copy(log, folder / name / METADATA)
         partition.say(f"{TOPIC} was made, {RECORDS} records acked")
         cluster.heal()
         quorum.restart((second, SPARE, BROKER))
