@@ -3,18 +3,28 @@
 // step by step what to do. Each line of input is answered by a line of JSON once it is done:
 //
 //     read N     polls until it was given N records more
+//     poll MS    polls once, for so long at most
 //     write      begins a transaction, and writes what it was given
 //     place      says in the transaction how far it has read
 //     commit     ends it; whatever was refused before has aborted it
 //
-//     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer
+// With "slow", it is told when to go on with the partitions that it is assigned, as if it had to
+// load what belongs to them, and where it goes on: "assigned" is its answer, and after the next line
+// it goes on at the beginning.
+//
+//     java -cp 'libs/*' Copy.java BOOTSTRAP FROM TO TRANSACTIONAL_ID classic|consumer [slow]
 
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -33,7 +43,6 @@ public class Copy {
             "isolation.level", "read_committed");
         Map<String, Object> writing =
             Map.of("bootstrap.servers", args[0], "transactional.id", args[3]);
-        var partition = new TopicPartition(args[1], 0);
         var given = new ArrayList<ConsumerRecord<String, String>>();
         var told = new ArrayList<String>();
         var input = new BufferedReader(new InputStreamReader(System.in));
@@ -42,7 +51,11 @@ public class Copy {
                  reading, new StringDeserializer(), new StringDeserializer());
              var producer = new KafkaProducer<>(writing, text, text)) {
             producer.initTransactions();
-            consumer.subscribe(List.of(args[1]));
+            if (args.length > 5) {
+                consumer.subscribe(List.of(args[1]), new Slow(input, consumer));
+            } else {
+                consumer.subscribe(List.of(args[1]));
+            }
             String line;
             while ((line = input.readLine()) != null) {
                 var words = line.split(" ");
@@ -54,9 +67,12 @@ public class Copy {
                             while (given.size() < wanted) {
                                 consumer.poll(Duration.ofMillis(200)).forEach(given::add);
                             }
-                            told.clear();
-                            given.forEach(record -> told.add(
-                                "[%d,%s]".formatted(record.offset(), record.value())));
+                            tell(given, told);
+                        }
+                        case "poll" -> {
+                            var time = Duration.ofMillis(Integer.parseInt(words[1]));
+                            consumer.poll(time).forEach(given::add);
+                            tell(given, told);
                         }
                         case "write" -> {
                             producer.beginTransaction();
@@ -68,7 +84,7 @@ public class Copy {
                             }
                         }
                         case "place" -> producer.sendOffsetsToTransaction(
-                            Map.of(partition, place(given)), consumer.groupMetadata());
+                            places(given), consumer.groupMetadata());
                         case "commit" -> producer.commitTransaction();
                     }
                 } catch (KafkaException refused) {
@@ -81,7 +97,40 @@ public class Copy {
         }
     }
 
-    private static OffsetAndMetadata place(List<ConsumerRecord<String, String>> given) {
-        return new OffsetAndMetadata(given.get(given.size() - 1).offset() + 1);
+    private static void tell(List<ConsumerRecord<String, String>> given, List<String> told) {
+        told.clear();
+        given.forEach(record -> told.add(
+            "[%d,%d,%s]".formatted(record.partition(), record.offset(), record.value())));
+    }
+
+    private static Map<TopicPartition, OffsetAndMetadata> places(
+            List<ConsumerRecord<String, String>> given) {
+        var found = new HashMap<TopicPartition, OffsetAndMetadata>();
+        given.forEach(record -> found.put(
+            new TopicPartition(record.topic(), record.partition()),
+            new OffsetAndMetadata(record.offset() + 1)));
+        return found;
+    }
+
+    private record Slow(BufferedReader input, KafkaConsumer<String, String> consumer)
+            implements ConsumerRebalanceListener {
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            if (partitions.isEmpty()) {
+                return;
+            }
+            var numbers = partitions.stream().map(TopicPartition::partition).sorted().toList();
+            System.out.println("{\"assigned\":%s}".formatted(numbers));
+            try {
+                input.readLine();
+            } catch (IOException error) {
+                throw new UncheckedIOException(error);
+            }
+            partitions.forEach(partition -> consumer.seek(partition, 0));
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        }
     }
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 import msgspec
 
+from experiments.ext4 import disk
 from experiments.tools import TOPIC
 from live import datalog, facts, grouplog, metadata
 from live.cluster import Cluster, ClusterError
@@ -66,10 +68,12 @@ def repeated(
     settings: Mapping[str, str],
     reasons: Sequence[str],
     guests: Sequence[str] = (),
+    disks: Sequence[str] = (),
 ) -> int:
     """Runs on so many new clusters, one after the other. Returns how often the find showed.
 
-    guests: hosts for clients; where there are some, each node has a host of its own.
+    guests: hosts for clients; where there are some, each node has a host of its own. disks: nodes
+    that have a disk of their own, whose power can be cut (ext4.py).
 
     Raises ClusterError: there are recordings in that folder already.
     """
@@ -82,12 +86,14 @@ def repeated(
             raise ClusterError(f"{folder} is there already")
         folder.mkdir(parents=True)
         where = out / f"cluster-{turn}"
-        cluster = Cluster.up(where, layout, bool(guests), settings, guests, patience=120)
-        try:
+        with ExitStack() as closing:
+            for node in disks:
+                closing.enter_context(disk(where / node))
+            cluster = Cluster.up(where, layout, bool(guests), settings, guests, patience=120)
+            closing.callback(cluster.down)
             found = run(cluster, folder)
-        finally:
-            cluster.down()
-        judge(folder)
+        if (folder / HISTORY).exists():
+            judge(folder)
         shown += found
         click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")
     click.echo(f"shown in {shown} of {times} runs; recordings in {out}")

@@ -35,67 +35,21 @@ from pathlib import Path
 import click
 
 from experiments import evidence
+from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.group import Protocol, tell
-from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet, read_all
 from live.cluster import Cluster
 from live.journal import HISTORY, Journal
 from reference.clients.promises import Configuration
 
-COPY = Path(__file__).resolve().parent / "Copy.java"
 HOSTS = ("b1", "b2", "b3")
-COPIES = "copies"
-SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-REASONS = (
-    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
-)
-KEY = f"{TOPIC}-0"
 CONFIGURATION = Configuration(
     one_client=False, goes_back=True, isolation="read_committed", transactions=True
 )
 RECORDS = 10
 REJOIN_S = 15
 """Three heartbeats: until a member that was removed has heard so, and has joined again."""
-
-
-class Application(Program):
-    """Copy.java, and what it did as the history tells it."""
-
-    def __init__(self, cluster: Cluster, setting: Setting, name: str, protocol: Protocol) -> None:
-        words = (cluster.bootstrap, TOPIC, COPIES, name, protocol)
-        super().__init__(cluster.tool(HOSTS[0], str(COPY), *words))
-        self._event = partial(setting.journal.event, setting.processes.next())
-        self._txn = {"txn": setting.transactions.next()}
-        self._read: list[list[int]] = []
-
-    def read(self) -> None:
-        self._event("invoke", "poll", [["poll"]])
-        self._read = self.do(f"read {RECORDS}")["records"]
-        self._event("ok", "poll", [["poll", {KEY: self._read}]])
-
-    def copy(self) -> str:
-        """Writes what it has read, and says how far it has. Returns the name of the error that it
-        met, and that aborted it; none: "".
-        """
-        asked = [["send", f"{COPIES}-0", value] for _, value in self._read]
-        place = ["g", [[KEY, self._read[-1][0] + 1]]]
-        self._event("invoke", "begin", None, **self._txn)
-        self._event("ok", "begin", None, **self._txn)
-        self._event("invoke", "send", asked, **self._txn)
-        written = self.do("write")
-        sent = [["send", f"{COPIES}-0", record] for record in written["records"]]
-        self._event("ok", "send", sent, **self._txn)
-        self._event("invoke", "send-offsets", place, **self._txn)
-        error = str(self.do("place")["error"])
-        self._event("fail" if error else "ok", "send-offsets", place, **self._txn)
-        wanted = "abort" if error else "commit"
-        self._event("invoke", "end", wanted, **self._txn)
-        if error:  # which has aborted it
-            self._event("ok", "end", wanted, **self._txn)
-            return error
-        error = str(self.do("commit")["error"])
-        self._event("fail" if error else "ok", "end", wanted, **self._txn)
-        return error
 
 
 def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
@@ -107,13 +61,13 @@ def run(cluster: Cluster, folder: Path, protocol: Protocol) -> bool:
     with Journal(folder / HISTORY) as journal:
         setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         greet(setting, {}, RECORDS)
-        m = Application(cluster, setting, "m", protocol)
-        with m, Application(cluster, setting, "n", protocol) as n:
-            m.read()
+        m = Application(cluster, setting, "m", protocol, HOSTS[0])
+        with m, Application(cluster, setting, "n", protocol, HOSTS[0]) as n:
+            m.poll(f"read {RECORDS}")
             partition.say(f"M was given {RECORDS} records")
             m.pause()
             journal.moment("start-pause", "M")
-            n.read()
+            n.poll(f"read {RECORDS}")
             first = n.copy()
             partition.say(f"N was given them, too; its copy: {first or 'done'}")
             tell(partition, HOSTS[0])

@@ -11,6 +11,7 @@ are to last (`kraftcheck cluster up`).
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import signal
@@ -50,8 +51,12 @@ LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "one-controller": (*((f"b{i}", ("broker",)) for i in (1, 2, 3)), ("c1", ("controller",))),
     "spare": (*((f"b{i}", ("broker",)) for i in (1, 2, 3, 4)), ("c1", ("controller",))),
     "single": (("n1", ("broker", "controller")),),
+    "voters": (("b1", ("broker",)), *((f"c{i}", ("controller",)) for i in (1, 2, 3, 4))),
 }
 """Nodes by name, with their roles. Numbers are places in the list, from 1."""
+FIRST_VOTERS: Mapping[str, tuple[str, ...]] = {"voters": ("c1", "c2", "c3")}
+"""By layout, the controllers that vote at first, where that may change (KIP-853). Others are of
+kraft.version 0: all controllers vote."""
 
 
 class ClusterError(Exception):
@@ -71,6 +76,11 @@ class Node(msgspec.Struct, frozen=True):
     @property
     def listener(self) -> str:
         return f"{self.address}:{BROKER_PORT + self.number}"
+
+    @property
+    def directory_id(self) -> str:
+        """Of its log directory, where voters are told by it."""
+        return base64.urlsafe_b64encode(f"kraftcheck{self.number:06}".encode()).decode()[:22]
 
     @property
     def quorum_port(self) -> int:
@@ -383,11 +393,23 @@ class Cluster:
         lines = [f"{key}={value}\n" for key, value in self._properties(node).items()]
         file = self._path(node.name, "properties")
         file.write_text("".join(lines), encoding="utf-8")
-        main = "kafka.tools.StorageTool"
-        self.run_tool(node.name, main, "format", "-t", CLUSTER_ID, "-c", str(file))
+        words = ["format", "-t", CLUSTER_ID, "-c", str(file)]
+        voters = [self.node(name) for name in FIRST_VOTERS.get(self._state.layout, ())]
+        if node in voters:
+            told = (f"{n.number}@{n.quorum_listener}:{n.directory_id}" for n in voters)
+            words += ["--initial-controllers", ",".join(told)]
+        elif voters and "controller" in node.roles:
+            words += ["--no-initial-controllers"]
+        self.run_tool(node.name, "kafka.tools.StorageTool", *words)
 
     def _properties(self, node: Node) -> dict[str, str]:
         controllers = [n for n in self._state.nodes if "controller" in n.roles]
+        voters = FIRST_VOTERS.get(self._state.layout)
+        quorum = (
+            ("voters", (f"{n.number}@{n.quorum_listener}" for n in controllers))
+            if voters is None
+            else ("bootstrap.servers", (self.node(name).quorum_listener for name in voters))
+        )
         listeners = {
             "broker": f"PLAINTEXT://{node.listener}",
             "controller": f"CONTROLLER://{node.quorum_listener}",
@@ -395,9 +417,7 @@ class Cluster:
         properties = {
             "node.id": str(node.number),
             "process.roles": ",".join(node.roles),
-            "controller.quorum.voters": ",".join(
-                f"{n.number}@{n.quorum_listener}" for n in controllers
-            ),
+            f"controller.quorum.{quorum[0]}": ",".join(quorum[1]),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "listeners": ",".join(listeners[role] for role in node.roles),

@@ -13,8 +13,10 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
+from kraftcheck import disks
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
+from kraftcheck.screen import Screen
 from live.journal import HISTORY
 from tests.live.samples import DATA
 from traces.report.judged import Judged
@@ -23,7 +25,8 @@ ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
 COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
-ORPHANED = ("z107", "stuck-partition")
+ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
+ZEROED_TIME = ("z161", "unseen")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -38,7 +41,7 @@ def judged(name: str, folder: Path) -> Judged:
     ("name", "kind"),
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
-        *(COPIED_TWICE, SKIPPED, ORPHANED),
+        *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -47,7 +50,10 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     assert verdict.certificate is not None and verdict.certificate.kind == kind
 
 
-@pytest.mark.parametrize("name", ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107"])
+@pytest.mark.parametrize(
+    "name",
+    ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"],
+)
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(f"{name}-control", tmp_path).verdict == "holds"
 
@@ -92,6 +98,27 @@ def test_a_deletion_that_was_undone_is_named(tmp_path: Path) -> None:
 def test_a_deletion_that_lasts_is_not(tmp_path: Path) -> None:
     assert not judged("dr-control", tmp_path).anomalies
     assert judge_file(tmp_path / HISTORY, ALONE).verdict == "holds"
+
+
+def test_a_topic_that_was_committed_and_is_gone_is_violated(tmp_path: Path) -> None:
+    """Topics as a set: one is added, and a later reader does not find it (Z110)."""
+    verdict = judged("z110", tmp_path)
+    assert verdict.verdict == "violated" and verdict.model == "set"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "named"),
+    [("z110", 0, {"LogMatching"}), ("z110-control", 0, set()), ("z161", 1, {"IndexLowerBound"})],
+)
+def test_what_lies_on_disks_is_named(
+    name: str, code: int, named: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z110: the metadata logs of both leaders part. Z161: what the power cut left."""
+    judged(name, tmp_path)
+    folders = [path for path in sorted(tmp_path.iterdir()) if path.is_dir()]
+    assert disks.run(folders, (), Screen(json=True)) == code
+    told = capsys.readouterr().out
+    assert {each for each in ("LogMatching", "IndexLowerBound") if each in told} == named
 
 
 def test_what_became_of_records_is_counted(tmp_path: Path) -> None:

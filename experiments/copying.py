@@ -1,0 +1,95 @@
+"""An application that copies a topic exactly once (Copy.java), and what it did as a history."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from experiments.group import Protocol
+from experiments.tools import TOPIC, Program
+from live.clients import Setting
+from live.cluster import Cluster
+
+COPY = Path(__file__).resolve().parent / "Copy.java"
+COPIES = "copies"
+SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+REASONS = (
+    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
+)
+
+
+class Application(Program):
+    """One of those that copy `t` to `copies`. slow: it waits once it is assigned partitions."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        setting: Setting,
+        name: str,
+        protocol: Protocol,
+        host: str,
+        *,
+        slow: bool = False,
+    ) -> None:
+        words = [cluster.bootstrap, TOPIC, COPIES, name, protocol, *(["slow"] if slow else [])]
+        super().__init__(cluster.tool(host, str(COPY), *words))
+        self._event = partial(setting.journal.event, setting.processes.next())
+        self._txn = {"txn": setting.transactions.next()}
+        self.read: list[tuple[int, int, int]] = []
+        """What it was given: partition, offset and value of each."""
+
+    def poll(self, step: str) -> None:
+        """A step that ends with what it was given."""
+        self._event("invoke", "poll", [["poll"]])
+        self._given(self.do(step))
+
+    def join(self, step: str) -> list[int]:
+        """A poll of one that is slow. Returns the partitions that it is assigned."""
+        self._event("invoke", "poll", [["poll"]])
+        found: list[int] = self.do(step)["assigned"]
+        return found
+
+    def go_on(self) -> None:
+        """It has loaded what belongs to its partitions; the poll ends."""
+        self._given(self.do(""))
+
+    def _given(self, answer: dict[str, Any]) -> None:
+        self.read = [(at, offset, value) for at, offset, value in answer["records"]]
+        among = groupby(sorted(self.read), itemgetter(0))
+        told = {f"{TOPIC}-{at}": [each[1:] for each in of] for at, of in among}
+        self._event("ok", "poll", [["poll", told]])
+
+    def copy(self) -> str:
+        """Writes what it has read, and says how far it has. Returns the name of the error that it
+        met, and that aborted it; none: "".
+        """
+        self.write()
+        return self.finish()
+
+    def write(self) -> None:
+        asked = [["send", f"{COPIES}-0", value] for _, _, value in self.read]
+        self._event("invoke", "begin", None, **self._txn)
+        self._event("ok", "begin", None, **self._txn)
+        self._event("invoke", "send", asked, **self._txn)
+        written = self.do("write")
+        sent = [["send", f"{COPIES}-0", record] for record in written["records"]]
+        self._event("ok", "send", sent, **self._txn)
+
+    def finish(self) -> str:
+        """Returns as `copy` does."""
+        ends = {at: offset + 1 for at, offset, _ in sorted(self.read)}
+        place = ["g", [[f"{TOPIC}-{at}", end] for at, end in ends.items()]]
+        self._event("invoke", "send-offsets", place, **self._txn)
+        error = str(self.do("place")["error"])
+        self._event("fail" if error else "ok", "send-offsets", place, **self._txn)
+        wanted = "abort" if error else "commit"
+        self._event("invoke", "end", wanted, **self._txn)
+        if error:  # which has aborted it
+            self._event("ok", "end", wanted, **self._txn)
+            return error
+        error = str(self.do("commit")["error"])
+        self._event("fail" if error else "ok", "end", wanted, **self._txn)
+        return error

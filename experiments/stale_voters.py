@@ -1,0 +1,225 @@
+"""Z110 on a real cluster: a controller goes on with voters that were replaced.
+
+    .venv/bin/python -m experiments.stale_voters [--control] [--repeat N]
+
+A controller reads the set of voters from its metadata log, up to where it has read. When its tail
+is cut, because another leader did not have it, that place stays where it was. What the new leader
+appends below it is not read, a new set of voters neither.
+
+1. Three controllers vote (kraft.version 1), a fourth observes; one broker.
+2. The links of the leader L to the other controllers are cut. A topic of 500 partitions is asked
+   for; its records are L's tail. Another, N, is elected. The links are healed; L cuts its tail.
+3. The third voter, G, fails. An operator replaces it: adds the fourth controller S, removes G. All
+   of N, L and S have these records.
+4. G is started again, and the network splits: L and G here; N, S and the broker there. N leads on:
+   N and S are two of three voters (N, S, L). L counts three others, L, N and G, is given G's vote,
+   and leads too. Both commit.
+5. At N a topic is made, and ten records are written and acknowledged.
+6. The network is whole again. N is of the older epoch, and is to cut what it has committed, as are
+   S and the broker. Kafka forbids that: all three processes end. They are started anew, do not
+   know what was committed, and cut it.
+
+The control: L is started anew after step 2, and reads its log from the beginning; all else is the
+same.
+
+All settings are Kafka's own. Links are cut by hand, and a topic that large makes L's tail long
+enough that both records of voters come below its old end.
+
+Ends with 1 if what was committed is gone, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from experiments import evidence
+from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from live.clients import Setting, greet
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+from live.journal import HISTORY, Journal
+
+BROKER, SPARE = "b1", "c4"
+VOTERS = ("c1", "c2", "c3")
+PARTITIONS, RECORDS = 500, 10
+METADATA = "__cluster_metadata-0"
+LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
+TRUNCATED = re.compile(r"Truncated to offset (\d+)")
+FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
+KEY = re.compile(r"ReplicaKey\(id=(\d+)")
+ENDS_S, READ_S = 15, 5
+SET = re.compile(r"Latest set of voters is (.*) at offset (\d+)")
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether a topic is gone that was made, with its records."""
+    quorum = Quorum(cluster)
+    first = quorum.leader(VOTERS)
+    partition = Partition(cluster, BROKER, BROKER, (BROKER,))
+    with Journal(folder / HISTORY) as journal:
+        for other in (*VOTERS, SPARE):
+            if other != first:
+                cluster.cut(first, other)
+        asked = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+        asked.create_topics([NewTopic("tail", PARTITIONS, 1)])
+        time.sleep(1)
+        cluster.kill(BROKER)  # else it would ask the next leader as well
+        second = quorum.leader([other for other in VOTERS if other != first])
+        [gone] = {*VOTERS} - {first, second}
+        cluster.heal()
+        at = quorum.awaited(first, TRUNCATED, "its tail is not cut")[1]
+        click.echo(f"         {first} led, {second} leads, {first} cut its tail at offset {at}")
+        if control:
+            cluster.stop(first)
+            cluster.start(first)
+        cluster.kill(gone)
+        quorum.add(SPARE, second)
+        quorum.remove(gone, second)
+        click.echo(f"         {gone} was replaced by {SPARE}")
+        cluster.start(BROKER)
+        for name in (first, second, SPARE):
+            quorum.tell(name)
+        for one in (first, gone):
+            for other in (second, SPARE, BROKER):
+                cluster.cut(one, other)
+        cluster.start(gone)
+        try:
+            quorum.leader([first], after=second)
+        except ClusterError as error:
+            click.echo(f"         {error}")
+        journal.event(0, "invoke", "add", TOPIC)
+        partition.create(asking=BROKER, min_insync=1)
+        journal.event(0, "ok", "add", TOPIC)
+        with Journal(folder / "records.jsonl") as records:
+            greet(Setting(records, cluster.bootstrap, TOPIC, 1), {}, RECORDS)
+        for name in (first, second):
+            quorum.status(name)
+            log = cluster.partition_file(name, METADATA, f"{0:020}.log")
+            (folder / name / METADATA).mkdir(parents=True)
+            shutil.copy(log, folder / name / METADATA)
+        partition.say(f"{TOPIC} was made, {RECORDS} records acked")
+        cluster.heal()
+        quorum.restart((second, SPARE, BROKER))
+        journal.event(1, "invoke", "read", None)
+        topics = partition.ask("TopicCommand", BROKER, "--list").split()
+        journal.event(1, "ok", "read", topics)
+        for name in (first, second):
+            quorum.status(name)
+        partition.say(f"the network is whole; topics: {' '.join(topics) or 'none'}")
+    return TOPIC not in topics
+
+
+class Quorum:
+    """The controllers, asked with Kafka's own commands."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def leader(self, of: list[str] | tuple[str, ...], seconds: float = 30, after: str = "") -> str:
+        """Which of these became leader last. after: whose epoch it must exceed.
+
+        Raises ClusterError: none of them, in that time.
+        """
+        deadline = time.monotonic() + seconds
+        least = self._epoch(after) if after else 0
+        while time.monotonic() < deadline:
+            epoch, name = max((self._epoch(name), name) for name in of)
+            if epoch > least:
+                return name
+            time.sleep(0.2)
+        raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
+
+    def _epoch(self, name: str) -> int:
+        """The last one in which it began to lead, by its own log."""
+        return max((int(epoch) for epoch in LEADS.findall(self._cluster.log(name))), default=0)
+
+    def awaited(self, name: str, line: re.Pattern[str], otherwise: str) -> re.Match[str]:
+        """A line in its log. Raises ClusterError: it is not there after half a minute."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = line.search(self._cluster.log(name))
+            if found:
+                return found
+            time.sleep(0.2)
+        raise ClusterError(f"{name}: {otherwise}")
+
+    def add(self, name: str, leader: str) -> None:
+        config = str(self._cluster.directory / f"{name}.properties")
+        self._ask(leader, ["--command-config", config], "add-controller")
+
+    def remove(self, name: str, leader: str) -> None:
+        node = self._cluster.node(name)
+        which = ["--controller-id", str(node.number)]
+        which += ["--controller-directory-id", node.directory_id]
+        self._ask(leader, [], "remove-controller", *which)
+
+    def tell(self, name: str) -> None:
+        """Prints the last set that it has read, some seconds later."""
+        deadline = time.monotonic() + READ_S
+        numbers, at = self._voters(name)
+        while self._cluster.node(SPARE).number not in numbers and time.monotonic() < deadline:
+            time.sleep(0.2)
+            numbers, at = self._voters(name)
+        click.echo(f"         {name}: voters {numbers}, at offset {at}")
+
+    def _voters(self, name: str) -> tuple[list[int], int]:
+        """By its log, and at which offset of the metadata it read them."""
+        told, at = SET.findall(self._cluster.log(name))[-1]
+        return sorted({int(number) for number in KEY.findall(told)}), int(at)
+
+    def status(self, name: str) -> None:
+        """Prints what it says of itself; a leader is asked on its own host."""
+        try:
+            said = self._ask(name, [], "describe", "--status", host=name)
+        except ClusterError as error:
+            said = str(error)
+        wanted = ("LeaderId", "LeaderEpoch", "HighWatermark:", "CurrentVoters")
+        lines = [" ".join(line.split()) for line in said.splitlines() if line.startswith(wanted)]
+        click.echo(f"         {name}: {'; '.join(lines)[:300]}")
+
+    def restart(self, names: Sequence[str]) -> None:
+        """Starts those whose processes have ended meanwhile, as they do if what was committed is to
+        be cut.
+        """
+        deadline = time.monotonic() + ENDS_S
+        while time.monotonic() < deadline and any(map(self._cluster.is_running, names)):
+            time.sleep(0.2)
+        for name in names:
+            if not self._cluster.is_running(name):
+                said = FATAL.search(self._cluster.log(name))
+                click.echo(f"         {name} has ended: {said[0] if said else 'why is not known'}")
+                self._cluster.start(name)
+
+    def _ask(self, of: str, options: list[str], *words: str, host: str = BROKER) -> str:
+        known = ["--bootstrap-controller", self._cluster.node(of).quorum_listener]
+        main = f"{TOOLS}.MetadataQuorumCommand"
+        return self._cluster.run_tool(host, main, *options, *known, *words)
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="Who cut its tail is started anew.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("stale_voters")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a controller goes on with voters that were replaced."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried, folder = partial(run, control=control), out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "voters", {}, (), guests=("client",))
+    click.echo("VIOLATED: what was committed is gone" if shown else "all is there")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

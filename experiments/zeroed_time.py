@@ -1,0 +1,111 @@
+"""Z161 on a real cluster: after a clean stop and a power cut, a broker deletes new records.
+
+    .venv/bin/python -m experiments.zeroed_time [--control] [--repeat N]
+
+When a log is closed, the latest timestamp of its last segment goes into the time index. That is
+after the flush, and nothing syncs it. The length of the file is durable soon (a journal commits
+it, the next sync of any file at the latest), what is in it after half a minute. If the power goes
+in between, the last entry is zeros: the latest record is of 1970, by which retention deletes.
+
+1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged.
+   The disk of b1 is a file system of its own (ext4). What b1 was formatted with is on it already
+   (sync), as it is half a minute later by itself.
+2. b1 is stopped (SIGTERM). When it has ended, its power is cut, and only its own.
+3. b1 starts, is in the ISR, and is made leader again (by default that is done within five minutes,
+   auto.leader.rebalance.enable; here at once).
+4. Thirty seconds after its start b1 looks for records that are older than a week.
+
+The control: all that is written goes to the disk (sync) before the power is cut, as it would by
+itself within half a minute.
+
+All settings are Kafka's own, and those of ext4 are Linux's.
+
+Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence, ext4
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, greet, read_all
+from live.cluster import Cluster
+from live.journal import HISTORY, Journal
+from reference.clients.promises import Configuration
+
+B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+CONFIGURATION = Configuration(one_client=False, goes_back=True)
+RECORDS = 10
+RETENTION_S = 45
+"""Retention begins after log.initial.task.delay.ms, 30 s."""
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether acknowledged records are gone."""
+    os.sync()
+    partition = Partition(cluster, B2, B2, HOSTS)
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        partition.create(asking=B2)
+        greet(setting, {}, RECORDS)
+        partition.say(f"{RECORDS} records acked")
+        journal.moment("start-power", B1)
+        cluster.stop(B1)
+        if control:
+            os.sync()
+        ext4.cut_power(cluster.directory / B1)
+        partition.say("b1 stopped, its power was cut")
+        left = folder / B1
+        shutil.copytree(cluster.partition_file(B1, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")
+        for file in cluster.partition_file(B1, "", "").glob(".kafka_cleanshutdown"):
+            shutil.copy(file, left)
+        index = left / f"{TOPIC}-0" / f"{0:020}.timeindex"
+        click.echo(f"         its time index: {index.read_bytes().hex(' ')}")
+        cluster.start(B1)
+        started = time.monotonic()
+        partition.await_isr(HOSTS, asking=B2)
+        partition.elect(HOSTS, asking=[B2])
+        journal.moment("stop-power", B1)
+        partition.say(f"b1 started: {partition.describe(B2)}")
+        time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
+        for host in HOSTS:
+            tell(cluster, host)
+        read_all(setting, {})
+    evidence.write(cluster, folder, CONFIGURATION)
+    given = len(partition.read(B2))
+    click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
+    return given < RECORDS
+
+
+def tell(cluster: Cluster, host: str) -> None:
+    """What the broker's log says of deletion."""
+    for line in cluster.log(host).splitlines():
+        if f"{TOPIC}-0" in line and ("Deleting segment" in line or "Incremented log start" in line):
+            click.echo(f"         {host}: {line[:200]}")
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="All is written to the disk before the power cut.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("zeroed_time")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether records outlive a clean stop and a power cut."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried, folder = partial(run, control=control), out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "one-controller", {}, (), disks=(B1,))
+    click.echo("VIOLATED: acknowledged records are gone" if shown else "all are there")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
