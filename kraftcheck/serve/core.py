@@ -130,6 +130,8 @@ class Core:
             self.after(request.delay_ms, lambda: self._handle_late(request))
         elif connection in self._connections:
             self._handle(request)
+            # It may have told others what they wait for.
+            self.world.stirred = True
         self._look()
 
     def _handle_late(self, request: Request) -> None:
@@ -310,6 +312,7 @@ class Core:
     def command(self, said: Mapping[str, Any]) -> str:
         """Carries out a fault. Returns what is wrong with the command, or ""."""
         wrong = self.faults.command(said)
+        self.world.stirred = True
         self._look()
         return wrong
 

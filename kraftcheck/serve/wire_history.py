@@ -27,7 +27,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.world import INTERNAL, ServedPartition, World
-from reference.storage.batches import HEADER, LENGTH_BEGINS, NOBODY, TRANSACTIONAL
+from reference.storage.batches import CONTROL, HEADER, LENGTH_BEGINS, NOBODY
 
 if TYPE_CHECKING:
     from traces.checkers.assessment import Report
@@ -46,11 +46,12 @@ _REFUSED: Final = frozenset(
 
 
 class _Batch(NamedTuple):
-    """As much as the wire says. name: equal only for batches that may be one."""
+    """As much as the wire says. name: equal only for batches that may be one; the producer's id,
+    epoch and sequence number and the checksum, or nobody's, checksum and length.
+    """
 
     name: tuple[int, ...]
     base: int
-    count: int
     attributes: int
 
     @property
@@ -252,10 +253,10 @@ def _batches(records: bytes) -> Iterator[_Batch]:
     at = 0
     while at + HEADER.size <= len(records):
         fields = HEADER.unpack_from(records, at)
-        base, length, _, _, crc, attributes, delta, *_, producer, epoch, sequence, _ = fields
+        base, length, _, _, crc, attributes, *_, producer, epoch, sequence, _ = fields
         numbered = producer != NOBODY and sequence >= 0
         name = (producer, epoch, sequence, crc) if numbered else (NOBODY, crc, length)
-        yield _Batch(name, base, delta + 1, attributes)
+        yield _Batch(name, base, attributes)
         at += max(length, 0) + LENGTH_BEGINS
 
 
@@ -263,11 +264,9 @@ def _operations(log: _Log) -> Iterator[Any]:
     """In order of invocation, with a process for each."""
     from traces.history import FAIL, INDETERMINATE, OK, Operation
 
-    values = {id(append): at for at, append in enumerate(log.appends)}
+    values = {id(append): _called(append, at) for at, append in enumerate(log.appends)}
     found: list[tuple[int, dict[str, Any]]] = []
     for append in log.appends:
-        if not append.batch.count:
-            continue
         outcome = OK if append.completed is not None else INDETERMINATE
         if append.asked == append.refused:
             outcome = FAIL
@@ -290,19 +289,30 @@ def _ended(outcome: str, completed: int | None) -> dict[str, Any]:
     return {"outcome": outcome, "completed": completed}
 
 
+def _called(append: _Append, at: int) -> str:
+    if not append.batch.is_numbered:
+        return f"batch {at} sent"
+    producer, epoch, sequence, _ = append.batch.name
+    return f"producer {producer}, epoch {epoch}, sequence {sequence}"
+
+
+def _unsent(batch: _Batch) -> str:
+    return f"nobody's, at {batch.base}"
+
+
 def _is_control(batch: _Batch) -> bool:
-    return bool(batch.attributes & 0x20)
+    return bool(batch.attributes & CONTROL)
 
 
 class _Named:
     """Which append's batch it is that was read somewhere."""
 
-    def __init__(self, log: _Log, values: dict[int, int]) -> None:
+    def __init__(self, log: _Log, values: dict[int, str]) -> None:
         self._values = values
         self._numbered = log.numbered
-        self._acked: dict[tuple[tuple[int, ...], int], int] = {}
-        self._open: dict[tuple[int, ...], list[int]] = {}
-        self._any: dict[tuple[int, ...], int] = {}
+        self._acked: dict[tuple[tuple[int, ...], int], str] = {}
+        self._open: dict[tuple[int, ...], list[str]] = {}
+        self._any: dict[tuple[int, ...], str] = {}
         for append in log.appends:
             name, value = append.batch.name, values[id(append)]
             self._any[name] = value
@@ -311,15 +321,14 @@ class _Named:
             else:
                 self._open.setdefault(name, []).append(value)
 
-    def value(self, batch: _Batch) -> int:
-        """One that nobody has sent is of nobody's, a negative number."""
+    def value(self, batch: _Batch) -> str:
         name = batch.name
         if batch.is_numbered:
             append = self._numbered.get(name)
-            return -1 - batch.base if append is None else self._values[id(append)]
+            return _unsent(batch) if append is None else self._values[id(append)]
         known = self._acked.get((name, batch.base))
         if known is None:
             waiting = self._open.get(name)
-            known = waiting.pop(0) if waiting else self._any.get(name, -1 - batch.base)
+            known = waiting.pop(0) if waiting else self._any.get(name, _unsent(batch))
             self._acked[name, batch.base] = known
         return known

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kraftcheck.serve.judging import conformed
 from kraftcheck.serve.tape import replayed
@@ -16,6 +17,9 @@ from traces.jobs.allowed import Allowed
 from traces.jobs.backends import Pool
 from traces.jobs.canonical import Step as Judged
 from traces.jobs.conform import ConformOptions
+
+
+BUGS = (None, "Z31", "Z32", "Z37", "Z45", "Z58", "Z59")
 
 
 def long(path: Path, batches: int, bug: str | None = None, ends: bool = True) -> Path:
@@ -30,6 +34,15 @@ def long(path: Path, batches: int, bug: str | None = None, ends: bool = True) ->
         wire.taped.finish(wire.now)
     path.write_bytes(wire.sink.getvalue())
     return path
+
+
+def plain(step: Any) -> Any:
+    """With logs of their own."""
+    rows = (step.before, step.after)
+    if not hasattr(step.before, "log"):
+        return step
+    before, after = (replace(row, log=tuple(row.log)) for row in rows)
+    return step._replace(before=before, after=after)
 
 
 def played(path: Path, most: int = 10_000) -> Windows:
@@ -87,7 +100,7 @@ def test_verdicts_on_moved_steps_are_those_on_steps(tmp_path: Path) -> None:
     """Each distinct step of sessions with a bug and without, judged where it is and moved."""
     allowed = Allowed(tmp_path / "verdicts")
     pairs: list[tuple[Any, Any]] = []
-    for at, bug in enumerate((None, "Z22", "Z28", "Z47", "Z49", "Z58", "Z59")):
+    for at, bug in enumerate(BUGS):
         windows = Windows(10_000)
 
         def take(partition: Any, step: Any, windows: Windows = windows) -> None:
@@ -102,10 +115,10 @@ def test_verdicts_on_moved_steps_are_those_on_steps(tmp_path: Path) -> None:
             replayed(path, watched=False, observer=take)
     named = []
     for constants, (whole, moved, refusal) in pairs:
-        one, other = (Judged(refusal.action, *each) for each in (whole, moved))
+        one, other = (Judged(refusal.action, *each) for each in (plain(whole), moved))
         named.append((allowed.name(constants, one), allowed.name(constants, other)))
     allowed.ask()
     told = [(allowed.refuses(one), allowed.refuses(other)) for one, other in named]
     assert all(one == other for one, other in told)
-    assert sum(one for one, _ in told) > 5
+    assert sum(one is True for one, _ in told) > 5
     assert sum(one != other for one, other in named) > 100
