@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import os
 import resource
 import signal
 import ssl
@@ -25,6 +27,7 @@ from kraftcheck.serve.world import Setup
 from reference.bugs.catalog import bug
 
 FILES: Final = 10_000
+COLLECTED: Final = (20_000, 50, 100)
 
 
 def serve(
@@ -35,25 +38,29 @@ def serve(
     out: Path | None,
     admin_port: int,
     judge: int,
+    until_eof: bool,
     log: bool,
     screen: Screen,
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
     plan: a file of moves. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
-    judges at most; 0: none. Raises BadInput: a port is taken, a plan that means nothing, no
+    judges at most; 0: none. until_eof: end when standard input does, so that no child outlives
+    whoever started it. Raises BadInput: a port is taken, a plan that means nothing, no
     certificate.
     """
     tls = None if certificate is None else _tls(certificate)
     moves = () if plan is None else plans.read(plan)
     _allow_files()
+    # What a cluster keeps is in no circles, and there is much of it.
+    gc.set_threshold(*COLLECTED)
     if setup.bug is not None:
         setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-serve-")) if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, moves, tls, folder, admin_port, log, screen))
+    found = asyncio.run(_serve(setup, moves, tls, folder, admin_port, until_eof, log, screen))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
@@ -84,6 +91,7 @@ async def _serve(
     tls: ssl.SSLContext | None,
     folder: Path,
     admin_port: int,
+    until_eof: bool,
     log: bool,
     screen: Screen,
 ) -> Judged:
@@ -97,11 +105,18 @@ async def _serve(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, front.stopped.set)
+        if until_eof:
+            loop.add_reader(sys.stdin, _end_with_input)
         _announce(front, screen)
         await front.stopped.wait()
         return front.end()
     finally:
         front.close()
+
+
+def _end_with_input() -> None:
+    if not os.read(sys.stdin.fileno(), 1024):
+        raise SystemExit(exits.UNKNOWN)
 
 
 def _announce(front: Front, screen: Screen) -> None:

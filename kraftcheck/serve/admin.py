@@ -226,8 +226,10 @@ class Process:
     """`kraftcheck serve` as a child. Raises RuntimeError: it did not start."""
 
     def __init__(self, *options: str, cwd: Path | None = None) -> None:
-        call = [sys.executable, "-m", "kraftcheck.cli", "serve", "--json", *options]
-        self._child = subprocess.Popen(call, stdout=subprocess.PIPE, text=True, cwd=cwd)
+        call = [sys.executable, "-m", "kraftcheck.cli", "serve", "--json", "--until-eof", *options]
+        # Its input ends with this process, however that ends.
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(call, stdin=pipe, stdout=pipe, text=True, cwd=cwd)
         assert self._child.stdout is not None, "a pipe was asked for"
         line = self._child.stdout.readline()
         if not line:
@@ -243,5 +245,6 @@ class Process:
             self._child.terminate()
         self.cluster.close()
         self._child.wait(STARTS_S)
-        assert self._child.stdout is not None
+        assert self._child.stdout is not None and self._child.stdin is not None
         self._child.stdout.close()
+        self._child.stdin.close()

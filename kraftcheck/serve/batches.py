@@ -7,6 +7,7 @@ value. Base offset and leader epoch are not under the checksum and are set where
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +27,6 @@ from reference.storage.batches import (
     Undecodable,
     data_batch,
     marker_batch,
-    moved,
     plain,
     varint,
 )
@@ -35,6 +35,8 @@ __all__ = ["Batch", "Ended", "Refused", "Undecodable", "marker", "parsed", "sing
 
 UNSET: Final = NOBODY
 WRAP: Final = SEQUENCES
+_HEAD: Final = struct.Struct(">qii")
+"""Base offset, length and leader epoch: none is under the checksum."""
 
 
 class Refused(ValueError):
@@ -53,7 +55,7 @@ class Ended(NamedTuple):
 
 
 class Batch(msgspec.Struct):
-    """A batch as it came. base: its first offset, and what `data` says once it was appended."""
+    """A batch. data: as it came. base: its first offset, which `head` says once it was appended."""
 
     data: bytes
     count: int
@@ -68,6 +70,8 @@ class Batch(msgspec.Struct):
     base: int = UNSET
     value: Any = None
     """Of a broker's own record, what it says."""
+    head: bytes = b""
+    """What a leader has written in place of the beginning of `data`."""
 
     @property
     def is_transactional(self) -> bool:
@@ -84,7 +88,11 @@ class Batch(msgspec.Struct):
     def stamp(self, base: int, epoch: int) -> None:
         """What the leader says of a batch that it appends."""
         self.base = base
-        self.data = moved(self.data, base, epoch)
+        self.head = _HEAD.pack(base, len(self.data) - LENGTH_BEGINS, epoch)
+
+    def pieces(self) -> tuple[bytes, memoryview]:
+        """The batch as its leader has it."""
+        return self.head, memoryview(self.data)[_HEAD.size :]
 
     def records(self) -> Iterator[tuple[int, int]]:
         """Of each record its offset and timestamp. Raises Undecodable."""

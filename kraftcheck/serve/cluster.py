@@ -11,12 +11,17 @@ from kraftcheck.serve.producers import Producers
 from kraftcheck.serve.security import Security
 from kraftcheck.serve.settings import Settings
 from kraftcheck.serve.transactions import Transactions
-from kraftcheck.serve.world import Setup
+from kraftcheck.serve.world import Observer, Setup
 
 
-def cluster(setup: Setup, watched: bool = False, recorded: bool = False) -> Core:
-    """watched, recorded: as in `World`."""
-    core = Core(setup, watched, recorded)
+def cluster(
+    setup: Setup,
+    watched: bool = False,
+    recorded: bool = False,
+    observer: Observer | None = None,
+) -> Core:
+    """watched, recorded, observer: as in `World`."""
+    core = Core(setup, watched, recorded, observer)
     groups, producers = Groups(core), Producers(core)
     core.served = Metadata(core).served | Data(core, producers).served | groups.served
     core.served |= Offsets(core, groups, producers).served

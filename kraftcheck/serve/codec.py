@@ -194,6 +194,9 @@ _GLOBALS: Final = {
 
 # --- The compiler
 
+_UVARINT: Final = ("n = d[a]", "a += 1", "if n > 127: n, a = uvarint(d, a - 1)")
+"""Lines that read a number; most have one byte."""
+
 
 class _Source:
     """Functions of one message in one version."""
@@ -250,7 +253,7 @@ class _Source:
         return self._function("read", "d, a", lines)
 
     def _read_tags(self, tagged: list[_Field]) -> list[str]:
-        lines = ["n, a = uvarint(d, a)", "for _ in range(n):", " t, a = uvarint(d, a)"]
+        lines = [*_UVARINT, "for _ in range(n):", " t, a = uvarint(d, a)"]
         for each in tagged:
             lines.append(f" if t == {each.tag}:")
             inner = ["s, a = uvarint(d, a)", "e = cut(d, a, s)[1]"]
@@ -265,7 +268,7 @@ class _Source:
 
     def _length(self, field: _Field, small: bool) -> list[str]:
         if self.is_flexible(field):
-            return ["n, a = uvarint(d, a)", "n -= 1"]
+            return [*_UVARINT, "n -= 1"]
         packed = self.constant(struct.Struct(">h" if small else ">i"))
         return [f"n, = {packed}.unpack_from(d, a)", f"a += {packed}.size"]
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, uvarint
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import INTERNAL, ServedPartition, Setup, World
+from kraftcheck.serve.world import INTERNAL, Observer, ServedPartition, Setup, World
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -40,10 +40,23 @@ class Closed(Exception):
     """A request whose answer is that the connection ends."""
 
 
+class Witness(Protocol):
+    """Sees requests that are served, and answers that leave."""
+
+    def asked(self, world: World, request: Request) -> None: ...
+    def answered(self, world: World, request: Request, body: Message) -> None: ...
+
+
 class Core:
     """All brokers of a cluster."""
 
-    def __init__(self, setup: Setup, watched: bool = False, recorded: bool = False) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        watched: bool = False,
+        recorded: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
         self.setup = setup
         self.effects: list[Effect] = []
         self.unserved: dict[str, None] = {}
@@ -52,15 +65,18 @@ class Core:
         self._connections: dict[int, int] = {}
         """Open ones, with their broker."""
         self._waiting: list[Waiting] = []
+        self._hurries = False
         self._asked: dict[int, Callable[[Any], None]] = {}
         self._numbers = 1000
         """Of requests to the reference; those below are its own clients'."""
         self._ids = 0
         self._delayed: set[int] = set()
         """Connections whose request is held back."""
-        self.world = World(setup, self, watched, recorded)
+        self.world = World(setup, self, watched, recorded, observer)
         self.on_closed: Callable[[int], None] = lambda connection: None
         """Who wants to hear that a connection is gone."""
+        self.witness: Witness | None = None
+        """Who sees what clients see."""
         self.gate: Serve = lambda request: self.served[request.api](request)
         """Serves a request, if it is allowed (security.py)."""
         self.faults = Faults(self.world, self.hang_up)
@@ -90,7 +106,7 @@ class Core:
         self._connections.pop(connection, None)
         self._delayed.discard(connection)
         self.on_closed(connection)
-        self._waiting = [w for w in self._waiting if w.request.connection != connection]
+        self._wait_for([w for w in self._waiting if w.request.connection != connection])
 
     def frame(self, connection: int, data: bytes) -> None:
         """A whole frame, without its length."""
@@ -105,6 +121,8 @@ class Core:
             return
         if request is None:
             return
+        if self.witness is not None:
+            self.witness.asked(self.world, request)
         if self.faults.moves:
             self.faults.meet(request)
         if request.delay_ms:
@@ -112,6 +130,8 @@ class Core:
             self.after(request.delay_ms, lambda: self._handle_late(request))
         elif connection in self._connections:
             self._handle(request)
+            # It may have told others what they wait for.
+            self.world.stirred = True
         self._look()
 
     def _handle_late(self, request: Request) -> None:
@@ -135,7 +155,7 @@ class Core:
         if isinstance(answer, dict):
             self._answer(request, answer)
         elif answer is not None:
-            self._waiting.append(answer)
+            self._wait_for([*self._waiting, answer])
         elif request.cut:
             self._close(request.connection, f"{request.api} cut after it was handled")
 
@@ -189,7 +209,13 @@ class Core:
 
     def _in_haste(self) -> bool:
         """Whether somebody waits for the cluster alone: for replicas, or for a topic's leaders."""
-        return any(w.hurries for w in self._waiting)
+        return self._hurries
+
+    def _wait_for(self, waiting: list[Waiting]) -> None:
+        """From now on these are who waits."""
+        self._waiting = waiting
+        self._hurries = any([w.hurries for w in waiting])
+        self.world.stirred = True
 
     def _expire(self, waiting: Waiting) -> None:
         if waiting in self._waiting:
@@ -198,6 +224,9 @@ class Core:
 
     def _look(self) -> None:
         """After each event: who has gone down, and who waits no longer."""
+        if not self.world.stirred:
+            return
+        self.world.stirred = False
         news = self.world.news
         if news:
             self.world.news = set()
@@ -218,7 +247,7 @@ class Core:
 
     def _finish(self, ready: Iterable[Waiting]) -> None:
         for waiting in ready:
-            self._waiting.remove(waiting)
+            self._wait_for([w for w in self._waiting if w is not waiting])
             answer = waiting.answer()
             if answer is not None:
                 self._answer(waiting.request, answer)
@@ -248,6 +277,8 @@ class Core:
             self._close(request.connection, f"{request.api} cut within its answer")
             return
         self.effects.append(Effect(request.connection, bytes(out)))
+        if self.witness is not None:
+            self.witness.answered(self.world, request, body)
         if request.cut == "then":
             self._close(request.connection, f"{request.api} was refused")
 
@@ -281,6 +312,7 @@ class Core:
     def command(self, said: Mapping[str, Any]) -> str:
         """Carries out a fault. Returns what is wrong with the command, or ""."""
         wrong = self.faults.command(said)
+        self.world.stirred = True
         self._look()
         return wrong
 

@@ -374,22 +374,22 @@ class Fetch:
             "aborted_transactions": None,
         }
         self._epochs[key] = partition, row.leader_epoch, entry
-        taken: list[bytes] = []
-        size = 0
+        taken: list[bytes | memoryview] = []
+        size = batches = 0
         for record in response.records:
             found = data.world.batch(record)
             if self._committed and found.base >= stable:
                 break
-            batch = found.data
-            whole = size + len(batch) <= min(left, wanted.max_bytes)
+            whole = size + len(found.data) <= min(left, wanted.max_bytes)
             if not whole and not (is_first and not taken):
                 break
-            taken.append(batch)
-            size += len(batch)
+            taken += found.pieces()
+            size += len(found.data)
+            batches += 1
         told["records"] = b"".join(taken)
         if self._committed:
             # X18: those that end behind where it begins, and begin before where it ends.
-            read = data.world.offset_of(row, entry + len(taken))
+            read = data.world.offset_of(row, entry + batches)
             told["aborted_transactions"] = [
                 {"producer_id": each.producer, "first_offset": each.first}
                 for each in ongoing.aborted

@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +36,11 @@ BUFFER_MAX: Final = 1 << 16
 """Bytes behind a frame in work; then the connection is read no further."""
 BUFFERED_MAX: Final = 3 * FRAME_MAX
 """Bytes of frames that are not whole, of all connections; then the one that has most of them ends.
+"""
+RECEIVE: Final = 1 << 17
+TAPE_BLOCK: Final = 1 << 18
+"""Bytes that are written to the tape at once; of a process that is killed, those since the last
+tick are lost.
 """
 _SIZE: Final = struct.Struct(">i")
 
@@ -59,7 +63,7 @@ class Clock:
         self._now = max(self._now, now)
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     def __init__(self, front: Front, broker: int) -> None:
         self._front = front
         self.broker = broker
@@ -85,9 +89,12 @@ class Connection(asyncio.Protocol):
         self.clogged = False
         self._front.run(self)
 
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        self._front.buffered(self, len(data))
+    def get_buffer(self, _: int) -> memoryview:
+        return self._front.received
+
+    def buffer_updated(self, size: int) -> None:
+        self.buffer += self._front.received[:size]
+        self._front.buffered(self, size)
         if not self.busy and not self.clogged:
             self._front.run(self)
         elif len(self.buffer) > BUFFER_MAX and not self._paused:
@@ -108,7 +115,8 @@ class Connection(asyncio.Protocol):
         if len(buffer) < _SIZE.size + size:
             self._read_on()
             return None
-        frame = bytes(buffer[_SIZE.size : _SIZE.size + size])
+        with memoryview(buffer) as view:
+            frame = bytes(view[_SIZE.size : _SIZE.size + size])
         del buffer[: _SIZE.size + size]
         self._front.buffered(self, -_SIZE.size - size)
         return frame
@@ -142,6 +150,8 @@ class Front:
         self._connections: dict[int, Connection] = {}
         self._numbers = self._buffered = 0
         self._tapes = 0
+        self.received = memoryview(bytearray(RECEIVE))
+        """For whichever connection is read next, which copies it at once."""
         self._timer: asyncio.TimerHandle | None = None
         self.admin_port = 0
 
@@ -172,7 +182,7 @@ class Front:
         """A fresh cluster, with a tape of its own."""
         self._tapes += 1
         self.tape = self.folder / f"tape-{self._tapes}"
-        self._file = FileIO(self.tape, "w")
+        self._file = self.tape.open("wb", TAPE_BLOCK)
         self._clock = Clock(self._setup.speed)
         self._taped = Taped(self._setup, self._file)
         self._told = 0
@@ -294,6 +304,7 @@ class Front:
     def _tick(self) -> None:
         self._taped.core.advance(self._clock.now())
         self.run(*self._leave())
+        self._file.flush()
         due = self._taped.core.world.next_due()
         delay = LATE_S
         if due is not None:

@@ -127,7 +127,7 @@ class Groups:
     def of(self, broker: int) -> tuple[str, Coordinator | None]:
         """The coordinator that a broker is, or why it is none."""
         row = self.log.row(broker)
-        error = self.log.rules.list_offsets_error(row)
+        error = self.log.handlers.rules.list_offsets_error(row)
         if error != "NONE":
             loading = error == "OFFSET_NOT_AVAILABLE"
             return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", None

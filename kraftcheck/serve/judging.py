@@ -3,23 +3,31 @@
 Played again, every invariant of the reference is asked after every step, every answer has to be
 the one that was given, and the healed cluster has to make progress. For TLC, the steps of each
 partition are recorded as those of a campaign are (`conform`), up to a bound: rows hold whole logs.
+Of a session that is longer, every step is judged in its window (windows.py).
 """
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.serve.tape import Replayed, replayed
+from kraftcheck.serve.windows import Windows
+from kraftcheck.serve.wire_history import WireHistory
+from traces.checkers.verdict import VIOLATED
 from traces.schema import PROGRESSED, STOPPED, Campaign, begin_trace, write_part
 
 if TYPE_CHECKING:
+    from traces.checkers.assessment import Report
     from traces.jobs.conform import ConformOptions
+
+
+SHOWN: Final = 5
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -43,10 +51,11 @@ def command_of(tape: Path) -> str:
 
 def judged(tape: Path) -> Judged:
     """Without TLC. Raises BadInput: it is no tape."""
-    return _said(tape, replayed(tape))
+    seen = WireHistory()
+    return _said(tape, replayed(tape, witness=seen), seen)
 
 
-def _said(tape: Path, played: Replayed) -> Judged:
+def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
     reasons = []
     for partition in played.violated:
         where = f"{partition.topic.name}-{partition.index}"
@@ -57,6 +66,10 @@ def _said(tape: Path, played: Replayed) -> Judged:
     if played.difference is not None:
         reasons.append(f"the tape played again gives another answer: {played.difference}")
     unknown = []
+    if not reasons:
+        for where, report in seen.reports():
+            told = reasons if report.verdict == VIOLATED else unknown
+            told += [] if report.holds else [_of_clients(where, report)]
     if not reasons:
         for partition in played.core.world.live_partitions:
             where = f"{partition.topic.name}-{partition.index}"
@@ -78,13 +91,28 @@ def _said(tape: Path, played: Replayed) -> Judged:
     )
 
 
+def _of_clients(where: str, report: Report) -> str:
+    """What is wrong with what clients saw of a partition, with the smallest evidence."""
+    broken = [each for each in report.anomalies if not each.allowed]
+    (part,) = report.parts
+    why = part.reason or ""
+    if part.certificate is not None:
+        why = f"{part.certificate.kind}: {part.certificate.sentence}"
+    elif broken and broken[0].certificates:
+        why = f"{broken[0].name}: {broken[0].certificates[0].sentence}"
+    held = f"{report.promised} is promised, and {report.level or 'less'} is what clients saw"
+    return f"of {where}, {held}: {why}"
+
+
 class Conformed(msgspec.Struct, frozen=True):
-    """What TLC says of the first steps of a tape."""
+    """What TLC says of the steps of a tape."""
 
     verdict: str
     reasons: list[str]
     judged: int
     """Steps."""
+    windows: int
+    """How many distinct ones were judged in their windows; 0: all were judged as they are."""
     folder: str
 
 
@@ -123,9 +151,18 @@ def conformed(tape: Path, folder: Path, steps: int, options: ConformOptions) -> 
     if not judged:
         raise BadInput(f"{tape}: no step was taken")
     found = conform(folder, options)
-    reasons = list(found.reasons)
-    verdict = found.verdict
-    if not is_all and verdict == exits.VERDICTS[exits.HOLDS]:
-        verdict = exits.VERDICTS[exits.UNKNOWN]
-        reasons.append(f"TLC has judged {judged} steps, and not the rest of the tape")
-    return Conformed(verdict, reasons, judged, str(folder))
+    if is_all:
+        return Conformed(found.verdict, list(found.reasons), judged, 0, str(folder))
+    windows = Windows(steps)
+    replayed(tape, watched=False, observer=windows.take)
+    refused = windows.refused(folder / "verdicts")
+    reasons = [*found.reasons, *[str(each) for each in refused[:SHOWN]]]
+    codes = [exits.code_of(found.verdict), exits.VIOLATED if refused else exits.HOLDS]
+    if len(refused) > SHOWN:
+        reasons.append(f"and {len(refused) - SHOWN} distinct steps more")
+    for why, count in windows.unjudged.items():
+        codes.append(exits.UNKNOWN)
+        reasons.append(f"TLC has not judged {count:,} of {windows.steps:,} steps: {why}")
+    judged = windows.steps - sum(windows.unjudged.values())
+    verdict = exits.VERDICTS[exits.worst(codes)]
+    return Conformed(verdict, reasons, judged, windows.distinct, str(folder))

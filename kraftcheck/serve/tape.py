@@ -21,8 +21,8 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from kraftcheck.serve.cluster import cluster
-from kraftcheck.serve.core import Core, Effect
-from kraftcheck.serve.world import ServedPartition, Setup
+from kraftcheck.serve.core import Core, Effect, Witness
+from kraftcheck.serve.world import Observer, ServedPartition, Setup
 from system.files import open_file
 
 MAGIC: Final = b"kraftcheck tape 1\n"
@@ -44,7 +44,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Sink(Protocol):
-    def write(self, data: bytes, /) -> object: ...
+    def write(self, data: bytes | bytearray, /) -> object: ...
 
 
 class Taped:
@@ -53,14 +53,17 @@ class Taped:
     def __init__(self, setup: Setup, sink: Sink) -> None:
         self.core = cluster(setup)
         self._sink = sink
-        self._encode = msgspec.msgpack.Encoder().encode
+        self._encode_into = msgspec.msgpack.Encoder().encode_into
+        self._buffer = bytearray()
         self.arrivals = 0
         sink.write(MAGIC)
         self._write(setup)
 
     def _write(self, entry: object) -> None:
-        body = self._encode(entry)
-        self._sink.write(_LENGTH.pack(len(body)) + body)
+        buffer = self._buffer
+        self._encode_into(entry, buffer, _LENGTH.size)
+        _LENGTH.pack_into(buffer, 0, len(buffer) - _LENGTH.size)
+        self._sink.write(buffer)
 
     def arrive(self, kind: Kind, now: int, connection: int, data: bytes = b"") -> str:
         """Returns what is wrong with a command, or ""."""
@@ -166,17 +169,24 @@ class Replayed(NamedTuple):
 
 
 def replayed(
-    path: Path, watched: bool = True, recorded: bool = False, steps: int | None = None
+    path: Path,
+    watched: bool = True,
+    recorded: bool = False,
+    steps: int | None = None,
+    observer: Observer | None = None,
+    witness: Witness | None = None,
 ) -> Replayed:
     """Plays a tape; where steps are recorded, about so many distinct ones at most. Stops at the
-    first answer that differs, and at the first violated invariant if they are watched.
+    first answer that differs, and at the first violated invariant if they are watched. observer:
+    hears of every step. witness: sees what clients saw.
 
     Raises BadInput.
     """
     listed = entries(path)
     setup = next(listed)
     assert isinstance(setup, Setup), "the first of all entries"
-    core = cluster(setup, watched, recorded)
+    core = cluster(setup, watched, recorded, observer)
+    core.witness = witness
     expected: list[Entry] = []
     arrivals = answers = 0
     is_whole = True

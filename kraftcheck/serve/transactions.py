@@ -388,7 +388,7 @@ class Transactions:
         if log is None:
             return "NOT_COORDINATOR", None
         row = log.row(broker)
-        error = log.rules.list_offsets_error(row)
+        error = log.handlers.rules.list_offsets_error(row)
         if error != "NONE" or row.status != "Running":
             loading = error == "OFFSET_NOT_AVAILABLE"
             return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", None

@@ -2,21 +2,42 @@
 
 The machine of campaigns keeps every row that it has seen, as bytes, so that a step taken twice is
 looked up. Logs of a served cluster only grow: no row comes twice, and to write one down takes
-longer than the step. Here rows are passed on. The handlers are the same and so is all that follows
-from a step, which tests/kraftcheck/serve/test_tape.py compares.
+longer than the step. Here rows are passed on, and their logs share entries (branches.py). The
+handlers are the same and so is all that follows from a step, which
+tests/kraftcheck/serve/test_tape.py compares.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
-from reference.partition.messages import CONTROLLER
-from reference.partition.sim.machine import PartitionMachine, PartitionMemo
-from reference.partition.types import is_up
+from msgspec.structs import replace
+
+from kraftcheck.serve.branches import BranchLog
+from reference.partition.messages import (
+    CONTROLLER,
+    NO_REQUEST,
+    BrokerFlush,
+    CheckpointHighWatermark,
+    ControllerRequestTimeout,
+    IsrShrinkTimeout,
+    ReplicaFetchTimeout,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+    SendHeartbeat,
+    SendRegistration,
+    SendReplicaFetch,
+)
+from reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch, notable
+from reference.partition.types import UNDEFINED, BrokerRow, is_up
 from reference.sim.interning import Interner, KnownInput, KnownRow
-from reference.sim.memo import State, Step
+from reference.sim.memo import Sent, State, Step
 from reference.sim.recorder import Recorder
+
+_UNKNOWN: Final = KnownRow(None, b"")
+"""Bytes of rows are what nobody asks for here."""
 
 
 class _Passing(Interner):
@@ -24,41 +45,108 @@ class _Passing(Interner):
         return KnownRow(row, b"")
 
     def input(self, value: Any) -> KnownInput:
-        return KnownInput(value, b"", type(value).__name__)
+        return _known(value)
 
 
 class _Machine(PartitionMachine):
+    def __init__(self, memo: UnrememberedSteps, constants: Any) -> None:
+        super().__init__(memo, constants)
+        self._watched = memo.watched
+        self._root = BranchLog.of()
+        """Where the logs of all replicas begin."""
+        known = self.interner.input
+        self._flush, self._checkpoint = known(BrokerFlush()), known(CheckpointHighWatermark())
+        self._register, self._beat = known(SendRegistration()), known(SendHeartbeat())
+        self._alter, self._shrink = known(SendAlterPartition()), known(IsrShrinkTimeout())
+        self._fetch = known(SendReplicaFetch())
+        self._lag = [(b, known(ReplicaLagTimeout(b))) for b in constants.brokers]
+
+    def first_row(self, node: int) -> Any:
+        row = super().first_row(node)
+        return row if node == CONTROLLER else replace(row, log=self._root)
+
     def step(self, state: State, input: KnownInput) -> Step | None:
-        node = state.node
-        outcome = self.outcome(node, state.row, input.value)
+        node, before = state.node, state.row
+        if node == CONTROLLER:
+            outcome: Any = self.controller.step(before, input.value)
+        else:
+            outcome = self.brokers.step(node, before, input.value)
         if outcome is None:
             return None
-        intern, row = self.interner.input, outcome.row
-        sent = tuple([(message.destination, intern(message)) for message in outcome.sent])
-        is_running = node == CONTROLLER or is_up(row)
-        after = State(self, node, KnownRow(row, b""), row, is_running, self._wants(state, row), {})
-        return self.new_step(state, input, after, sent, outcome)
+        row = outcome.row
+        sent: Sent = tuple([(m.destination, _known(m)) for m in outcome.sent])
+        if node == CONTROLLER:
+            after = State(self, node, _UNKNOWN, row, True, (), state.steps)
+            return self.new_step(state, input, after, sent, outcome)
+        after = state
+        if row is not before:
+            wants = self._wants(state, row)
+            after = State(self, node, _UNKNOWN, row, is_up(row), wants, state.steps)
+        is_inert = not self._watched or self.is_inert(before, row, sent)
+        seen = notable(before, row, outcome.sent)
+        return Step(state, input, after, sent, outcome.ignored, is_inert, seen, sent)
 
-    def _wants(self, before: State, row: Any) -> tuple[KnownInput, ...]:
-        """Deadlines are kept by want: what was wanted before is the one object that it was."""
-        if before.node == CONTROLLER:
+    def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
+        """What `new_state` says, made of what was wanted before: deadlines are kept by want, so
+        that one which is wanted still has to be the one object that it was.
+        """
+        if not is_up(row):
             return ()
-        old, wants = before.wants, []
-        same = True
-        for at, value in enumerate(self._wanted(before.node, row)):
-            for known in old:
-                if known.value == value:
+        old = before.wants
+        wants: list[KnownInput] = []
+        if row.controller_request != NO_REQUEST:
+            wants.append(_again(old, ControllerRequestTimeout, row.controller_request))
+        else:
+            wants.append(self._register if row.broker_epoch == UNDEFINED else self._beat)
+        if row.alter_request != NO_REQUEST:
+            wants.append(_again(old, ControllerRequestTimeout, row.alter_request))
+        if row.role == "Leader":
+            self._add_of_leader(before.node, row, wants)
+        elif may_fetch(row):
+            wants.append(self._fetch)
+        for request in row.fetching:
+            wants.append(_again(old, ReplicaFetchTimeout, request))
+        if row.flushed < len(row.log):
+            wants.append(self._flush)
+        if row.checkpoint != row.high_watermark:
+            wants.append(self._checkpoint)
+        found = tuple(wants)
+        # Known inputs are equal if they are one.
+        return old if found == old else found
+
+    def _add_of_leader(self, node: int, row: BrokerRow, wants: list[KnownInput]) -> None:
+        """But for timeouts of produce requests, which are the front's to give (data.py)."""
+        rules, end = self.brokers.rules, len(row.log)
+        if rules.may_send_alter_partition(row):
+            wants.append(self._alter)
+        for (broker, lag), remote in zip(self._lag, row.remotes, strict=True):
+            if broker != node and remote.caught_up and remote.end_offset != end:
+                wants.append(lag)
+        if row.pending.kind == "None":
+            for broker in row.isr:
+                if broker != node and rules.is_out_of_sync(row, broker):
+                    wants.append(self._shrink)
                     break
-            else:
-                known = self.interner.input(value)
-            wants.append(known)
-            same = same and at < len(old) and old[at] is known
-        return old if same and len(old) == len(wants) else tuple(wants)
+
+
+def _again(known: tuple[KnownInput, ...], kind: Any, request: Any) -> KnownInput:
+    for each in known:
+        if type(each.value) is kind and each.value.request == request:
+            return each
+    return _known(kind(request))
+
+
+def _known(value: Any) -> KnownInput:
+    return KnownInput(value, b"", type(value).__name__)
 
 
 class UnrememberedSteps(PartitionMemo):
-    def __init__(self, bug: str | None) -> None:
+    """Of one partition."""
+
+    def __init__(self, bug: str | None, watched: bool) -> None:
+        """watched: whether somebody asks the invariants after each step."""
         super().__init__(bug, enabled=False)
+        self.watched = watched
         self.interner = _Passing()
 
     def new_machine(self, constants: Any) -> PartitionMachine:
@@ -70,9 +158,7 @@ class Unrecorded(Recorder):
 
     def __init__(self) -> None:
         super().__init__(0)
-        nowhere: Any = SimpleNamespace(items=SimpleNamespace(append=lambda _: None))
+        nowhere: Any = SimpleNamespace(items=deque(maxlen=0))
         self.steps = self.times = nowhere
-
-    # What is returned are ids of what is recorded; nobody asks for them here.
-    def enter(self, step: Step) -> None:  # type: ignore[override]
-        """Nothing has an id."""
+        self.token = None
+        """As of every step that nobody has entered: none is to have an id."""

@@ -19,13 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from heapq import heappop
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from kraftcheck.serve.batches import WRAP, Batch
+from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
 from reference.cluster.topics import NewTopic, TopicError, Topics
+from reference.partition.broker import BrokerHandlers
 from reference.partition.log import Record, last_sequence, state_of
 from reference.partition.messages import (
     CLIENTS,
@@ -41,12 +43,13 @@ from reference.partition.messages import (
 from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK, PartitionMemo
 from reference.partition.sim.options import PartitionOptions
-from reference.partition.sim.pace import NEVER
-from reference.partition.sim.scenario import PARTITION
+from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
-from reference.sim.choices import SeededChooser, run_seed
-from reference.sim.events import CALL, Queue
+from reference.sim.choices import SeededChooser, Stream, run_seed
+from reference.sim.events import CALL, Event, Queue
+from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.network import Partition as Cut
 from reference.sim.recorder import Recorder, RunResult
@@ -62,13 +65,18 @@ FETCH_MAX: Final = 400
 """Batches in one fetch, of a follower or a consumer."""
 SILENCE_MS: Final = 2 * PARTITION.paces.session
 """For so long heartbeats stop where a leader is to move: longer than a session."""
+WATERMARK_MS: Final = 20
+"""So late followers ask for a high watermark alone."""
 MADE_MS: Final = 5000
 """For so long somebody who makes a topic is kept waiting for its leaders."""
 
 SERVED: Final = msgspec.structs.replace(
     PARTITION,
-    # A produce request says itself for how long it may wait.
-    paces=msgspec.structs.replace(PARTITION.paces, produce=NEVER // 1000 + 1),
+    # A produce request says itself for how long it may wait. And where nothing but a high watermark
+    # is to be told, the next batch takes it along, if one comes soon.
+    paces=msgspec.structs.replace(
+        PARTITION.paces, produce=NEVER // 1000 + 1, fetch_watermark=WATERMARK_MS
+    ),
 )
 
 
@@ -142,25 +150,29 @@ class ServedPartition(PartitionSimulation):
         chooser = SeededChooser(self.seed)
         super().__init__(SERVED, self.options, chooser, world.memo(), recorder, constants)
         self.now = world.now
+        # Nothing is lost but by command.
+        self.network.heal()
 
     @property
-    def rules(self) -> Any:
-        return self._machine.brokers.rules
+    def handlers(self) -> BrokerHandlers:
+        return self._machine.brokers
+
 
     def travel(self, node: int, sent: Any) -> None:
-        inside = []
         for one in sent:
             if one[0] == CLIENTS and one[1].value.request.client != PROBE:
+                self.world.stirred = True
                 self.world.owner.answered(self, one[1].value)
             else:
-                inside.append(one)
-        if inside:
-            self.network.send(self.now, node, tuple(inside))
+                self.network.send(self.now, node, (one,))
+
+    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
+        return ServedPace(self.brokers, paces, options, clock, self.queue, self)
 
     def stepped(self, step: Step) -> None:
         super().stepped(step)
         if step.notable & (WATERMARK | LEADERSHIP | STATUS):
-            self.world.news.add(self)
+            self.world.has_news(self)
 
     # --- What a broker knows of it
 
@@ -197,6 +209,19 @@ class ServedPartition(PartitionSimulation):
         )
 
 
+class ObservedPartition(ServedPartition):
+    """Of whose steps somebody hears."""
+
+    def take(self, node: int, input: KnownInput) -> Step | None:
+        step = super().take(node, input)
+        if step is not None and self.world.observer is not None:
+            self.world.observer(self, step)
+        return step
+
+
+Observer: TypeAlias = Callable[[ServedPartition, Step], None]
+
+
 class ServedTopic:
     def __init__(self, name: str, id: bytes, configs: dict[str, str]) -> None:
         self.name = name
@@ -212,16 +237,23 @@ class ServedTopic:
 class World:
     """All partitions, one clock, and what is done to brokers."""
 
-    def __init__(self, setup: Setup, owner: Owner, watched: bool, recorded: bool) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        owner: Owner,
+        watched: bool,
+        recorded: bool,
+        observer: Observer | None = None,
+    ) -> None:
         """watched: invariants are asked after each step. recorded: steps are kept as campaigns
-        keep them, which takes memory that grows with the square of the log.
+        keep them, which takes memory that grows with the square of the log. observer: hears of
+        every step.
         """
         self.setup = setup
         self.owner = owner
         self.watched = watched
         self.recorded = recorded
         self._memos: list[PartitionMemo] = []
-        self._unremembered = UnrememberedSteps(setup.bug)
         self.now = 0
         """Microseconds of the cluster's own time."""
         self.queue = Queue()
@@ -238,16 +270,23 @@ class World:
         self.all: list[ServedPartition] = []
         """Those of deleted topics, too, and those that hold no topic's records."""
         self.partitions_made = self.ids_made = self.values = 0
-        self._lanes: list[World | ServedPartition] = [self]
+        self._lanes: list[tuple[list[Event], World | ServedPartition]] = [(self.queue.heap, self)]
+        self.observer = observer
+        self.stirred = True
+        """Whether something has happened since somebody looked, for which a request may wait."""
         self._made = Topics(setup.brokers)
         self.offsets = self.make_internal(OFFSETS).partitions[0]
 
     def memo(self) -> PartitionMemo:
         """For a partition: rows have their number in one record only."""
         if not self.recorded:
-            return self._unremembered
+            return UnrememberedSteps(self.setup.bug, self.watched)
         self._memos.append(PartitionMemo(self.setup.bug))
         return self._memos[-1]
+
+    def has_news(self, partition: ServedPartition) -> None:
+        self.news.add(partition)
+        self.stirred = True
 
     @property
     def distinct_steps(self) -> int:
@@ -262,14 +301,13 @@ class World:
     def advance_to(
         self, now: int, done: Callable[[], None], goes_on: Callable[[], bool] | None = None
     ) -> None:
-        """Everything that is due happens, at its own time; `done` is called after each event.
+        """Everything that is due happens, at its own time; `done` is called after each event in
+        which something happened for which somebody may wait.
         goes_on: whether time is to leap to what is due, for as long as it says so.
         """
-        lanes = self._lanes
         while goes_on is None or goes_on():
             due, lane = now + 1, None
-            for each in lanes:
-                heap = each.queue.heap
+            for heap, each in self._lanes:
                 if heap and heap[0][0] < due:
                     due, lane = heap[0][0], each
             if lane is None:
@@ -277,17 +315,19 @@ class World:
             if due > self.now:
                 self.now = due
             lane.advance()
-            done()
+            if self.stirred:
+                done()
         if goes_on is None and now > self.now:
             self.now = now
 
     def advance(self) -> None:
         """An event of nobody's."""
         _, _, _, argument, what = heappop(self.queue.heap)
+        self.stirred = True
         what(argument)
 
     def next_due(self) -> int | None:
-        return min((each.queue.heap[0][0] for each in self._lanes if each.queue.heap), default=None)
+        return min((heap[0][0] for heap, _ in self._lanes if heap), default=None)
 
     def call(self, delay: int, what: Callable[[Any], None], argument: Any) -> None:
         self.queue.push(self.now + delay, CALL, argument, what)
@@ -313,11 +353,12 @@ class World:
             fetch_max_records=FETCH_MAX,
         )
         recorder = Recorder(self.partitions_made) if self.recorded else Unrecorded()
-        partition = ServedPartition(self, topic, len(topic.partitions), constants, recorder)
+        of = ServedPartition if self.observer is None else ObservedPartition
+        partition = of(self, topic, len(topic.partitions), constants, recorder)
         self.partitions_made += 1
         topic.partitions.append(partition)
         self.all.append(partition)
-        self._lanes.append(partition)
+        self._lanes.append((partition.queue.heap, partition))
         partition.begin()
         for broker in replicas:
             if broker not in self.up():
@@ -364,8 +405,8 @@ class World:
         """Raises TopicError. What its partitions did remains to be judged."""
         self._made.delete(name)
         for partition in self.topics.pop(name).partitions:
-            self._lanes.remove(partition)
-            self.news.add(partition)
+            self._lanes.remove((partition.queue.heap, partition))
+            self.has_news(partition)
 
     def partition(self, topic: str, index: int) -> ServedPartition | None:
         found = self.topics.get(topic)
@@ -378,7 +419,7 @@ class World:
 
     @property
     def live_partitions(self) -> list[ServedPartition]:
-        return [each for each in self._lanes if isinstance(each, ServedPartition)]
+        return [each for _, each in self._lanes if isinstance(each, ServedPartition)]
 
     # --- Entries and offsets
 

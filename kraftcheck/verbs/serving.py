@@ -40,6 +40,9 @@ from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
     show_default=True,
     help="How many distinct steps TLC judges at the end; 0: none.",
 )
+@click.option(
+    "--until-eof", is_flag=True, help="End, unjudged, when standard input does: as a child."
+)
 @click.option("--log", is_flag=True, help="Say why connections end, and what is not served.")
 @click.option(
     "--user", "users", multiple=True, metavar="NAME:PASSWORD", help="May log in, by SASL."
@@ -62,6 +65,7 @@ def serve(
     no_auto_create: bool,
     out: Path | None,
     judge: int,
+    until_eof: bool,
     log: bool,
     users: tuple[str, ...],
     certificate: Path | None,
@@ -107,6 +111,7 @@ def serve(
         out=out,
         admin_port=admin_port,
         judge=judge,
+        until_eof=until_eof,
         log=log,
         screen=screen,
     )

@@ -61,6 +61,8 @@ from reference.partition.types import (
 BROKER_HANDLERS: dict[type, str] = {of: action_name(of) for of in BROKER_INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""
 
+_MESSAGES = frozenset(MESSAGES)
+
 
 class BrokerHandlers(HighWatermarkSteps):
     """All handlers, for one set of constants and one set of rules."""
@@ -76,11 +78,12 @@ class BrokerHandlers(HighWatermarkSteps):
 
         Deterministic: the spec allows a broker one outcome for each input.
         """
-        if isinstance(input, MESSAGES):
+        of = type(input)
+        if of in _MESSAGES:
             assert input.destination == node, f"for somebody else than {node}: {input}"
             if row.status == "Down":
                 return None
-        return self._handlers[type(input)](node, row, input)
+        return self._handlers[of](node, row, input)
 
     # --- Applying metadata: P1 to P3.
 

@@ -84,6 +84,7 @@ class PartitionChecker:
     __slots__ = (
         "_agrees",
         "_committed_values",
+        "_deletes",
         "_images",
         "_judged",
         "_min_isr",
@@ -107,6 +108,10 @@ class PartitionChecker:
         self._images: list[Image] = [initial_image(constants)]
         """The image after each committed metadata record."""
         self._no_remotes = (UNKNOWN_REMOTE,) * len(constants.replicas)
+        self._values: dict[int, tuple[RecordLog, set[int]]] = {}
+        """Of a broker a log that it had, and the values in it."""
+        self._deletes = False
+        """Whether something that is committed is known to be deleted only."""
         self._committed_values: set[int] = set()
         self._unproven: set[int] = set()
         """Acked values that are not committed."""
@@ -244,7 +249,7 @@ class PartitionChecker:
             return True
         if new.leader != NOBODY and new.leader not in self._agrees:
             return True
-        if new.log is not old.log and _repeats(old.log, new.log):
+        if new.log is not old.log and self._repeats(n, old.log, new.log):
             return True
         if new.status == "Down":
             return new.role != "None"
@@ -255,6 +260,21 @@ class PartitionChecker:
             if read >= len(self._images) or new.image != self._images[read]:
                 return True
         return _cache_suspicious(old, new)
+
+    def _repeats(self, n: int, old: RecordLog, new: RecordLog) -> bool:
+        """NoDuplicate, given that it held of the log before."""
+        kept = len(old)
+        if len(new) <= kept and new == old[: len(new)]:
+            return False
+        known, seen = self._values.get(n, ((), set()))
+        if known is not old or new[:kept] != old:
+            kept, seen = 0, set()
+        values = [r.value for r in new[kept:len(new)] if r.value not in _NO_VALUES]
+        repeats = not seen.isdisjoint(values)
+        before = len(seen)
+        seen.update(values)
+        self._values[n] = new, seen
+        return repeats or len(seen) < before + len(values)
 
     def _controller_suspicious(self, old: ControllerRow, new: ControllerRow) -> bool:
         """What concerns the controller alone."""
@@ -287,7 +307,8 @@ class PartitionChecker:
         if committed is not history.committed_before:
             if committed[: len(history.committed_before)] != history.committed_before:
                 return True
-            if GONE in committed:
+            self._deletes |= GONE in committed[len(history.committed_before) :]
+            if self._deletes:
                 return True  # what is deleted agrees with anything, so that numbers say nothing
         if self._unproven:
             return True
@@ -394,14 +415,6 @@ def _remotes_right(row: BrokerRow) -> bool:
 _STATUSES = frozenset(get_args(Status))
 _ROLES = frozenset(get_args(PartitionRole))
 _KINDS = frozenset(get_args(Kind))
-
-
-def _repeats(old: RecordLog, new: RecordLog) -> bool:
-    """NoDuplicate, given that it held of the log before."""
-    if len(new) <= len(old) and new == old[: len(new)]:
-        return False
-    values = [record.value for record in new if record.value not in _NO_VALUES]
-    return len(set(values)) < len(values)
 
 
 _NO_VALUES = (GONE.value, CORRUPT)

@@ -88,7 +88,11 @@ class PartitionHistory:
 
 
 def merged(log: RecordLog, old: RecordLog, end: int) -> RecordLog:
-    """The records below `end`, where deleted ones are those that were there."""
+    """The records below `end`, where deleted ones are those that were there; what is deleted is a
+    log's beginning.
+    """
+    if not log or log[0] != GONE:
+        return log[:end]
     return tuple(
         old[i] if log[i] == GONE and i < len(old) else log[i] for i in range(min(end, len(log)))
     )

@@ -192,7 +192,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
     ) -> BrokerOutcome | None:
         if not is_up(row) or row.role != "Follower" or row.leader == NOBODY:
             return None
-        if any(m.destination == row.leader for m in row.fetching):
+        if row.fetching and any(m.destination == row.leader for m in row.fetching):
             return None
         request = self.replica_fetch_request(n, row)
         fetching = (*row.fetching, request)
@@ -272,7 +272,7 @@ class HighWatermarkSteps(IsrMembershipSteps):
     ) -> BrokerOutcome:
         if m.request not in row.fetching:
             return self.ignore(row, "NotAwaited")
-        answered = replace(row, fetching=tuple(f for f in row.fetching if f != m.request))
+        answered = replace(row, fetching=tuple([f for f in row.fetching if f != m.request]))
         if not self.rules.response_matches(row, m):
             return BrokerOutcome(answered, (), "")
         if m.error == "OFFSET_OUT_OF_RANGE":

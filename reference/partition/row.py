@@ -94,7 +94,8 @@ class PartitionRowSteps:
         return [self.parked_response(n, p, error) for p in reached]
 
     def without_reached(self, row: BrokerRow) -> BrokerRow:
-        return replace(row, parked=tuple(p for p in row.parked if p.required > row.high_watermark))
+        left = tuple([p for p in row.parked if p.required > row.high_watermark])
+        return replace(row, parked=left)
 
     def failed_responses(self, n: int, row: BrokerRow) -> list[ProduceResponse]:
         """Leadership is lost: whoever waits is told."""

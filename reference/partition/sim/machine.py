@@ -86,7 +86,6 @@ class PartitionMachine(Machine):
     def new_step(
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
-        acks = any(isinstance(m, ProduceResponse) for m in outcome.sent)
         broker = before.node != CONTROLLER
         return Step(
             before=before,
@@ -94,10 +93,16 @@ class PartitionMachine(Machine):
             after=after,
             sent=sent,
             ignored=outcome.ignored,
-            inert=broker and not acks and is_harmless(before.row, outcome.row),
+            inert=broker and self.is_inert(before.row, outcome.row, sent),
             notable=notable(before.row, outcome.row, outcome.sent) if broker else _written(outcome),
-            travelling=tuple([one for one in sent if one[0] != METADATA_LOG]),
+            travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
         )
+
+    def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
+        """Whether no property need be asked after a broker's step."""
+        if any(isinstance(message.value, ProduceResponse) for _, message in sent):
+            return False
+        return is_harmless(before, after)
 
     def _wanted(self, node: int, row: BrokerRow) -> list[Input]:
         """What the broker's own activities will do, if nothing comes in between."""
@@ -114,7 +119,7 @@ class PartitionMachine(Machine):
             wants.append(ControllerRequestTimeout(row.alter_request))
         if row.role == "Leader":
             wants += self._wanted_of_leader(node, row)
-        elif _may_fetch(row):
+        elif may_fetch(row):
             wants.append(SendReplicaFetch())
         wants += [ReplicaFetchTimeout(request) for request in row.fetching]
         if row.flushed < len(row.log):
@@ -140,9 +145,12 @@ class PartitionMachine(Machine):
         return wants
 
 
-def _may_fetch(row: BrokerRow) -> bool:
+def may_fetch(row: BrokerRow) -> bool:
+    """Whether a follower has no fetch on its way to whom it follows."""
     follows = row.role == "Follower" and row.leader != NOBODY
-    return follows and not any(m.destination == row.leader for m in row.fetching)
+    if not row.fetching:
+        return follows
+    return follows and not any([m.destination == row.leader for m in row.fetching])
 
 
 def _cuts(before: RecordLog, after: RecordLog) -> bool:
@@ -172,8 +180,9 @@ def notable(before: BrokerRow, after: BrokerRow, sent: Any) -> int:
         found |= LEADERSHIP
     if after.status != before.status:
         found |= STATUS
-    if any(m.destination == CLIENTS for m in sent):
-        found |= ANSWERS
+    for message in sent:
+        if message.destination == CLIENTS:
+            return found | ANSWERS
     return found
 
 

@@ -65,12 +65,12 @@ class Pace:
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
         due, wants = self._due[node], self.wants(node, state)
-        if due.keys() != set(wants):
+        for want in wants:
+            if want not in due:
+                self._set(node, want, self._world.now + self._delay(node, state, want))
+        if len(due) > len(wants):
             for gone in [want for want in due if want not in wants]:
                 del due[gone]
-            for want in wants:
-                if want not in due:
-                    self._set(node, want, self._world.now + self._delay(node, state, want))
 
     def wants(self, node: int, state: State) -> tuple[KnownInput, ...]:
         """What there are to be deadlines for."""
@@ -102,28 +102,36 @@ class Pace:
         leader = self._world.row(row.leader)
         if not is_up(leader) or leader.role != "Leader":
             return self._paces.fetch_backoff
-        return self._paces.fetch if self._is_news(node, row, leader) else self._paces.fetch_max_wait
+        return self._fetch_wait(node, row, leader)
 
-    def _is_news(self, node: int, row: BrokerRow, leader: BrokerRow) -> bool:
-        """Whether the leader would answer a fetch at once, or learn from it."""
-        if len(leader.log) != len(row.log) or leader.high_watermark > row.high_watermark:
-            return True
-        if leader.log_start > row.log_start or row.leader_epoch != leader.leader_epoch:
-            return True
+    def _fetch_wait(self, node: int, row: BrokerRow, leader: BrokerRow) -> int:
+        """How long a fetch would wait at the leader, which answers at once where it has something
+        to tell, or would learn something.
+        """
+        paces, end = self._paces, len(row.log)
+        if len(leader.log) != end or leader.log_start > row.log_start:
+            return paces.fetch
         told = leader.remotes[self._brokers.index(node)]
-        return told.end_offset != len(row.log) or told.broker_epoch != row.broker_epoch
+        if told.end_offset != end or told.broker_epoch != row.broker_epoch:
+            return paces.fetch
+        if row.leader_epoch != leader.leader_epoch:
+            return paces.fetch
+        if leader.high_watermark > row.high_watermark:
+            return paces.fetch_watermark
+        return paces.fetch_max_wait
 
     def news(self, leader: int) -> None:
         """The leader has something to tell: whoever waits for it waits no longer."""
-        soon = self._world.now + 1000 * self._paces.fetch
-        told = self._world.row(leader)
+        now, told = self._world.now, self._world.row(leader)
         for node in self._brokers:
             for want, due in self._due[node].items():
                 if want.kind != FETCH:
                     continue
                 row = self._world.row(node)
-                if due > soon and row.leader == leader and self._is_news(node, row, told):
-                    self._set(node, want, soon)
+                if row.leader == leader:
+                    soon = now + 1000 * self._fetch_wait(node, row, told)
+                    if soon < due:
+                        self._set(node, want, soon)
                 break
 
     def is_due(self, node: int, want: KnownInput) -> bool:

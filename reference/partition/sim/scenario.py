@@ -31,6 +31,8 @@ class Paces(msgspec.Struct, frozen=True, kw_only=True):
     """A request to the controller is given up."""
     fetch: int = 2
     """From an answer to the next fetch, if there is something to fetch."""
+    fetch_watermark: int = 2
+    """And if there is nothing but a higher high watermark to learn."""
     fetch_max_wait: int = 2500
     """And if there is nothing (replica.fetch.wait.max.ms, which the leader would have waited)."""
     fetch_backoff: int = 500

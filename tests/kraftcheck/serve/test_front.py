@@ -542,6 +542,19 @@ def test_frames_that_are_not_whole_are_bounded_in_all(
 # --- The verb
 
 
+def test_a_child_ends_with_whoever_started_it() -> None:
+    """However that ends."""
+    program = "from kraftcheck.serve.admin import Process; import os, signal\n"
+    program += "print(Process('--judge', '0').pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    call = [sys.executable, "-c", program]
+    told = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=False)
+    assert told.returncode == -signal.SIGKILL
+    end = time.monotonic() + 20
+    while Path(f"/proc/{int(told.stdout)}").exists():
+        assert time.monotonic() < end, "it lives on"
+        time.sleep(0.05)
+
+
 def test_a_port_that_is_taken() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

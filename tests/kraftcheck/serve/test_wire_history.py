@@ -1,0 +1,112 @@
+"""What clients saw is judged: holds where all is well, and planted faults of the front are seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.serve import data
+from kraftcheck.serve.judging import judged
+from kraftcheck.serve.tape import replayed
+from kraftcheck.serve.wire_history import WireHistory
+from kraftcheck.serve.world import World
+from tests.kraftcheck.serve.wire import Wire, batch
+from traces.checkers.assessment import Report
+
+
+def session(path: Path) -> Path:
+    """Numbered batches, plain ones of which some have the same bytes, and readers."""
+    wire = Wire()
+    wire.create()
+    for at in range(4):
+        wire.produce(batch(b"a", b"b", producer=(7, 0, 2 * at)))
+        wire.produce(batch(b"same"))
+        wire.fetch(0)
+        wire.fetch(3 * at + 1)
+        wire.offset(-1)
+    wire.offset(-2)
+    wire.produce(batch(b"a", b"b", producer=(7, 0, 6)))
+    wire.produce(batch(b"a", producer=(7, 0, 99)))
+    wire.fetch(0)
+    wire.taped.finish(wire.now)
+    path.write_bytes(wire.sink.getvalue())
+    return path
+
+
+def reports(path: Path) -> list[tuple[str, Report]]:
+    seen = WireHistory()
+    replayed(path, watched=False, witness=seen)
+    return list(seen.reports())
+
+
+def test_a_session_is_linearizable(tmp_path: Path) -> None:
+    ((where, report),) = reports(session(tmp_path / "tape"))
+    assert (where, report.verdict, report.level) == ("t-0", "holds", "linearizable")
+    # The batch that came again is one append.
+    assert report.parts[0].operations == 4 * 5 + 3
+
+
+def planted(path: Path) -> str:
+    said = judged(session(path))
+    assert said.verdict == "violated"
+    (reason,) = said.reasons
+    assert reason.startswith("of t-0, linearizable is promised")
+    return reason
+
+
+def test_a_record_at_another_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Acknowledged at one, and read at the next."""
+    right = World.offset_of
+
+    def wrong(self: World, row: Any, entry: int) -> int:
+        return right(self, row, entry) + (entry == 2 and len(row.log) == 3)
+
+    monkeypatch.setattr(World, "offset_of", wrong)
+    found = planted(tmp_path / "tape")
+    assert "duplicate: the record" in found and "stands at offset 3 and again at offset 4" in found
+
+
+def test_a_reader_that_is_shown_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second batch of an answer is left out."""
+    right = data.Fetch._read_one
+
+    def wrong(self: data.Fetch, *of: Any) -> Any:
+        told, size = right(self, *of)
+        records = told["records"]
+        if len(records) > 300:
+            first = 12 + int.from_bytes(records[8:12], "big")
+            second = first + 12 + int.from_bytes(records[first + 8 : first + 12], "big")
+            told["records"] = records[:first] + records[second:]
+        return told, size
+
+    monkeypatch.setattr(data.Fetch, "_read_one", wrong)
+    assert "poll-skip" in planted(tmp_path / "tape")
+
+
+def test_an_end_that_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = data.Data._listed
+
+    def wrong(self: data.Data, *of: Any) -> Any:
+        told = right(self, *of)
+        return told | {"offset": max(0, told["offset"] - 1)}
+
+    monkeypatch.setattr(data.Data, "_listed", wrong)
+    assert "stale-read" in planted(tmp_path / "tape")
+
+
+def test_an_acknowledgement_of_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z54 among others does that; here it is the front that lies."""
+    right = data.Produce.append
+
+    def wrong(self: data.Produce, partition: Any, slot: Any, records: Any) -> None:
+        if b"same" in records and partition.row(self.request.broker).high_watermark > 3:
+            slot |= {"error_code": 0, "base_offset": 5, "log_start_offset": 0}
+            return
+        right(self, partition, slot, records)
+
+    monkeypatch.setattr(data.Produce, "append", wrong)
+    planted(tmp_path / "tape")
