@@ -6,11 +6,14 @@
 # versions of it to try).
 
 OUT   ?= runs/verify
-JOBS  ?= 2
+JOBS  ?= 3
 ARGS  ?=
 SPARK ?= 4.0.5 4.3.0
 
 BIN := .venv/bin
+# Where this variable is set, as in many containers, each process compiles all our modules anew:
+# half of what a short command costs. To Python, empty is not set.
+export PYTHONDONTWRITEBYTECODE :=
 # What exists of our packages, so that lint covers a new one from its first file.
 CODE := $(wildcard kraftcheck system tla_utils reference specs traces tests benchmarks tools live \
     experiments)

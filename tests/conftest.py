@@ -144,12 +144,15 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The corpus runs first. Spark tests stay in one process under xdist: they are marked by the
-    fixture that they use. A JVM for each process would cost more than the tests take.
+    """The corpus runs first, and then what takes long: begun last, it would be waited for by all
+    processes. Spark tests stay in one process under xdist: they are marked by the fixture that they
+    use. A JVM for each process would cost more than the tests take.
     """
     _bounded(config, items)
     # Failures of the past come first.
-    items.sort(key=lambda item: "test_corpus" not in item.nodeid)
+    items.sort(
+        key=lambda item: ("test_corpus" not in item.nodeid, item.get_closest_marker("slow") is None)
+    )
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")

@@ -34,10 +34,11 @@ from tla_utils.manifest import (
 from tla_utils.output import TlcResult, Verdict
 from tla_utils.runner import OUTPUT_FILE, ModuleText, Running, TlcJob, run_tlc
 
-# From about this many states on, the flags for long runs pay: measured on a specification with
-# records in its states, 5,300 took 6.9 processor seconds with the flags for short runs and 6.4 with
-# the others, 2,750 took 4.0 and 6.6. A violation states no number; more time than usual tells.
-LONG_RUN_STATES = 10_000
+# From about this many states on, the flags for long runs may pay. Processor seconds with the flags
+# for short runs and with the others: 2,750 large states 4.0 and 6.6, 5,500 of them 9.7 and 9.6; but
+# 15,000 small ones 3.9 and 5.6, 24,000 1.8 and 4.7, 99,000 6.8 and 9.3.
+# A violation states no number; more time than usual tells.
+LONG_RUN_STATES = 50_000
 
 
 @dataclass(frozen=True, slots=True)

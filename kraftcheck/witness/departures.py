@@ -58,28 +58,29 @@ def witnessed(
     """Judges a trace of full rows. in_vain: what is wrong in it although the profile allows it.
     told: hears what is done. Raises ToolError as judge_batch.
     """
+    told("judging")
+    found = judge_batch(trace, profile=profile)
+    unknown = {each.line for each in found.rejections}
+    if profile is None:
+        suspects = [step for step in trace.steps if step.line in unknown]
+        return Witnessed(found, len(suspects), [], in_vain)
     told("judging by the specs")
     refused = judge_steps(trace, trace.steps).lines()
     suspects = [step for step in trace.steps if step.line in refused]
-    met = [] if profile is None else list(_met(trace, suspects, profile, told))
-    told("judging")
-    found = judge_batch(trace, profile=profile)
-    return Witnessed(found, len(suspects), met, in_vain)
+    known = [step for step in suspects if step.line not in unknown]
+    return Witnessed(found, len(suspects), _met(trace, known, profile, told), in_vain)
 
 
 def _met(
     trace: ForeignTrace,
-    suspects: list[ForeignStep],
+    known: list[ForeignStep],
     profile: Profile,
     told: Callable[[str], None],
 ) -> list[Met]:
-    if not suspects:
-        return []
-    unknown = judge_steps(trace, suspects, profile=profile).lines()
-    known = [step for step in suspects if step.line not in unknown]
-    about = profile.of(protocol_of(trace.constants).name)
+    """Which entries these steps need, which the profile allows and the specs alone refuse."""
     if not known:
         return []
+    about = profile.of(protocol_of(trace.constants).name)
     told("judging without each entry")
     needed = needed_entries(trace, known, about)
     met = []

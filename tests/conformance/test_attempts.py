@@ -37,7 +37,7 @@ def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> N
     ("change", "module", "action", "runs"),
     [
         ("duplicate_by_first", "PartitionRules", "HandleProduceRequest", 4),
-        ("vote_despite_leader", "QuorumRules", "HandleVoteRequest", attempts.RUNS),
+        ("vote_despite_leader", "QuorumRules", "HandleVoteRequest", 8),
     ],
 )
 def test_a_subtle_change_of_the_reference_is_refused(

@@ -14,7 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
+from kraftcheck.specs import first_look
+from specs import SPECS
 from tests.tla_utils.toyspecs import HEAD, MANIFEST, add, write, write_specs
+from tla_utils import read_manifest
 
 HOLDS = 'expect = "holds"\ndistinct = 4\ndepth = 4\n'
 
@@ -25,6 +28,17 @@ def run(*arguments: object) -> Result:
 
 def check(specs: Path, *arguments: object) -> Result:
     return run("spec", "check", "--specs", specs, *arguments)
+
+
+def test_a_first_look_leaves_out_what_must_not_hold_but_for_one_of_each_protocol() -> None:
+    small = read_manifest(SPECS / "models.toml").select([], ["small"])
+    chosen = first_look(small)
+    left = [model for model in small if model not in chosen]
+    assert {model.expect for model in left} == {"violated"}
+    violated = [Path(model.config).parts[0] for model in chosen if model.expect == "violated"]
+    assert sorted(violated) == sorted({Path(model.config).parts[0] for model in small})
+    # What is left out shows little that a model which holds does not: its counts are stated.
+    assert all(model.distinct and model.depth for model in chosen if model.expect == "holds")
 
 
 @pytest.mark.tlc
