@@ -24,6 +24,7 @@ from reference.kit.fields import has_form
 from reference.kit.protocol import NodeKind, Protocol
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
+from reference.quorum41.protocol import QUORUM_41
 from reference.reassignment.protocol import REASSIGNMENT
 from reference.transactions.protocol import TRANSACTIONS
 from reference.voters.protocol import VOTERS
@@ -93,7 +94,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS, REASSIGNMENT]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS, REASSIGNMENT, QUORUM_41]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),

@@ -215,7 +215,8 @@ def of_run(text: str, run: int) -> str:
 
 def _script(protocol: Protocol, schedule: following.Schedule) -> Script:
     setting = {**schedule.setting(), "watched": False}
-    return Script(machine=protocol.name, moves=tuple(schedule.moves), options=setting)
+    machine = (protocol.witness and protocol.witness.under) or protocol.name
+    return Script(machine=machine, moves=tuple(schedule.moves), options=setting)
 
 
 def _wrong(found: Witnessed) -> list[int]:

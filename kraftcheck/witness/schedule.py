@@ -15,9 +15,12 @@ from kraftcheck.retracing.moves import alike
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
-from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Timer
+from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Restart, Timer
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
+from reference.quorum41.handlers import Quorum41Handlers
+from reference.quorum41.types import Constants as Constants41
+from reference.quorum41.types import initial_row as initial_row_41
 from reference.steered.moves import NodeStep
 
 WHOLE = -1
@@ -41,6 +44,9 @@ class KafkaSchedule(Schedule):
 
     def __init__(self, constants: Constants, host: Host, watched: bool) -> None:
         super().__init__(constants, watched=watched)
+        if isinstance(constants, Constants41):
+            self.handlers = Quorum41Handlers(constants)
+            self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
@@ -53,6 +59,9 @@ class KafkaSchedule(Schedule):
         self._tear = WHOLE
         [said] = host.ask(["new"])
         assert said == "", said
+        for node, row in self.rows.items():
+            if row.role == "Down":
+                self._step(node, row, Restart())
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
