@@ -75,8 +75,10 @@ class _Voters:
         made: Constants = self.protocol.constants(setting.voters, setting.fetch_max_records)
         return made
 
-    def begin(self, setting: QuorumSetting, host: Host, watched: bool) -> KafkaSchedule:
-        return KafkaSchedule(self.constants(setting), host, watched)
+    def begin(
+        self, setting: QuorumSetting, host: Host, watched: bool, compares: bool = False
+    ) -> KafkaSchedule:
+        return KafkaSchedule(self.constants(setting), host, watched, compares)
 
     def walk(self, schedule: KafkaSchedule, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, MOVES)

@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from kraftcheck.retracing.moves import alike
+from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
 from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Restart, Timer
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
-from reference.quorum41.handlers import Quorum41Handlers
+from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.types import Constants as Constants41
 from reference.quorum41.types import initial_row as initial_row_41
 from reference.steered.moves import NodeStep
@@ -42,8 +43,12 @@ class KafkaSchedule(Schedule):
     `Flush` follows at once, and nobody can come between.
     """
 
-    def __init__(self, constants: Constants, host: Host, watched: bool) -> None:
+    def __init__(
+        self, constants: Constants, host: Host, watched: bool, compares: bool = False
+    ) -> None:
         super().__init__(constants, watched=watched)
+        self.compares = compares
+        self.differing: list[Differing] = []
         if isinstance(constants, Constants41):
             self.handlers = Quorum41Handlers(constants)
             self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
@@ -141,8 +146,19 @@ class KafkaSchedule(Schedule):
         self.lines.append((step.text, len(self.moves)))
         made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
         action = f"Handle{type(step.input).__name__}"
+        if self.compares:
+            found = compared(step.outcome, self._reference(node, step.before, step.input))
+            if found:
+                self.differing.append(Differing(len(self.lines), action, found))
         self.taken.append(NodeStep(self.constants, node, action, *made))
         return Outcome(*step.outcome)
+
+    def _reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
+        """All that the reference may do in the row that Kafka was in."""
+        if isinstance(self.handlers, Quorum41Handlers):
+            return outcomes(self.handlers, node, before, input)
+        outcome = self.handlers.step(node, before, input)
+        return [] if outcome is None else [outcome]
 
     def _asked(self, node: int, input: Input) -> list[Taken]:
         if isinstance(input, Flush):

@@ -220,10 +220,11 @@ def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     [protocol] = [each for each in ALL if each.name == model.protocol]
-    common = specs / "common"
+    extended = specs / protocol.extends
+    beside = (extended, extended / "cover") if protocol.extends else ()
     return [
         Path(protocol.modules or specs / model.protocol),
-        *([common] if common.is_dir() else []),
+        *(path for path in (*beside, specs / "common") if path.is_dir()),
     ]
 
 
