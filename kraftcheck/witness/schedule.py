@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from kraftcheck.retracing.moves import alike
@@ -16,13 +17,23 @@ from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
-from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Restart, Timer
+from reference.quorum.messages import (
+    FetchMaxWait,
+    FetchRequest,
+    Flush,
+    Input,
+    Message,
+    Request,
+    Restart,
+    Timer,
+)
+from reference.quorum.sim.words import move_words
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
 from reference.quorum41.handlers import Quorum41Handlers, outcomes
 from reference.quorum41.types import Constants as Constants41
 from reference.quorum41.types import initial_row as initial_row_41
-from reference.steered.moves import NodeStep
+from reference.steered.moves import Names, NodeStep
 
 WHOLE = -1
 """In place of a number: no log is torn."""
@@ -34,6 +45,14 @@ _TORN = re.compile(rf"{TEAR} (\d+): (.*)")
 _NODE = re.compile(r"(?:\d+ -> )?(\d+) ")
 _CRASH = re.compile(r"(\d+) Crash keep=(\d+)")
 _FLUSH = re.compile(r"\d+ Flush")
+
+
+def _words(constants: Constants, m: Message) -> str:
+    """As of the quorum before 4.1, so that one schedule serves both: a fetch without what its
+    sender knows.
+    """
+    words = move_words(constants, m.destination, m)
+    return words.partition(" high_watermark=")[0] if isinstance(m, FetchRequest) else words
 
 
 class KafkaSchedule(Schedule):
@@ -52,6 +71,7 @@ class KafkaSchedule(Schedule):
         if isinstance(constants, Constants41):
             self.handlers = Quorum41Handlers(constants)
             self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
+            self._names = Names(partial(_words, constants))
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []

@@ -152,9 +152,7 @@ class Quorum41Handlers(QuorumHandlers):
             return self.finish_asking(n, row, ready, (), self.choose(self.searched(n, ready)))
         return self.finish(n, row, ready)
 
-    def receive_response(
-        self, n: int, row: Any, m: Any, use: Callable[[Any], Outcome]
-    ) -> Outcome:
+    def receive_response(self, n: int, row: Any, m: Any, use: Callable[[Any], Outcome]) -> Outcome:
         """An answer with records may come from the leader that was looked for: then it is followed,
         and the answer is used.
         """
@@ -179,9 +177,7 @@ class Quorum41Handlers(QuorumHandlers):
         return self.finish_asking(n, row, row, (), self.choose(several))
 
 
-def outcomes(
-    handlers: Quorum41Handlers, node: int, row: Any, input: Any
-) -> list[Outcome]:
+def outcomes(handlers: Quorum41Handlers, node: int, row: Any, input: Any) -> list[Outcome]:
     """All that the spec allows, each once, the reference's own first."""
     found: dict[Outcome, None] = {}
     path: list[int] = []
