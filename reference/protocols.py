@@ -28,6 +28,7 @@ from reference.kit.fields import has_form
 from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
+from reference.quorum41.protocol import QUORUM_41
 from reference.reassignment.protocol import REASSIGNMENT
 from reference.transactions.protocol import TRANSACTIONS
 from reference.voters.protocol import VOTERS
@@ -112,7 +113,7 @@ def _checked(found: Any, where: str, what: str = "protocol") -> Protocol | Compo
 
 def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT, QUORUM_41]
     others = _others()
     for other in others:
         if isinstance(other, Composition):

@@ -99,6 +99,11 @@ def _by_chance(protocol: Any) -> click.Command:
         help=f"How many {nodes}.",
     )
     @click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
+    @click.option(
+        "--differential",
+        is_flag=True,
+        help="Compare each step with the reference's at once; TLC judges those that differ.",
+    )
     @kafka
     @JAR
     @shown

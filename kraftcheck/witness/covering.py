@@ -28,6 +28,7 @@ from kraftcheck.witness.departures import witnessed
 from kraftcheck.witness.schedule import WHOLE
 from kraftcheck.witness.speech import Outcome, Speech, Taken, header
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
+from reference.kit.messages import canonical
 from reference.quorum.messages import Crash, Flush
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
@@ -112,6 +113,7 @@ class _Walk:
 
     def __init__(self, matcher: Matcher, speech: Speech, found: OnKafka) -> None:
         self._matcher, self._speech, self._found = matcher, speech, found
+        self._in_turns = getattr(matcher.composition, "in_turns", False)
         self._unsent: set[str] = set()
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
@@ -157,7 +159,9 @@ class _Walk:
             if not taken:
                 return Parted(edge, step.action, "", self._why_not(step))
             got = taken[0]
-            if len(taken) > 1:
+            if len(taken) > 1 and self._in_turns:
+                got = _together(taken)
+            elif len(taken) > 1:
                 self._follows[step.node] = taken[1]
         outcome = got.outcome
         if self._same(step.result, outcome):
@@ -178,6 +182,13 @@ class _Walk:
         if isinstance(step.input, Crash):
             return NOTHING_TO_LOSE
         return UNSENT_IN_CRASH if self._speech.text(step.input) in self._unsent else NO_USE
+
+
+def _together(taken: Sequence[Taken]) -> Taken:
+    """An append and the flush behind it, as one step."""
+    first, *_, last = taken
+    sent = canonical([m for each in taken for m in each.outcome.sent])
+    return first._replace(outcome=Outcome(last.outcome.row, sent, first.outcome.ignored))
 
 
 def _tear(steps: Sequence[Step], at: int) -> int:

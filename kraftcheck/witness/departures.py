@@ -54,21 +54,24 @@ def witnessed(
     profile: Profile | None,
     in_vain: list[Finding],
     told: Callable[[str], None] = lambda what: None,
+    only: set[int] | None = None,
 ) -> Witnessed:
     """Judges a trace of full rows. in_vain: what is wrong in it although the profile allows it.
-    told: hears what is done. Raises ToolError as judge_batch.
+    told: hears what is done. only: the lines of which TLC is asked; of the others the reference has
+    answered. Raises ToolError as judge_batch.
     """
+    asked = [step for step in trace.steps if only is None or step.line in only]
     told("judging")
-    found = judge_batch(trace, profile=profile)
+    found = judge_batch(trace, profile=profile, asked=None if only is None else asked)
     unknown = {each.line for each in found.rejections}
     if profile is None:
-        suspects = [step for step in trace.steps if step.line in unknown]
+        suspects = [step for step in asked if step.line in unknown]
         return Witnessed(found, len(suspects), [], in_vain)
     told("judging by the specs")
-    refused = judge_steps(trace, trace.steps).lines()
-    suspects = [step for step in trace.steps if step.line in refused]
+    refused = judge_steps(trace, asked).lines()
+    suspects = [step for step in asked if step.line in refused]
     known = [step for step in suspects if step.line not in unknown]
-    return Witnessed(found, len(suspects), _met(trace, known, profile, told), in_vain)
+    return Witnessed(found, len(suspects), list(_met(trace, known, profile, told)), in_vain)
 
 
 def _met(

@@ -21,7 +21,8 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from kraftcheck.witness import following
+from kraftcheck.witness import comparing, following
+from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import constants_form, header
@@ -40,6 +41,8 @@ from traces.foreign.verdicts import Finding, Rejection
 
 TRACE, RESULT = "trace.jsonl", "witness.json"
 LISTED = 5
+DIFFERING = 12
+"""How many kinds of differences are told."""
 SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -61,8 +64,10 @@ class Component(Interface):
 
     def constants(self, setting: Any) -> Any: ...
 
-    def begin(self, setting: Any, host: Host, watched: bool) -> following.Schedule:
-        """A run before its first move."""
+    def begin(
+        self, setting: Any, host: Host, watched: bool, compares: bool = False
+    ) -> following.Schedule:
+        """A run before its first move. compares: each step with the reference's."""
 
     def walk(self, schedule: Any, seed: int, moves: int) -> None:
         """So many moves by chance."""
@@ -95,13 +100,15 @@ def host_of(
 class Driven(NamedTuple):
     """What runs have done. places: of each step in the trace its run, and how many moves had been
     made by then. scripts: all moves, by run. thrown: what ended processes, in words. followed: how
-    many steps others than Kafka's classes have taken, by run.
+    many steps others than Kafka's classes have taken, by run. differing: those that the reference
+    would not have taken so, if they were compared.
     """
 
     places: list[tuple[int, int]]
     scripts: list[Script]
     thrown: list[str]
     followed: list[int]
+    differing: list[Differing]
 
 
 def drive(
@@ -114,12 +121,13 @@ def drive(
     seed: int,
     moves: int,
     first: int = 0,
+    compares: bool = False,
     told: Callable[[int], None] = lambda done: None,
 ) -> Driven:
     """Makes so many runs from the first on, and writes their steps. Raises BadInput: Kafka cannot
     be driven.
     """
-    driven = Driven([], [], [], [])
+    driven = Driven([], [], [], [], [])
     protocol = component.protocol
     constants = component.constants(component.settings(nodes, seed))
 
@@ -131,8 +139,13 @@ def drive(
             file.write(header(constants, producer(kafka, protocol)) + "\n")
             for run in range(first, first + runs):
                 own = run_seed(seed, run)
-                schedule = component.begin(component.settings(nodes, own), host, False)
+                schedule = component.begin(component.settings(nodes, own), host, False, compares)
                 component.walk(schedule, own, moves)
+                # The first line of a trace is its header.
+                driven.differing.extend(
+                    each._replace(line=each.line + len(driven.places) + 1)
+                    for each in schedule.differing
+                )
                 driven.places.extend((run, made) for _, made in schedule.lines)
                 file.writelines(of_run(text, run) for text, _ in schedule.lines)
                 driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
@@ -155,8 +168,9 @@ def by_chance(
     kafka: Kafka,
     jar: str | None,
     screen: Screen,
+    differential: bool = False,
 ) -> int:
-    """Runs, all judged. Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used."""
+    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs. Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used."""
     use_jar(jar)
     profile = kafka.allowed()
     protocol = component.protocol
@@ -165,11 +179,20 @@ def by_chance(
     begin = monotonic()
     with screen.progress("driving Kafka", runs) as meter:
         how = {"runs": runs, "seed": seed, "moves": moves}
-        driven = drive(place / TRACE, kafka, component, nodes, **how, told=meter.update)
+        driven = drive(
+            place / TRACE, kafka, component, nodes, **how, compares=differential, told=meter.update
+        )
     if not driven.places:
         raise BadInput("no step was taken: ask for more runs or moves")
     seconds = monotonic() - begin
-    found = judged(component, place / TRACE, profile, screen.note)
+    if differential:
+        asked = {each.line for each in driven.differing}
+        rate = f"{len(driven.places) / seconds:,.0f} steps/s"
+        screen.line(f"{len(asked):,} of {len(driven.places):,} steps differ ({rate})")
+        for line in comparing.told(driven.differing, component.methods, DIFFERING):
+            screen.line(line)
+    only = {each.line for each in driven.differing} if differential else None
+    found = judged(component, place / TRACE, profile, screen.note, only)
     judging = monotonic() - begin - seconds
     saved = _save(place, driven.scripts, [driven.places[line - 2] for line in _wrong(found)])
     facts = [
@@ -182,9 +205,15 @@ def by_chance(
         "steps_of_others": sum(driven.followed),
         protocol.alike: nodes,
         "driven_seconds": round(seconds, 3),
+        "differing": [_of_differing(each) for each in driven.differing] if differential else None,
     }
     thrown = driven.thrown
     return _concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
+
+
+def _of_differing(each: Differing) -> dict[str, Any]:
+    fields = [difference._asdict() for difference in each.differences]
+    return {"line": each.line, "action": each.action, "differences": fields}
 
 
 def _shared(followed: int) -> str:
@@ -196,10 +225,13 @@ def judged(
     trace: Path,
     profile: Profile | None,
     told: Callable[[str], None] = lambda what: None,
+    only: set[int] | None = None,
 ) -> Witnessed:
-    """A trace of a witness. Raises ToolError as judge_batch."""
+    """A trace of a witness. only: the lines of which TLC is asked, if not all. Raises ToolError as
+    judge_batch.
+    """
     read = read_foreign(trace)
-    return witnessed(read, profile, component.left_open(read), told)
+    return witnessed(read, profile, component.left_open(read), told, only)
 
 
 def producer(kafka: Kafka, protocol: Protocol) -> str:
@@ -215,7 +247,8 @@ def of_run(text: str, run: int) -> str:
 
 def _script(protocol: Protocol, schedule: following.Schedule) -> Script:
     setting = {**schedule.setting(), "watched": False}
-    return Script(machine=protocol.name, moves=tuple(schedule.moves), options=setting)
+    machine = (protocol.witness and protocol.witness.under) or protocol.name
+    return Script(machine=machine, moves=tuple(schedule.moves), options=setting)
 
 
 def _wrong(found: Witnessed) -> list[int]:

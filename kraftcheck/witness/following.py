@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from kraftcheck.witness.comparing import Differing
 from reference.protocols import kind_of_row
 from reference.runner.narrate import render_input
 from reference.steered.failures import Failure
@@ -23,13 +24,16 @@ class Impossible(Exception):
 class Schedule(Protocol):
     """A run of which nodes are Kafka's. moves: in words, so far. lines: its steps as lines of a
     trace, each with how many moves had been made by then. followed: how many of them others than
-    Kafka's classes have taken. thrown: what ended processes, in Kafka's words.
+    Kafka's classes have taken. thrown: what ended processes, in Kafka's words. differing: if they
+    are compared, the steps that the reference would not have taken so; their lines are counted from
+    1, of this run.
     """
 
     moves: list[str]
     lines: list[tuple[str, int]]
     followed: int
     thrown: list[str]
+    differing: list[Differing]
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """Makes a move, or one alike. later: what the schedule has behind it. How many moves of

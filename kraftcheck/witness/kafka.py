@@ -58,8 +58,8 @@ def tried(work: Callable[[], T]) -> T:
 
 
 def witnessed() -> dict[str, Protocol]:
-    """The protocols whose steps classes of Kafka take, by name."""
-    return {protocol.name: protocol for protocol in PROTOCOLS if protocol.witness is not None}
+    """The protocols whose steps classes of Kafka take, by name; but those driven under another."""
+    return {p.name: p for p in PROTOCOLS if p.witness is not None and not p.witness.under}
 
 
 def driver(protocol: str, what: str) -> Any:
@@ -68,6 +68,8 @@ def driver(protocol: str, what: str) -> Any:
     what: that asks for it. Raises BadInput: there are none.
     """
     known = witnessed()
+    [found] = [each.witness for each in PROTOCOLS if each.name == protocol] or [None]
+    protocol = (found and found.under) or protocol
     if protocol not in known:
         raise BadInput(f"{what}; a witness has the {' and the '.join(known)} only")
     return import_module(f"{__package__}.{protocol}")

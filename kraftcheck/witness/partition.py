@@ -19,6 +19,7 @@ import msgspec
 from kraftcheck.retracing.moves import alike
 from kraftcheck.witness import driving
 from kraftcheck.witness.chance import walk
+from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
@@ -124,7 +125,9 @@ class _Memo(PartitionMemo):
 class KafkaPartition(PartitionSchedule):
     """As PartitionSchedule, with a witness in place of the reference's leaders and controller."""
 
-    def __init__(self, options: PartitionOptions, host: Host) -> None:
+    def __init__(self, options: PartitionOptions, host: Host, compares: bool = False) -> None:
+        self.compares = compares
+        self.differing: list[Differing] = []
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
@@ -139,12 +142,21 @@ class KafkaPartition(PartitionSchedule):
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
         if is_kafkas(node, input):
-            return self._told(node, self._speech.text(input))
+            made = self._told(node, self._speech.text(input))
+            if self.compares and made is not None:
+                self._compare(made, input, reference(node, row, input))
+            return made
         outcome = reference(node, row, input)
         if outcome is None:
             return None
         self.followed += 1
         return self._told(node, f"follow {self._speech.step_text(input, outcome)}")
+
+    def _compare(self, kafka: Outcome, input: Any, reference: Any) -> None:
+        found = compared(kafka, [] if reference is None else [reference])
+        if found:
+            action = f"Handle{type(input).__name__}"
+            self.differing.append(Differing(len(self.lines), action, found))
 
     def _told(self, node: int, move: str) -> Outcome | None:
         [said] = self._host.ask([f"{node} {move}"])
@@ -452,8 +464,10 @@ class _Brokers:
     def constants(self, setting: PartitionOptions) -> PartitionConstants:
         return constants_of(setting)
 
-    def begin(self, setting: PartitionOptions, host: Host, watched: bool) -> KafkaPartition:
-        return KafkaPartition(msgspec.structs.replace(setting, watched=watched), host)
+    def begin(
+        self, setting: PartitionOptions, host: Host, watched: bool, compares: bool = False
+    ) -> KafkaPartition:
+        return KafkaPartition(msgspec.structs.replace(setting, watched=watched), host, compares)
 
     def walk(self, schedule: KafkaPartition, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, MOVES)

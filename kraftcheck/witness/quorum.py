@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +18,13 @@ from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Speech
 from live.witness.host import Host
+from reference.kit.protocol import Protocol
+from reference.protocols import protocol_of
 from reference.quorum.protocol import QUORUM
 from reference.quorum.types import Constants
+from reference.quorum41.protocol import QUORUM_41
 from reference.runner.scripted import QuorumSetting
-from tla_utils import Record, Value
+from reference.steered.scripts import Script
 from traces.cover.matching import Matcher
 from traces.cover.models import CoverModel, Dumped, dump_graph
 from traces.foreign.profiles import Profile
@@ -57,10 +58,12 @@ IN_KAFKA: Final = {
 
 
 class _Voters:
-    """See driving.Component."""
+    """See driving.Component. protocol: by whose rules they are judged."""
 
-    protocol = QUORUM
     methods = IN_KAFKA
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.protocol = protocol
 
     def settings(self, nodes: int, seed: int) -> QuorumSetting:
         return QuorumSetting(tuple(range(1, nodes + 1)), FETCH_MAX_RECORDS)
@@ -69,61 +72,38 @@ class _Voters:
         return msgspec.convert(dict(options), QuorumSetting)
 
     def constants(self, setting: QuorumSetting) -> Constants:
-        return Constants(setting.voters, setting.fetch_max_records)
+        made: Constants = self.protocol.constants(setting.voters, setting.fetch_max_records)
+        return made
 
-    def begin(self, setting: QuorumSetting, host: Host, watched: bool) -> KafkaSchedule:
-        return KafkaSchedule(self.constants(setting), host, watched)
+    def begin(
+        self, setting: QuorumSetting, host: Host, watched: bool, compares: bool = False
+    ) -> KafkaSchedule:
+        return KafkaSchedule(self.constants(setting), host, watched, compares)
 
     def walk(self, schedule: KafkaSchedule, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, MOVES)
 
     def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        return left_open(trace)
+        return []
 
 
-VOTERS: Final = _Voters()
-by_chance = partial(driving.by_chance, VOTERS)
-replay = partial(driving.replay, VOTERS)
+VOTERS: Final = _Voters(QUORUM_41)
+VOTERS_BEFORE_41: Final = _Voters(QUORUM)
 
 
-def left_open(trace: ForeignTrace) -> list[Finding]:
-    """Fetches that were answered without news, or parked in spite of news.
-
-    The entry high-watermark-answers allows both, since a request of the spec does not say which
-    high watermark its sender knows. In the trace it stands in the row that the sender was in.
-    """
-    known: dict[tuple[int, Value], set[Value]] = defaultdict(set)
-    found = []
-    for step in trace.steps:
-        sent = [Record(dict(message)) for message in step.sent or ()]
-        for message in sent:
-            if message["type"] == "FetchRequest":
-                known[step.run, message].add(step.after["highWatermark"])
-        if step.input is None or step.input["type"] != "FetchRequest":
-            continue
-        request = Record(dict(step.input))
-        knew = [int(str(each)) for each in known[step.run, request]]
-        if not knew:
-            continue  # nobody sent it: that is a finding of its own
-        now = int(str(step.after["highWatermark"]))
-        empty = [m for m in sent if m.get("request") == request and _says_nothing(m)]
-        parked, before = step.after["parked"], step.before["parked"]
-        assert isinstance(parked, frozenset), parked
-        assert isinstance(before, frozenset), before
-        if empty and min(knew) >= now:
-            found.append(Finding(step.line, "AnsweredInVain", f"its sender knows {min(knew)}"))
-        if request in parked - before and max(knew) < now:
-            found.append(Finding(step.line, "ParkedInVain", f"its sender knows {max(knew)} only"))
-    return found
+def voters(kafka: Kafka) -> _Voters:
+    """How those of a version are driven: 4.0 has the rules before KIP-1166."""
+    return VOTERS_BEFORE_41 if kafka.version.startswith("4.0.") else VOTERS
 
 
-def _says_nothing(answer: Record) -> bool:
-    """Of the answer to a fetch: no error, no record, no divergence."""
-    return (
-        answer["error"] == "NONE"
-        and answer["records"] == ()
-        and answer["diverging"] == Record(epoch=-1, endOffset=-1)
-    )
+def by_chance(*, kafka: Kafka, **options: Any) -> int:
+    """As driving.by_chance."""
+    return driving.by_chance(voters(kafka), kafka=kafka, **options)
+
+
+def replay(script: Script, path: Path, *, kafka: Kafka, **options: Any) -> int:
+    """As driving.replay."""
+    return driving.replay(voters(kafka), script, path, kafka=kafka, **options)
 
 
 # -- Graphs
@@ -181,7 +161,7 @@ def _covered(
 
     def work() -> covering.OnKafka:
         with (
-            host_of(kafka, QUORUM, constants, answers="content") as host,
+            host_of(kafka, protocol_of(constants), constants, answers="content") as host,
             screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter,
         ):
             return covering.drive(matcher, host, Speech(constants), meter.update)

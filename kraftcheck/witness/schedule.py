@@ -9,16 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from kraftcheck.retracing.moves import alike
+from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
 from kraftcheck.witness.speech import Speech, Taken
 from live.witness.host import REFUSED, THROWN, UNSENT, Host
-from reference.quorum.messages import FetchMaxWait, Flush, Input, Message, Request, Timer
+from reference.quorum.messages import (
+    FetchMaxWait,
+    FetchRequest,
+    Flush,
+    Input,
+    Message,
+    Request,
+    Restart,
+    Timer,
+)
+from reference.quorum.sim.words import move_words
 from reference.quorum.steered.schedule import Schedule
 from reference.quorum.types import Constants, Outcome, Row
-from reference.steered.moves import NodeStep
+from reference.quorum41.handlers import Quorum41Handlers, outcomes
+from reference.quorum41.types import Constants as Constants41
+from reference.quorum41.types import initial_row as initial_row_41
+from reference.steered.moves import Names, NodeStep
 
 WHOLE = -1
 """In place of a number: no log is torn."""
@@ -32,6 +47,14 @@ _CRASH = re.compile(r"(\d+) Crash keep=(\d+)")
 _FLUSH = re.compile(r"\d+ Flush")
 
 
+def _words(constants: Constants, m: Message) -> str:
+    """As of the quorum before 4.1, so that one schedule serves both: a fetch without what its
+    sender knows.
+    """
+    words = move_words(constants, m.destination, m)
+    return words.partition(" high_watermark=")[0] if isinstance(m, FetchRequest) else words
+
+
 class KafkaSchedule(Schedule):
     """As Schedule, with a witness in place of the reference's handlers.
 
@@ -39,8 +62,16 @@ class KafkaSchedule(Schedule):
     `Flush` follows at once, and nobody can come between.
     """
 
-    def __init__(self, constants: Constants, host: Host, watched: bool) -> None:
+    def __init__(
+        self, constants: Constants, host: Host, watched: bool, compares: bool = False
+    ) -> None:
         super().__init__(constants, watched=watched)
+        self.compares = compares
+        self.differing: list[Differing] = []
+        if isinstance(constants, Constants41):
+            self.handlers = Quorum41Handlers(constants)
+            self.rows = dict.fromkeys(constants.voters, initial_row_41(constants))
+            self._names = Names(partial(_words, constants))
         self.lines: list[tuple[str, int]] = []
         """The steps, as lines of a trace, each with how many moves had been made by then."""
         self.thrown: list[str] = []
@@ -53,6 +84,9 @@ class KafkaSchedule(Schedule):
         self._tear = WHOLE
         [said] = host.ask(["new"])
         assert said == "", said
+        for node, row in self.rows.items():
+            if row.role == "Down":
+                self._step(node, row, Restart())
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
@@ -132,8 +166,19 @@ class KafkaSchedule(Schedule):
         self.lines.append((step.text, len(self.moves)))
         made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
         action = f"Handle{type(step.input).__name__}"
+        if self.compares:
+            found = compared(step.outcome, self._reference(node, step.before, step.input))
+            if found:
+                self.differing.append(Differing(len(self.lines), action, found))
         self.taken.append(NodeStep(self.constants, node, action, *made))
         return Outcome(*step.outcome)
+
+    def _reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
+        """All that the reference may do in the row that Kafka was in."""
+        if isinstance(self.handlers, Quorum41Handlers):
+            return outcomes(self.handlers, node, before, input)
+        outcome = self.handlers.step(node, before, input)
+        return [] if outcome is None else [outcome]
 
     def _asked(self, node: int, input: Input) -> list[Taken]:
         if isinstance(input, Flush):

@@ -26,21 +26,25 @@ DEFAULT: Final = version_of(_POM)
 
 
 class Component(NamedTuple):
-    """What is driven of Kafka: the classes under `java/NAME`, with those of `java/host`. node: the
-    class whose `nodes` makes them. broker: whether it takes the broker's jars (live/kafka), of
-    which one version is known, beside those of the witness. host: the program.
+    """What is driven of Kafka: the classes under `java/FOLDER`, with those of `java/host`.
+
+    node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
+    (live/kafka), of which one version is known, beside those of the witness. host: the program.
     """
 
     node: str
     broker: bool
+    folder: str
     host: str = "kraftcheck.witness.Host"
 
 
+_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum")
 COMPONENTS: Final = {
-    "quorum": Component("org.apache.kafka.raft.Voter", broker=False),
-    "partition": Component("kafka.cluster.Broker", broker=True),
-    "storage": Component("", broker=True, host="kraftcheck.storage.Logs"),
-    "reassignment": Component("org.apache.kafka.controller.Assignments", broker=True),
+    "quorum": _VOTER,
+    "quorum41": _VOTER,
+    "partition": Component("kafka.cluster.Broker", True, "partition"),
+    "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
+    "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
 }
 """By protocol, and the log on disk."""
 
@@ -89,7 +93,7 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     if component.broker:
         jars.append(f"{KAFKA.libraries()}/*")
     first = [] if own is None else _own(own)
-    entries = (*first, str(_compiled(version, of, jars)), *jars)
+    entries = (*first, str(_compiled(version, component.folder, jars)), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
 
 

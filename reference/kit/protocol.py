@@ -63,7 +63,8 @@ class NodeKind(NamedTuple):
     explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
     them on and count from them; of the others, most do not mention them, and those that make rows
     from nothing begin with `first_position`. hidden: of foreign traces that tell rows in part.
-    operators: what their names begin with, before the action.
+    operators: what their names begin with, before the action. replaces: operators of the modules
+    that its module extends, each with what stands in its place, as a cfg says it.
     """
 
     name: str
@@ -80,6 +81,7 @@ class NodeKind(NamedTuple):
     first_position: int = 0
     hidden: Hidden | None = None
     operators: str = "Step_"
+    replaces: tuple[tuple[str, str], ...] = ()
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -117,12 +119,14 @@ class Witness(NamedTuple):
     """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/witness).
 
     classes: the one that is a node. fewest, most, usual: of how many nodes runs by chance are.
+    under: the protocol under whose name they are driven; empty: its own.
     """
 
     classes: str
     fewest: int
     most: int
     usual: int
+    under: str = ""
 
 
 HISTORY: Final = -1

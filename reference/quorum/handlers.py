@@ -75,8 +75,9 @@ HANDLERS: dict[type, str] = {of: action_name(of) for of in INPUTS}
 
 
 def action_of(input: Input) -> str:
-    """The name of the action that handles this input."""
-    return HANDLERS[type(input)]
+    """The name of the action that handles this input, also of one of its subclasses elsewhere."""
+    of = type(input)
+    return HANDLERS.get(of) or action_name(of)
 
 
 T = TypeVar("T")

@@ -225,7 +225,10 @@ def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     [protocol] = [each for each in ALL if each.name == model.protocol]
     own = Path(protocol.modules or specs / model.protocol)
-    beside = [specs / "common", specs / protocol.extends] if not protocol.modules else []
+    beside = [specs / "common"] if not protocol.modules else []
+    if protocol.extends:
+        extended = specs / protocol.extends
+        beside = [extended, extended / "cover", *beside]
     found = [own, own / "steps", own / "cover", *beside]
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 

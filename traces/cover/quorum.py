@@ -80,7 +80,11 @@ class Scripted(QuorumHandlers):
 
 
 class QuorumComposition:
-    """The rule book of the quorum, for one set of constants, moves and budgets."""
+    """The rule book of the quorum, for one set of constants, moves and budgets. in_turns: whether
+    what Kafka does in one turn is one step, such as append and flush.
+    """
+
+    in_turns = False
 
     def __init__(
         self,
@@ -169,13 +173,22 @@ def composition_of(
 
     Raises ToolError for a move that no handler has, and for a constant that is missing.
     """
+    return composition_with(QuorumComposition, Constants, constants, rules)
 
+
+def composition_with(
+    composition: type[QuorumComposition],
+    of: type[Constants],
+    constants: Mapping[str, str],
+    rules: type[QuorumRules] | None,
+) -> QuorumComposition:
+    """A composition with constants of this type. Raises as `composition_of`."""
     cfg = Settings(constants)
     moves = cfg.members("Moves")
     for move in moves:
         if move not in HANDLERS.values():
             raise ToolError(f"the cfg names the move {move}, which no handler has")
     voters = tuple(sorted(int(voter) for voter in cfg.members("Voters")))
-    quorum = Constants(voters, cfg.number("FetchMaxRecords"))
+    quorum = of(voters, cfg.number("FetchMaxRecords"))
     limits = {name: cfg.number(f"Max{name.capitalize()}") for name in BUDGETS}
-    return QuorumComposition(quorum, moves, limits, cfg.number("MaxEpoch"), rules)
+    return composition(quorum, moves, limits, cfg.number("MaxEpoch"), rules)

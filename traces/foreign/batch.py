@@ -48,15 +48,18 @@ def judge_batch(
     options: CheckOptions = CHECK,
     specs: Path = SPECS,
     profile: Profile | None = None,
+    asked: Sequence[ForeignStep] | None = None,
 ) -> ForeignVerdict:
-    """Judges a trace of full rows. profile: what is allowed besides.
+    """Judges a trace of full rows. profile: what is allowed besides. asked: the steps of which TLC
+    is asked, where something else has judged the others.
 
     Raises ToolError as report_among does: a TLC that cannot be used, whose report does not add up,
     or that accepts a canary.
     """
     assert trace.full, "partial rows are for chain.py"
     senders = Senders(trace)
-    judged = judge_steps(trace, trace.steps, options, specs, profile)
+    steps = trace.steps if asked is None else asked
+    judged = judge_steps(trace, steps, options, specs, profile)
     rejections = [
         each for bench, refused in judged.refused for each in _explained(refused, bench, options)
     ]

@@ -21,12 +21,12 @@ from system.files import read_toml
 from tla_utils import StepFrame, ToolError
 
 FOLDER: Final = "profiles"
-Class: TypeAlias = Literal["bug", "grain", "old spec"]
+Class: TypeAlias = Literal["bug", "grain"]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of": "class"}):
-    """One departure. of: bug (of the implementation), grain (safe: only when or how often) or old
-    spec. source: where it is read or reported.
+    """One departure. of: bug (of the implementation), or grain (safe: only when or how often).
+    source: where it is read or reported.
     """
 
     name: str
@@ -150,9 +150,14 @@ def less_one(part: Part, frame: StepFrame, specs: Path = SPECS) -> StepFrame:
 
 
 def _put(part: Part, frame: StepFrame, specs: Path, entries: str) -> StepFrame:
+    kept = [
+        line
+        for line in frame.constants.splitlines(keepends=True)
+        if line.split(" <- ")[0].strip() not in part.replaces
+    ]
     return replace(
         frame,
         module=part.module,
         libraries=[*frame.libraries, specs / part.protocol / FOLDER],
-        constants=frame.constants + part.cfg(entries),
+        constants="".join(kept) + part.cfg(entries),
     )

@@ -55,7 +55,7 @@ def step_frame(
     return StepFrame(
         module or kind.module,
         libraries(kind, specs),
-        cfg_constants(constants),
+        cfg_constants(constants) + replacements(kind),
         definitions=constant_definitions(constants) + frame_text(kind, refusals),
     )
 
@@ -68,9 +68,15 @@ def shared_frame(kind: NodeKind, several: Sequence[AnyConstants], specs: Path = 
     return StepFrame(
         kind.module,
         libraries(kind, specs),
+        replacements(kind) and "CONSTANTS\n" + replacements(kind),
         definitions=frame_text(kind),
         given=[constant_values(constants) for constants in several],
     )
+
+
+def replacements(kind: NodeKind) -> str:
+    """What stands in the place of operators that the kind's module extends, as a cfg says it."""
+    return "".join(f"  {old} <- {new}\n" for old, new in kind.replaces)
 
 
 def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
@@ -127,7 +133,7 @@ def frame_digest(kinds: Iterable[NodeKind], specs: Path = SPECS) -> str:
     """sha256 over the frames and every module that they build on: what steps are judged against."""
     texts: dict[str, str] = {}
     for kind in kinds:
-        texts[f"({kind.name})"] = frame_text(kind)
+        texts[f"({kind.name})"] = frame_text(kind) + replacements(kind)
         waiting = [kind.module]
         while waiting:
             name = waiting.pop()

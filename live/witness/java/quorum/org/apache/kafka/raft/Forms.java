@@ -21,6 +21,9 @@ final class Forms {
     private static final Field EPOCH = field("epoch", "leaderEpoch");
     private static final Field LEADER = field("leader", "leaderId");
 
+    /** What a fetch says since 4.1 (KIP-1166), where that is in the specification. */
+    private static final Field KNOWN = field("highWatermark", "highWatermark");
+
     private static final Map<String, List<Field>> TABLE = Map.of(
             "VoteRequest", List.of(field("epoch", "replicaEpoch"), field("lastEpoch", "lastOffsetEpoch"),
                     field("lastOffset", "lastOffset"), field("preVote", "preVote")),
@@ -53,12 +56,15 @@ final class Forms {
     }
 
     /** A message as the specification has it. request: what it answers, or null. */
-    static Map<String, Object> of(int source, int destination, ApiMessage data, Message request) {
+    static Map<String, Object> of(int source, int destination, ApiMessage data, Message request, boolean since41) {
         String type = data.getClass().getSimpleName().replace("Data", "");
         List<?> topics = Mirror.call(data, type.equals("FetchResponse") ? "responses" : "topics");
         Object partition = Mirror.<List<?>>call(topics.get(0), "partitions").get(0);
         Map<String, Object> form = Json.fields("type", type, "source", source, "destination", destination);
         TABLE.get(type).forEach(field -> form.put(field.name(), field.value().apply(partition)));
+        if (since41 && type.equals("FetchRequest")) {
+            form.put(KNOWN.name(), KNOWN.value().apply(partition));
+        }
         if (request != null) {
             form.put("request", Json.raw(request.text()));
         }

@@ -69,6 +69,9 @@ public final class Voter extends Node {
     }
 
     private final List<Integer> voters;
+    /** Whether the specification is that of 4.1 and later: then a search for a leader is shown. */
+    private final boolean since41;
+    private int lookedAt;
     private final MockTime time = new MockTime(0, 1_000_000L, 0);
     private final VoterLog log;
     private final MockQuorumStateStore store = new MockQuorumStateStore();
@@ -94,18 +97,24 @@ public final class Voter extends Node {
         List<Integer> ids = new ArrayList<>();
         constants.get("voters").forEach(id -> ids.add(id.asInt()));
         String folder = System.getProperty("witness.logs", "");
-        return ids.stream().<Node>map(id -> new Voter(id, ids, constants.get("fetchMaxRecords").asInt(),
+        boolean since41 = constants.get("protocol").asText().equals("quorum41");
+        return ids.stream().<Node>map(id -> new Voter(id, ids, since41, constants.get("fetchMaxRecords").asInt(),
                 folder.isEmpty() ? null : new File(folder, id + "/__cluster_metadata-0"))).toList();
     }
 
-    private Voter(int id, List<Integer> voters, int fetchMaxRecords, File folder) {
+    private Voter(int id, List<Integer> voters, boolean since41, int fetchMaxRecords, File folder) {
         super(id);
         this.voters = voters;
+        this.since41 = since41;
         log = new VoterLog(folder, time, fetchMaxRecords, this::beforeFlush);
         tableOfInputs();
         tableOfFields();
-        settle(this::start);
-        sent.clear();
+        if (since41) {
+            stop(0);
+        } else {  // a voter begins when it has started, and has asked nobody
+            settle(this::start);
+            sent.clear();
+        }
         begin();
     }
 
@@ -179,7 +188,7 @@ public final class Voter extends Node {
             return null;
         }
         return () -> {
-            if (timer.equals("beginQuorumEpochTimer")) {
+            if (timer.equals("beginQuorumEpochTimer") && !since41) {
                 // Kafka tells only who has not fetched lately; here nobody has.
                 ((LeaderState<?>) state()).voterStates().values()
                         .forEach(peer -> Mirror.set(peer, "lastFetchTimestamp", 0L));
@@ -341,12 +350,13 @@ public final class Voter extends Node {
                 return future;
             }
         };
-        Random random = new Random() {  // time-outs are least; a server to ask is the leader, if known
+        Random random = new Random() {  // time-outs are least
             @Override
             public int nextInt(int bound) {
-                int leader = client == null || bound != voters.size() ? NOBODY
-                        : client.quorum().leaderIdOrSentinel();
-                return Math.max(0, voters.indexOf(leader));
+                if (client == null || bound != voters.size()) {
+                    return 0;
+                }
+                return since41 ? nextOther() : Math.max(0, voters.indexOf(client.quorum().leaderIdOrSentinel()));
             }
         };
         client = Mirror.made(KafkaRaftClient.class, OptionalInt.of(id), new Uuid(7, id), new StringSerde(),
@@ -357,6 +367,14 @@ public final class Voter extends Node {
                 new Class<?>[] {RaftClient.Listener.class}, this::heard));
         client.initialize(addresses, store, new Metrics(time), (ExternalKRaftMetrics) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {ExternalKRaftMetrics.class}, (self, method, in) -> null));
+    }
+
+    /** Whom to ask for a leader, by place: one after the other, and never itself. */
+    private int nextOther() {
+        do {
+            lookedAt = (lookedAt + 1) % voters.size();
+        } while (voters.get(lookedAt) == id);
+        return lookedAt;
     }
 
     /** The state machine takes at once what is committed. */
@@ -438,9 +456,10 @@ public final class Voter extends Node {
         return leader == id ? id : key.map(ReplicaKey::id).orElse(NOBODY);
     }
 
-    /** What an Unattached voter asks in search of a leader is not in the specification. */
+    /** What an Unattached voter asks in search of a leader is not in the specification before 4.1. */
     private Object connectionState(int peer) {
-        Object connection = peer == id || !runs() || state() instanceof UnattachedState ? null : connection(peer);
+        boolean hidden = peer == id || !runs() || !since41 && state() instanceof UnattachedState;
+        Object connection = hidden ? null : connection(peer);
         if (connection == null) {
             return "Ready";
         }
@@ -470,11 +489,11 @@ public final class Voter extends Node {
     private void asks(RaftRequest.Outbound request) {
         int peer = request.destination().id();
         boolean fetch = request.data().apiKey() == ApiKeys.FETCH.id;
-        if (fetch && (state() instanceof UnattachedState || peer != client.quorum().leaderIdOrSentinel())) {
+        if (!since41 && fetch && (state() instanceof UnattachedState || peer != client.quorum().leaderIdOrSentinel())) {
             searches++;  // in search of a leader: lost
             return;
         }
-        Message message = new Message(peer, Json.text(Forms.of(id, peer, request.data(), null)),
+        Message message = new Message(peer, Json.text(Forms.of(id, peer, request.data(), null, since41)),
                 new Sent(request.data(), null, request, this));
         asked.put(peer, message);
         sent.add(message);
@@ -486,7 +505,7 @@ public final class Voter extends Node {
         }
         Sent asking = (Sent) request.what();
         int peer = asking.asker().id;
-        sent.add(new Message(peer, Json.text(Forms.of(id, peer, data, request)),
+        sent.add(new Message(peer, Json.text(Forms.of(id, peer, data, request, since41)),
                 new Sent(data, request, asking.outbound(), asking.asker())));
     }
 }

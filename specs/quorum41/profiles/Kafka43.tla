@@ -1,17 +1,16 @@
 ------------------------------ MODULE Kafka43 -------------------------------
 (***************************************************************************)
-(* The quorum as Apache Kafka 4.3 runs it, where that is not what the specs *)
-(* say is right.  `kraftcheck conform --as kafka-4.3` judges by it.         *)
+(* The quorum as Apache Kafka 4.3 runs it, where that is not what Quorum41   *)
+(* says is right.  `kraftcheck conform --as kafka-4.3` judges by it.         *)
 (*                                                                          *)
 (* Each departure is an entry of kafka-4.3.toml, which says what it is (a   *)
-(* bug, a matter of grain, or a spec that is behind) and where it is seen.  *)
-(* Entries is the set of those that apply: with none of them this module    *)
-(* says what QuorumHandlers says.                                           *)
+(* bug, or a matter of grain) and where it is seen.  Entries is the set of   *)
+(* those that apply: with none of them this module says what Quorum41 says. *)
 (*                                                                          *)
 (* Law of this file: an operator is a replacement, under the prefix K43_,   *)
 (* for the operator of that name, and mentions the entries that change it.  *)
 (***************************************************************************)
-EXTENDS QuorumHandlers
+EXTENDS Quorum41
 
 CONSTANT Entries
 
@@ -29,12 +28,6 @@ K43_BackOff(row, m) ==
   [row EXCEPT !.connections[m.source] =
      IF "asks-at-once" \in Entries THEN "Ready" ELSE "BackingOff"]
 
-(* resigned-forgets: who resigns knows no high watermark any more.          *)
-K43_BecomeResigned(n, row, successors) ==
-  [EnterRole(row, "Resigned", row.epoch, n, row.voted)
-     EXCEPT !.unacked = Others(n), !.successors = successors,
-            !.highWatermark = IF "resigned-forgets" \in Entries THEN Undefined ELSE @]
-
 (* late-answers: that a request timed out is noticed when the peer is asked *)
 (* again, and until then its answer is used.                                *)
 (* numbered-answers: an answer to an earlier request that said the same is  *)
@@ -43,10 +36,13 @@ K43_ReceiveResponse(n, row, m, use(_)) ==
   LET inFlight == RequestInFlight(n, row, m.source)
       answered == Answered(row, m)
       learned == Learn(n, answered, m.leader, m.epoch)
+      found == /\ m.type = "FetchResponse" /\ m.error = "NONE" /\ m.epoch = row.epoch
+               /\ row.leader = Nobody /\ learned.role = "Follower"
       teaches == \/ m.epoch > row.epoch
                  \/ m.error \in {"FENCED_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER"}
                  \/ m.leader # Nobody /\ row.leader = Nobody
       used == CASE IsStaleResponse(row, m) -> Finish(n, row, BackOff(row, m), {})
+                [] found -> use(learned)
                 [] teaches ->
                      Finish(n, row, IF learned = answered THEN BackOff(row, m) ELSE learned, {})
                 [] m.error = "INVALID_REQUEST" -> Finish(n, row, Halt(row), {})
@@ -99,32 +95,25 @@ AnsweredInOrder(n, row, order, servable) ==
 AnsweredParked(n, row, requests, servable) ==
   UNION {AnsweredInOrder(n, row, order, servable) : order \in Orders(requests)}
 
-(* high-watermark-answers (KIP-1166): a high watermark that moves is told   *)
-(* to all who wait; a fetch is answered at once if its sender does not know *)
-(* it yet, which the request of the spec does not say, so that both are     *)
-(* allowed.                                                                 *)
+(* As Quorum41 has it; whoever is told of a high watermark may be noted.    *)
 K43_HandleFetchRequest(n, row, m) ==
   LET error == FetchRequestError(row, m)
       diverges == FetchDiverges(row, m)
       noted == NoteFetch(n, row, m, diverges)
-      tells == "high-watermark-answers" \in Entries
-      told == IF tells /\ noted.highWatermark # row.highWatermark
+      told == IF noted.highWatermark # row.highWatermark
               THEN AnsweredParked(n, noted, noted.parked, ServableEndOffset(noted))
               ELSE {[row |-> noted, sent |-> {}]}
-      answer(each) ==
-        Finish(n, row, each.row,
+      answered(each) ==
+        IF FetchedRecords(each.row, m) # <<>> \/ KnowsLess(each.row, m)
+        THEN Finish(n, row, each.row,
                each.sent \cup {Answer(each.row, m, ServableEndOffset(each.row))})
-      park(each) == Finish(n, row, [each.row EXCEPT !.parked = @ \cup {m}], each.sent)
+        ELSE Finish(n, row, [each.row EXCEPT !.parked = @ \cup {m}], each.sent)
   IN CASE error # "NONE" -> Finish(n, row, row, {FetchErrorResponse(row, m, error)})
        [] diverges ->
             Finish(n, row, noted,
               {FetchResponse(noted, m, "NONE", <<>>, DivergingEpoch(row, m),
                              noted.highWatermark)})
-       [] OTHER ->
-            UNION {IF FetchedRecords(each.row, m) # <<>> THEN answer(each)
-                   ELSE park(each) \cup
-                        (IF tells /\ each.row.highWatermark # Undefined THEN answer(each) ELSE {}) :
-                   each \in told}
+       [] OTHER -> UNION {answered(each) : each \in told}
 
 (* answers-before-flush: what is appended is sent to who waits for it, and  *)
 (* flushed then.                                                            *)
@@ -143,7 +132,7 @@ K43_HandleAppend(n, row, input) ==
 K43_HandleFlush(n, row, input) ==
   LET flushed == [row EXCEPT !.flushed = EndOffset(row.log)]
       counted == IF row.role = "Leader" THEN AdvanceHighWatermark(n, flushed) ELSE flushed
-      served == {m \in row.parked : FetchedRecords(counted, m) # <<>>}
+      served == Told(row, counted)
   IN IF ~Running(row) \/ row.flushed = EndOffset(row.log) THEN {}
      ELSE UNION {Finish(n, row, each.row, each.sent) :
                  each \in AnsweredParked(n, counted, served, EndOffset(row.log))}

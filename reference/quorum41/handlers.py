@@ -1,0 +1,204 @@
+"""What a voter does by the rules of Kafka 4.1: the twin of specs/quorum41/Quorum41.tla.
+
+Law of this file: as of reference/quorum/handlers.py, whose handlers these are but for what is
+written here. Where the spec allows several outcomes (whom who knows no leader asks, to whom a
+leader announces itself again, in which order equally good successors stand), `choose` says which is
+taken; the reference takes the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from reference.kit import log
+from reference.kit.dispatch import handlers_of
+from reference.quorum.handlers import QuorumHandlers
+from reference.quorum.messages import (
+    NO_DIVERGENCE,
+    BeginQuorumEpochTimeout,
+    Flush,
+    Message,
+    RequestTimeout,
+    canonical,
+)
+from reference.quorum.types import AWAITING, NOBODY, READY, Outcome
+from reference.quorum41.messages import INPUTS, FetchRequest, FetchResponse
+from reference.quorum41.rules import Quorum41Rules
+from reference.quorum41.types import Constants, Row
+
+Peers: TypeAlias = tuple[int, ...]
+
+
+def first(choices: Sequence[Any]) -> Any:
+    return choices[0]
+
+
+class Quorum41Handlers(QuorumHandlers):
+    """The handlers, for one set of constants and one set of rules."""
+
+    def __init__(self, constants: Constants, rules: Quorum41Rules | None = None) -> None:
+        super().__init__(constants, rules or Quorum41Rules(constants))
+        self.choose: Callable[[Sequence[Any]], Any] = first
+        self._handlers = handlers_of(self, INPUTS)
+
+    # --- The high watermark in fetches: Q23.
+
+    def fetch_request(self, n: int, row: Any, peer: int) -> FetchRequest:
+        return FetchRequest(
+            source=n,
+            destination=peer,
+            epoch=row.epoch,
+            fetch_offset=log.end_offset(row.log),
+            last_fetched_epoch=self.rules.last_fetched_epoch(row),
+            high_watermark=row.high_watermark,
+        )
+
+    def fetch_response(self, *args: Any, **named: Any) -> Any:
+        made = super().fetch_response(*args, **named)
+        return FetchResponse(*[getattr(made, name) for name in made.__struct_fields__])
+
+    def fetch_answer(self, row: Row, m: FetchRequest) -> Any:
+        records = self.fetched_records(row, m)
+        return self.fetch_response(row, m, records, NO_DIVERGENCE, row.high_watermark)
+
+    def told(self, before: Row, row: Row) -> tuple[FetchRequest, ...]:
+        """When the high watermark moves, all who wait are told."""
+        if row.high_watermark != before.high_watermark:
+            return row.parked
+        return tuple(m for m in row.parked if self.fetched_records(row, m))
+
+    def handle_fetch_request(self, n: int, row: Any, m: Any) -> Outcome:
+        error = self.rules.fetch_request_error(row, m)
+        if error != "NONE":
+            return self.finish(n, row, row, self.fetch_error_response(row, m, error))
+        diverges = self.rules.fetch_diverges(row, m)
+        noted = self.note_fetch(n, row, m, diverges)
+        if diverges:
+            diverging = self.diverging_epoch(row, m)
+            return self.finish(
+                n, row, noted, self.fetch_response(noted, m, (), diverging, noted.high_watermark)
+            )
+        after, replies = self._telling(row, noted)
+        if self.fetched_records(after, m) or self.rules.knows_less(after, m):  # type: ignore[attr-defined]
+            answer = self.fetch_answer(after, m)
+            return self.finish(n, row, after, *replies, *(() if answer in replies else (answer,)))
+        if m not in after.parked:
+            after = replace(after, parked=canonical((*after.parked, m)))
+        return self.finish(n, row, after, *replies)
+
+    def handle_flush(self, n: int, row: Any, input: Flush) -> Outcome | None:
+        if row.role in ("Down", "Halted") or row.flushed == log.end_offset(row.log):
+            return None
+        flushed = replace(row, flushed=log.end_offset(row.log))
+        counted = self.advance_high_watermark(n, flushed) if row.role == "Leader" else flushed
+        after, replies = self._telling(row, counted)
+        return self.finish(n, row, after, *replies)
+
+    def _telling(self, before: Any, row: Any) -> tuple[Any, list[Message]]:
+        """The row without those who are told, and what they are told."""
+        told = self.told(before, row)
+        after = replace(row, parked=tuple(m for m in row.parked if m not in told))
+        return after, [self.fetch_answer(after, m) for m in told]
+
+    # --- Changes of role.
+
+    def become_resigned(self, n: int, row: Any, successors: Peers) -> Any:
+        known = self.rules.resigned_high_watermark(row)  # type: ignore[attr-defined]
+        return replace(super().become_resigned(n, row, successors), high_watermark=known)
+
+    def successor_list(self, n: int, row: Any) -> Peers:
+        own = super().successor_list(n, row)
+        offsets = [row.end_offsets[self._position[v]] for v in own]
+        far = dict(zip(own, offsets, strict=True))
+        orders = [p for p in permutations(own) if [far[v] for v in p] == offsets]
+        chosen: Peers = self.choose([own, *(order for order in orders if order != own)])
+        return chosen
+
+    # --- The search for a leader: Q24.
+
+    def searched(self, n: int, row: Any) -> list[Peers]:
+        """The sets of peers of which one is asked."""
+        if AWAITING in row.connections:
+            return [()]
+        ready = [p for p in self._others[n] if row.connections[self._position[p]] == READY]
+        return [(p,) for p in ready] or [()]
+
+    def asked(self, n: int, before: Any, row: Any) -> list[Peers]:
+        if row.role == "Leader" and not self.leads_same_epoch(before, row):
+            return [self._others[n]]
+        if row.role == "Unattached":
+            return self.searched(n, row)
+        if row.role == "Follower" and AWAITING in row.connections:
+            return [()]
+        if row.role == "Follower" and row.connections[self._position[row.leader]] != READY:
+            return self.searched(n, row)
+        return [self.owed(n, row)]
+
+    def finish(self, n: int, before: Any, row: Any, *replies: Message) -> Outcome:
+        return self.finish_asking(n, before, row, replies, self.choose(self.asked(n, before, row)))
+
+    def handle_request_timeout(self, n: int, row: Any, input: RequestTimeout) -> Outcome | None:
+        """A follower whose leader has not answered in time asks anybody."""
+        connection = row.connections[self._position[input.peer]]
+        if row.role in ("Down", "Halted") or connection == READY:
+            return None
+        ready = self._connected(row, input.peer, READY)
+        silent = row.role == "Follower" and input.peer == row.leader and connection == AWAITING
+        if silent:
+            return self.finish_asking(n, row, ready, (), self.choose(self.searched(n, ready)))
+        return self.finish(n, row, ready)
+
+    def receive_response(self, n: int, row: Any, m: Any, use: Callable[[Any], Outcome]) -> Outcome:
+        """An answer with records may come from the leader that was looked for: then it is followed,
+        and the answer is used.
+        """
+        awaited = self.rules.answers_in_flight(row, m, self.request_in_flight(n, row, m.source))
+        from_here = isinstance(m, FetchResponse) and m.error == "NONE" and m.epoch == row.epoch
+        if awaited and from_here and row.leader == NOBODY:
+            learned = self.learn(n, self.answered(row, m), m.leader, m.epoch)
+            if learned.role == "Follower":
+                return use(learned)
+        return super().receive_response(n, row, m, use)
+
+    # --- Q10: a leader announces itself again to those that have not fetched for a while.
+
+    def handle_begin_quorum_epoch_timeout(
+        self, n: int, row: Any, input: BeginQuorumEpochTimeout
+    ) -> Outcome | None:
+        if row.role != "Leader":
+            return None
+        others = self._others[n]
+        sizes = range(len(others), -1, -1)
+        several = [each for size in sizes for each in combinations(others, size)]
+        return self.finish_asking(n, row, row, (), self.choose(several))
+
+
+def outcomes(handlers: Quorum41Handlers, node: int, row: Any, input: Any) -> list[Outcome]:
+    """All that the spec allows, each once, the reference's own first."""
+    found: dict[Outcome, None] = {}
+    path: list[int] = []
+    while True:
+        widths: list[int] = []
+
+        def choose(choices: Sequence[Any], widths: list[int] = widths) -> Any:
+            widths.append(len(choices))
+            if len(widths) > len(path):
+                path.append(0)
+            return choices[path[len(widths) - 1]]
+
+        handlers.choose = choose
+        try:
+            outcome = handlers.step(node, row, input)
+        finally:
+            handlers.choose = first
+        if outcome is not None:
+            found[outcome] = None
+        while path and path[-1] + 1 >= widths[len(path) - 1]:
+            path.pop()
+        if not path:
+            return [*found]
+        path[-1] += 1
