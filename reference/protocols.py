@@ -25,6 +25,7 @@ from reference.kit.protocol import NodeKind, Protocol
 from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.reassignment.protocol import REASSIGNMENT
+from reference.snapshots.protocol import SNAPSHOTS
 from reference.transactions.protocol import TRANSACTIONS
 from reference.voters.protocol import VOTERS
 from system.commands import protocol_folders
@@ -93,7 +94,7 @@ def _checked(found: Any, where: str) -> Protocol:
 
 def _all() -> tuple[Protocol, ...]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS, REASSIGNMENT]
+    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, VOTERS, SNAPSHOTS, REASSIGNMENT]
     for other in _others():
         for what, own, taken in (
             ("a protocol", [other.name], [each.name for each in found]),
@@ -125,6 +126,7 @@ MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protoc
 CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), ClusterConstants)
 """All types of constants of runs."""
 _CLIENTS: Final = frozenset().union(*[protocol.clients for protocol in PROTOCOLS])
+_BY_NAME: Final = {protocol.name: protocol for protocol in PROTOCOLS}
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
 _BY_ROW: Final = {kind.row: kind for kind in KINDS}
 _BY_KIND: Final = {kind.name: protocol for protocol in PROTOCOLS for kind in protocol.kinds}
@@ -137,6 +139,13 @@ def protocol_of(constants: AnyConstants) -> Protocol:
 
 def protocol_of_kind(kind: NodeKind) -> Protocol:
     return _BY_KIND[kind.name]
+
+
+def extended_by(protocol: Protocol) -> tuple[str, ...]:
+    """The names of the protocols whose handlers it takes steps by, the nearest first."""
+    if not protocol.extends:
+        return ()
+    return (protocol.extends, *extended_by(_BY_NAME[protocol.extends]))
 
 
 def kind_named(name: str) -> NodeKind:
