@@ -19,6 +19,7 @@ from reference.runner.run import simulate_run
 from tests.conformance import (
     asked_of_groups,
     asked_of_reassignment,
+    asked_of_snapshots,
     asked_of_transactions,
     asked_of_voters,
 )
@@ -32,7 +33,10 @@ pytestmark = pytest.mark.tlc
 
 EACH = tuple(
     each.PLAIN
-    for each in (asked_of_groups, asked_of_transactions, asked_of_voters, asked_of_reassignment)
+    for each in (
+        *(asked_of_groups, asked_of_transactions, asked_of_voters),
+        *(asked_of_snapshots, asked_of_reassignment),
+    )
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)
 

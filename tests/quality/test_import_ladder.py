@@ -27,7 +27,8 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.voters", "reference.reassignment"),
+    *("reference.transactions", "reference.groups", "reference.voters", "reference.snapshots"),
+    "reference.reassignment",
     "reference.cluster",
     "reference.protocols",
 )
@@ -66,6 +67,7 @@ RULES = {
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
+    "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
@@ -76,7 +78,7 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.reassignment", "reference.cluster", "system"),
+            *("reference.snapshots", "reference.reassignment", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -88,6 +90,9 @@ RULES = {
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
+    "reference.snapshots.bugs.*": _pure(
+        "reference.snapshots", "reference.voters", "reference.bugs"
+    ),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(

@@ -7,10 +7,11 @@ import pytest
 from tests.reference.groups.plants import PLANTED as GROUPS
 from tests.reference.plain import Plant, Planted
 from tests.reference.reassignment.plants import PLANTED as REASSIGNMENT
+from tests.reference.snapshots.plants import PLANTED as SNAPSHOTS
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
 from tests.reference.voters.plants import PLANTED as VOTERS
 
-EACH = (TRANSACTIONS, GROUPS, VOTERS, REASSIGNMENT)
+EACH = (TRANSACTIONS, GROUPS, VOTERS, SNAPSHOTS, REASSIGNMENT)
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 
 
