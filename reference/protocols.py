@@ -30,6 +30,7 @@ from reference.partition.protocol import PARTITION
 from reference.quorum.protocol import QUORUM
 from reference.quorum41.protocol import QUORUM_41
 from reference.reassignment.protocol import REASSIGNMENT
+from reference.snapshots.protocol import SNAPSHOTS
 from reference.transactions.protocol import TRANSACTIONS
 from reference.voters.protocol import VOTERS
 from system.commands import protocol_folders
@@ -113,7 +114,17 @@ def _checked(found: Any, where: str, what: str = "protocol") -> Protocol | Compo
 
 def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
     """Raises ProtocolError: two protocols, kinds or constants have one name."""
-    found = [QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT, QUORUM_41]
+    found = [
+        QUORUM,
+        PARTITION,
+        TRANSACTIONS,
+        GROUPS,
+        CLASSIC,
+        VOTERS,
+        SNAPSHOTS,
+        REASSIGNMENT,
+        QUORUM_41,
+    ]
     others = _others()
     for other in others:
         if isinstance(other, Composition):
@@ -173,6 +184,7 @@ COMPOSED: Final = (ClusterConstants, *_COMPOSED.values())
 CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), *COMPOSED)
 """All types of constants of runs."""
 _CLIENTS: Final = frozenset().union(*[protocol.clients for protocol in PROTOCOLS])
+_BY_NAME: Final = {protocol.name: protocol for protocol in PROTOCOLS}
 _BY_CONSTANTS: Final = {protocol.constants: protocol for protocol in PROTOCOLS}
 _BY_ROW: Final = {kind.row: kind for kind in KINDS}
 _BY_KIND: Final = {kind.name: protocol for protocol in PROTOCOLS for kind in protocol.kinds}
@@ -185,6 +197,13 @@ def protocol_of(constants: AnyConstants) -> Protocol:
 
 def protocol_of_kind(kind: NodeKind) -> Protocol:
     return _BY_KIND[kind.name]
+
+
+def extended_by(protocol: Protocol) -> tuple[str, ...]:
+    """The names of the protocols whose handlers it takes steps by, the nearest first."""
+    if not protocol.extends:
+        return ()
+    return (protocol.extends, *extended_by(_BY_NAME[protocol.extends]))
 
 
 def kind_named(name: str) -> NodeKind:

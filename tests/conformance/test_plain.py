@@ -20,6 +20,7 @@ from tests.conformance import (
     asked_of_classic,
     asked_of_groups,
     asked_of_reassignment,
+    asked_of_snapshots,
     asked_of_transactions,
     asked_of_voters,
 )
@@ -35,7 +36,7 @@ EACH = tuple(
     each.PLAIN
     for each in (
         *(asked_of_groups, asked_of_classic, asked_of_transactions, asked_of_voters),
-        asked_of_reassignment,
+        *(asked_of_snapshots, asked_of_reassignment),
     )
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)

@@ -28,7 +28,7 @@ PROMISES = "reference.clients.promises"
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
     *("reference.transactions", "reference.groups", "reference.classic", "reference.voters"),
-    *("reference.reassignment", "reference.cluster"),
+    *("reference.snapshots", "reference.reassignment", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -67,6 +67,7 @@ RULES = {
     "reference.groups.*": _pure(),
     "reference.classic.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
+    "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
@@ -77,7 +78,8 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.classic", "reference.reassignment", "reference.cluster", "system"),
+            *("reference.classic", "reference.snapshots", "reference.reassignment"),
+            *("reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -90,6 +92,9 @@ RULES = {
     "reference.classic.bugs.*": _pure("reference.classic", "reference.bugs"),
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
+    "reference.snapshots.bugs.*": _pure(
+        "reference.snapshots", "reference.voters", "reference.bugs"
+    ),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(

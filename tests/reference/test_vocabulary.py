@@ -14,11 +14,12 @@ from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM
 from tests.reference.reassignment.names import COMPARED as REASSIGNMENT
+from tests.reference.snapshots.names import COMPARED as SNAPSHOTS
 from tests.reference.transactions.names import COMPARED as TRANSACTIONS
 from tests.reference.vocabulary import Names, differences
 from tests.reference.voters.names import COMPARED as VOTERS
 
-EACH = (QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, REASSIGNMENT)
+EACH = (QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT)
 of_each = pytest.mark.parametrize(
     "names",
     [pytest.param(n, id=f"{of.protocol}-{n.__name__}") for of in EACH for n in of.names],

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from reference.kit.protocol import NodeKind
-from reference.protocols import AnyConstants, protocol_of_kind
+from reference.protocols import AnyConstants, extended_by, protocol_of_kind
 from specs import SPECS
 from system.files import read_text
 from tla_utils import StepFrame
@@ -83,7 +83,7 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that steps of such nodes are judged by."""
     protocol = protocol_of_kind(kind)
     own = Path(protocol.modules or specs / protocol.name)
-    extended = [specs / protocol.extends] if protocol.extends else []
+    extended = [specs / name for name in extended_by(protocol)]
     beside = (*extended, own / "steps", specs / "common")
     return [own, *(path for path in beside if path.is_dir())]
 

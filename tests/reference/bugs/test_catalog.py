@@ -24,6 +24,7 @@ from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.invariants import INVARIANT_NAMES
 from reference.quorum.rules import QuorumRules
 from reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
+from reference.snapshots.properties import PROPERTIES as OF_SNAPSHOTS
 from reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
 from reference.voters.properties import PROPERTIES as OF_VOTERS
 from tests.reference.partition import cluster as partition_cluster
@@ -38,6 +39,7 @@ INVARIANTS = {
     "groups": tuple([each.name for each in OF_GROUPS]),
     "classic": tuple([each.name for each in OF_CLASSIC]),
     "voters": tuple([each.name for each in OF_VOTERS]),
+    "snapshots": tuple([each.name for each in OF_SNAPSHOTS]),
     "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
 }
 LIVENESS = {
@@ -78,9 +80,20 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert classic == ["Z99"]
     voters = [each.id for each in bugs_of("voters")]
     assert voters == [f"Z{n}" for n in (19, 110, 113, 114, 115, 116)]
+    snapshots = [each.id for each in bugs_of("snapshots")]
+    assert snapshots == [f"Z{n}" for n in (111, *range(119, 123))]
     reassignment = [each.id for each in bugs_of("reassignment")]
     assert reassignment == [f"Z{n}" for n in (*range(130, 136), 160)]
-    known = [*quorum, *partition, *transactions, *groups, *classic, *voters, *reassignment]
+    known = [
+        *quorum,
+        *partition,
+        *transactions,
+        *groups,
+        *classic,
+        *voters,
+        *snapshots,
+        *reassignment,
+    ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [
         *("Z11", "Z17", "Z18", "Z21", "Z22", "Z47", "Z57")

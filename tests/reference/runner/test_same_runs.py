@@ -34,6 +34,7 @@ EXTENTS = {
     "transactions": Extent(4, (3, 5), 6, 1),
     "groups": Extent(4, (3, 5), 6, 1),
     "voters": Extent(4, (3, 5), 6, 1),
+    "snapshots": Extent(4, (3, 5), 6, 1),
     "reassignment": Extent(4, (3, 5), 6, 1),
 }
 

@@ -1,0 +1,1 @@
+"""Known bugs of snapshots of the metadata log: one file, one replaced rule each."""

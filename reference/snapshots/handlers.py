@@ -1,0 +1,302 @@
+"""What a controller, or a broker that observes, does with snapshots of the metadata log: the twin
+of specs/snapshots/Snapshots.tla.
+
+Law of this file: as that of reference/voters/handlers.py, whose handlers take every other step.
+`quorum.log` is all that a node has: what its latest snapshot has, and the records after it. Which
+part of it can still be read record by record is said by `log_start`.
+
+Not modelled here: bytes and positions (a snapshot comes with one answer), partial files, batches
+that a snapshot might cut (Z118), the bootstrap checkpoint (V12), retention (any prefix that a
+snapshot covers may go), a start of the log that a restart moves back to its segment's (V3), the
+state machine that listens (V26 to V29), and what reference/voters does not model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.kit.dispatch import handlers_of
+from reference.kit.log import UNDEFINED, cache_of
+from reference.kit.messages import canonical
+from reference.kit.protocol import Outcome
+from reference.quorum.messages import Crash, FetchRequest, Restart
+from reference.quorum.types import AWAITING, Row, is_running
+from reference.snapshots.messages import (
+    INPUTS,
+    MESSAGES,
+    CleanSnapshots,
+    CreateSnapshot,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Input,
+)
+from reference.snapshots.rules import SnapshotRules, log_of
+from reference.snapshots.types import (
+    NO_ID,
+    NO_SNAPSHOT,
+    Constants,
+    Snapshot,
+    SnapshotId,
+    SnapshotRow,
+    id_of,
+)
+from reference.voters import messages as voters
+from reference.voters.handlers import InForceHandlers, VoterHandlers
+from reference.voters.rules import sets_in
+from reference.voters.types import History, QuorumRow, VotersAt, VotersLog
+
+_FETCH_RESPONSE: Final = voters.FetchResponse.__struct_fields__
+
+
+def fetch_response(m: Any, id: SnapshotId, **changed: Any) -> FetchResponse:
+    """The response, with the id of a snapshot."""
+    fields = {name: getattr(m, name) for name in _FETCH_RESPONSE}
+    return FetchResponse(**{**fields, **changed}, snapshot_id=id)
+
+
+def of_voters(input: Any) -> Any:
+    """What reference/voters takes for it: a response to a fetch has no snapshot there."""
+    if not isinstance(input, FetchResponse):
+        return input
+    return voters.FetchResponse(**{name: getattr(input, name) for name in _FETCH_RESPONSE})
+
+
+class SnapshotHandlers:
+    """The handlers, for one set of constants and one set of rules."""
+
+    def __init__(self, constants: Constants, rules: SnapshotRules | None = None) -> None:
+        self.constants = constants
+        self.rules = SnapshotRules(constants) if rules is None else rules
+        self.voters = VoterHandlers(constants)
+        self._handlers: dict[type, Callable[[int, SnapshotRow, Any], Outcome | None]] = handlers_of(
+            self, INPUTS
+        )
+
+    def step(self, node: int, row: SnapshotRow, input: Input) -> Outcome | None:
+        """One step of one node, or None where the input is disabled."""
+        if isinstance(input, MESSAGES) and not is_running(row.voter.quorum):
+            return None
+        return self._handlers[type(input)](node, row, input)
+
+    def under(self, row: SnapshotRow) -> InForceHandlers:
+        """The quorum's handlers under the set that is in force at this row's node."""
+        return self.voters.in_force(row.voter)
+
+    # --- The end of every step.
+
+    def fetch_snapshot_request(self, row: SnapshotRow, m: FetchRequest) -> FetchSnapshotRequest:
+        return FetchSnapshotRequest(m.source, m.destination, m.epoch, row.download)
+
+    def outgoing(self, row: SnapshotRow, m: Any) -> Any:
+        """V5, V7. Who loads a snapshot asks for it where it would ask for records. Who asks for
+        records that are gone is told of a snapshot instead.
+        """
+        if isinstance(m, FetchRequest) and row.download != NO_ID:
+            return self.fetch_snapshot_request(row, m)
+        if not isinstance(m, voters.FetchResponse):
+            return m
+        if m.records and self.rules.fetch_needs_snapshot(row, m.request):
+            return fetch_response(m, id_of(row.snapshots[-1]), records=())
+        return fetch_response(m, NO_ID)
+
+    def kept(self, row: SnapshotRow, outcome: Outcome | None) -> Outcome | None:
+        """A download ends with its role."""
+        if outcome is None:
+            return None
+        before, quorum = row.voter.quorum, outcome.row.quorum
+        now = (quorum.role, quorum.epoch, quorum.leader)
+        follows = now == ("Follower", before.epoch, before.leader)
+        after = replace(row, voter=outcome.row, download=row.download if follows else NO_ID)
+        sent = canonical([self.outgoing(after, m) for m in outcome.sent])
+        return Outcome(after, sent, outcome.ignored)
+
+    def finished(self, n: int, row: SnapshotRow, quorum: Row) -> Outcome | None:
+        """A step of the quorum's that leads to this row of it."""
+        outcome = self.under(row).finish(n, row.voter.quorum, quorum)
+        return self.kept(row, self.voters.after(n, row.voter, outcome))
+
+    def refuse(self, row: SnapshotRow, reason: str) -> Outcome:
+        return Outcome(row, (), reason)
+
+    def read_anew(self, row: SnapshotRow, log: VotersLog, end: int) -> History:
+        """V11. The sets of what a node has whose latest snapshot ends there."""
+        first = VotersAt(UNDEFINED, row.bootstrap)
+        return self.rules.history_after_snapshot((first, *sets_in(log, 0)), end)
+
+    def _taken(self, n: int, row: SnapshotRow, input: Any) -> Outcome | None:
+        """A step that snapshots leave as it is."""
+        return self.kept(row, self.voters.step(n, row.voter, of_voters(input)))
+
+    handle_vote_request = _taken
+    handle_vote_response = _taken
+    handle_begin_quorum_epoch_request = _taken
+    handle_begin_quorum_epoch_response = _taken
+    handle_end_quorum_epoch_request = _taken
+    handle_end_quorum_epoch_response = _taken
+    handle_fetch_max_wait = _taken
+    handle_append = _taken
+    handle_flush = _taken
+    handle_election_timeout = _taken
+    handle_fetch_timeout = _taken
+    handle_begin_quorum_epoch_timeout = _taken
+    handle_check_quorum_timeout = _taken
+    handle_resign = _taken
+    handle_request_timeout = _taken
+    handle_fetch_from_bootstrap = _taken
+    handle_add_voter = _taken
+    handle_remove_voter = _taken
+    handle_voter_change_timeout = _taken
+
+    # --- Made, and cleaned: V2, V3.
+
+    def handle_create_snapshot(
+        self, n: int, row: SnapshotRow, input: CreateSnapshot
+    ) -> Outcome | None:
+        if not is_running(row.voter.quorum) or not self.rules.snapshot_allowed(row, input.end):
+            return None
+        taken = self.rules.snapshot_taken(row, input.end)
+        history = self.rules.history_after_snapshot(row.voter.history, input.end)
+        snapshots = tuple(sorted((*row.snapshots, taken), key=lambda s: s.end_offset))
+        trimmed = replace(row.voter, history=history)
+        return self.refuse(replace(row, voter=trimmed, snapshots=snapshots), "")
+
+    def handle_clean_snapshots(
+        self, n: int, row: SnapshotRow, input: CleanSnapshots
+    ) -> Outcome | None:
+        if not is_running(row.voter.quorum) or not self.rules.prefix_deletable(row, input.offset):
+            return None
+        kept = tuple([s for s in row.snapshots if s.end_offset >= input.offset])
+        return self.refuse(replace(row, log_start=input.offset, snapshots=kept), "")
+
+    # --- Fetched: V5, V6.
+
+    def handle_fetch_request(self, n: int, row: SnapshotRow, m: FetchRequest) -> Outcome | None:
+        """V5. Such an answer notes nothing of who fetched."""
+        quorum, under = row.voter.quorum, self.under(row)
+        error = under.rules.fetch_request_error(quorum, m)
+        if error != "NONE" or not self.rules.fetch_needs_snapshot(row, m):
+            return self._taken(n, row, m)
+        answer = under.fetch_error_response(quorum, m, "NONE")
+        latest = id_of(row.snapshots[-1])
+        told = fetch_response(answer, latest, high_watermark=quorum.high_watermark)
+        return Outcome(row, (told,), "")
+
+    def handle_fetch_snapshot_request(
+        self, n: int, row: SnapshotRow, m: FetchSnapshotRequest
+    ) -> Outcome | None:
+        """V6. A fetch of a snapshot shows the leader that its follower lives, and nothing of where
+        it is.
+        """
+        quorum, under = row.voter.quorum, self.under(row)
+        asked = FetchRequest(m.source, m.destination, m.epoch, 0, 0)
+        error: Any = under.rules.fetch_request_error(quorum, asked)
+        if error == "NONE" and not self.rules.is_served(row, m.snapshot_id):
+            error = "SNAPSHOT_NOT_FOUND"
+        found = NO_SNAPSHOT
+        if error == "NONE":
+            found = next(s for s in row.snapshots if id_of(s) == m.snapshot_id)
+            voter = m.source in self.voters.rules.voters_of(row.voter)
+            fetched = tuple(sorted({*quorum.fetched_voters, *((m.source,) if voter else ())}))
+            round_over = under.rules.check_quorum_satisfied(fetched, n)
+            heard = replace(quorum, fetched_voters=() if round_over else fetched)
+            row = replace(row, voter=replace(row.voter, quorum=heard))
+        answer = FetchSnapshotResponse(
+            n, m.source, error, quorum.epoch, quorum.leader, found, request=m
+        )
+        return Outcome(row, (answer,), "")
+
+    # --- Loaded: V7.
+
+    def is_heard(self, row: SnapshotRow, m: FetchResponse | FetchSnapshotResponse) -> bool:
+        """Whether a response is one of the leader that is followed, to the request that is in
+        flight; all others are for the quorum to judge.
+        """
+        quorum = row.voter.quorum
+        awaited = quorum.connections[self.constants.nodes.index(m.source)] == AWAITING
+        follows = quorum.role == "Follower" and quorum.leader == m.source
+        return follows and awaited and m.epoch == quorum.epoch
+
+    def handle_fetch_response(self, n: int, row: SnapshotRow, m: FetchResponse) -> Outcome | None:
+        """V5. The next request is for the snapshot."""
+        quorum, under = row.voter.quorum, self.under(row)
+        if row.download != NO_ID:
+            return self.refuse(row, "NotAwaited")
+        asked = under.request_in_flight(n, quorum, m.source)
+        if m.snapshot_id == NO_ID or m.request != asked or not self.is_heard(row, m):
+            return self._taken(n, row, m)
+        follower = replace(under.answered(quorum, m), has_fetched=True)
+        return self.finished(n, replace(row, download=m.snapshot_id), follower)
+
+    def with_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> SnapshotRow:
+        """V4, V7. The log is replaced by the snapshot, all that was made of the log is made anew,
+        and what the snapshot has is committed.
+        """
+        log = self.rules.log_after_snapshot(row, snapshot)
+        quorum = replace(row.voter.quorum, log=log, flushed=len(log), epoch_cache=cache_of(log))
+        history = self.read_anew(row, log, snapshot.end_offset)
+        voter = replace(row.voter, quorum=quorum, history=history, history_end=len(log))
+        return SnapshotRow(voter, row.bootstrap, snapshot.end_offset, (snapshot,), NO_ID)
+
+    def load(
+        self, n: int, row: SnapshotRow, m: FetchSnapshotResponse, answered: QuorumRow
+    ) -> Outcome | None:
+        known = replace(row, voter=replace(row.voter, quorum=answered))
+        loaded = self.with_snapshot(known, m.snapshot)
+        quorum = replace(loaded.voter.quorum, high_watermark=m.snapshot.end_offset)
+        return self.finished(n, loaded, quorum)
+
+    def handle_fetch_snapshot_response(
+        self, n: int, row: SnapshotRow, m: FetchSnapshotResponse
+    ) -> Outcome | None:
+        quorum, under = row.voter.quorum, self.under(row)
+        if row.download == NO_ID:
+            return self.refuse(row, "NotAwaited")
+        asked: Any = under.request_in_flight(n, quorum, m.source)
+        if m.request != self.fetch_snapshot_request(row, asked):
+            return self.refuse(row, "NotAwaited")
+        if not self.is_heard(row, m) or m.error not in ("NONE", "SNAPSHOT_NOT_FOUND"):
+            judged: Any = under.fetch_error_response(quorum, asked, m.error)
+            heard = replace(
+                judged,
+                source=m.source,
+                destination=n,
+                error=m.error,
+                epoch=m.epoch,
+                leader=m.leader,
+            )
+            outcome = under.receive_response(
+                n, quorum, heard, lambda after: under.finish(n, quorum, after)
+            )
+            return self.kept(row, self.voters.after(n, row.voter, outcome))
+        answered: Any = replace(under.answered(quorum, m), has_fetched=True)
+        if m.error == "SNAPSHOT_NOT_FOUND":
+            return self.finished(n, replace(row, download=NO_ID), answered)
+        if self.rules.replaces_log(row, m.snapshot):
+            return self.load(n, row, m, answered)
+        return self.finished(n, row, under.halt(quorum))
+
+    # --- Crash and restart: V4.
+
+    def handle_crash(self, n: int, row: SnapshotRow, input: Crash) -> Outcome | None:
+        outcome = self._taken(n, row, input)
+        if outcome is None:
+            return None
+        forgets = replace(outcome.row.voter, history=self.read_anew(row, (), 0))
+        return Outcome(replace(outcome.row, voter=forgets, download=NO_ID))
+
+    def handle_restart(self, n: int, row: SnapshotRow, input: Restart) -> Outcome | None:
+        quorum = row.voter.quorum
+        if quorum.role != "Down":
+            return None
+        if not self.rules.may_start(row):
+            return self.finished(n, row, self.under(row).halt(quorum))
+        if row.snapshots and self.rules.snapshot_is_ahead(row, row.snapshots[-1]):
+            return self._taken(n, self.with_snapshot(row, row.snapshots[-1]), input)
+        log = log_of(row)
+        end = row.snapshots[-1].end_offset if row.snapshots else 0
+        read = replace(row.voter, history=self.read_anew(row, log, end), history_end=len(log))
+        return self._taken(n, replace(row, voter=read), input)

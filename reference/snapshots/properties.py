@@ -1,0 +1,159 @@
+"""What snapshots of the metadata log promise: the twin of specs/snapshots/SnapshotProperties.tla.
+
+Law of this file: nothing here asks a rule. Those of a log, its leaders and its voters are those of
+reference/voters, of all that a node has, be it in its log or in its snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from reference.kit.log import UNDEFINED
+from reference.kit.properties import Declared
+from reference.kit.protocol import HISTORY, Property
+from reference.quorum.types import is_running
+from reference.snapshots.types import NO_ID, Constants, SnapshotRow
+from reference.voters import properties as voters
+from reference.voters.types import VotersLog
+
+Rows: TypeAlias = Mapping[int, SnapshotRow]
+
+
+def rows_of_voters(rows: Mapping[int, Any]) -> dict[int, Any]:
+    """The same nodes, and the same past, as reference/voters knows them."""
+    return {n: row if n == HISTORY else row.voter for n, row in rows.items()}
+
+
+def committed_next(
+    constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+) -> VotersLog:
+    return voters.committed_next(constants, before, rows_of_voters(after))
+
+
+def oldest_known(constants: Constants, row: SnapshotRow) -> int:
+    """The offset of the set that was in force at the end of what the latest snapshot has."""
+    end = max([s.end_offset for s in row.snapshots], default=0)
+    sets = voters.sets_of(constants, row.voter.quorum.log)
+    return max([each.offset for each in sets if each.offset < end or each.offset == UNDEFINED])
+
+
+_property = Declared("constants", "before", "after", "committed")
+
+
+# --- Sets, where the oldest are no longer known ---
+
+
+@_property("state")
+def history_sound(constants: Constants, after: Rows) -> str | None:
+    """A node knows the sets of its latest snapshot and its log, and no others."""
+    for n, row in after.items():
+        oldest = oldest_known(constants, row)
+        sets = voters.sets_of(constants, row.voter.quorum.log)
+        known = tuple([each for each in sets if each.offset >= oldest])
+        if is_running(row.voter.quorum) and row.voter.history != known:
+            return f"node {n} knows the sets {row.voter.history}, not those of what it has"
+    return None
+
+
+@_property("state")
+def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
+    """What nodes know to be committed of the sets is one line."""
+    line = voters.sets_of(constants, committed)
+    for n, row in after.items():
+        if not is_running(row.voter.quorum):
+            continue
+        end = max(row.voter.quorum.high_watermark, 0)
+        settled = range(oldest_known(constants, row), end)
+        known, right = (
+            [each for each in sets if each.offset in settled] for sets in (row.voter.history, line)
+        )
+        if known != right:
+            return f"node {n} knows other committed sets below its high watermark {end}"
+    return None
+
+
+# --- Snapshots ---
+
+
+@_property("state")
+def snapshot_is_prefix(after: Rows, committed: VotersLog) -> str | None:
+    """A snapshot has what is committed below its end, all of it and no more."""
+    for n, row in after.items():
+        for s in row.snapshots:
+            if not 0 < s.end_offset <= len(committed) or s.records != committed[: s.end_offset]:
+                return f"the snapshot of node {n} at {s.end_offset} is not what is committed there"
+            if s.epoch != committed[s.end_offset - 1].epoch:
+                return f"the snapshot of node {n} at {s.end_offset} is of another epoch"
+    return None
+
+
+@_property("state")
+def prefix_keeps_committed(after: Rows) -> str | None:
+    """What has gone from the beginning of a log is in a snapshot of its node."""
+    for n, row in after.items():
+        if row.log_start > max([s.end_offset for s in row.snapshots], default=0):
+            return f"the log of node {n} begins at {row.log_start}, beyond its snapshots"
+    return None
+
+
+@_property("state")
+def log_start_covered(after: Rows) -> str | None:
+    """A log begins where a snapshot ends, and goes on from there."""
+    for n, row in after.items():
+        start, quorum = row.log_start, row.voter.quorum
+        if start == 0:
+            continue
+        if start not in [s.end_offset for s in row.snapshots]:
+            return f"the log of node {n} begins at {start}, where no snapshot ends"
+        if is_running(quorum) and start > len(quorum.log):
+            return f"the log of node {n} begins at {start}, and ends at {len(quorum.log)}"
+    return None
+
+
+# --- Safety of single steps ---
+
+
+@_property("step")
+def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | None:
+    """Only a follower loads a snapshot, and what it has after it is what is committed."""
+    for n, row in after.items():
+        was = before[n]
+        runs = is_running(was.voter.quorum) and is_running(row.voter.quorum)
+        loads = was.download != NO_ID and row.download == NO_ID and row.log_start > was.log_start
+        if not runs or not loads or row.snapshots == was.snapshots:
+            continue
+        if was.voter.quorum.role != "Follower":
+            return f"node {n} loads a snapshot as {was.voter.quorum.role}"
+        if row.voter.quorum.log != committed[: row.log_start]:
+            return f"node {n} has something else than what is committed below {row.log_start}"
+    return None
+
+
+def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        rows = [{n: of[n] for n in constants.nodes} for of in (before, after)]
+        return check(constants, *rows, after[HISTORY])
+
+    return asked
+
+
+def _of_voters(each: Property) -> Property:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        return each.check(constants, rows_of_voters(before), rows_of_voters(after))
+
+    return each._replace(check=asked)
+
+
+_own: Final = {
+    each.name: Property(each.name, each.sentence, _checked(each.check)) for each in _property.all
+}
+_inherited: Final = {
+    each.name: _own.get(each.name) or _of_voters(each) for each in voters.PROPERTIES
+}
+PROPERTIES: Final[tuple[Property, ...]] = tuple({**_inherited, **_own}.values())
+"""All of them: those of reference/voters in their order, then those of snapshots."""

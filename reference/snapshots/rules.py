@@ -1,0 +1,91 @@
+"""Every decision about snapshots of the metadata log (KIP-630) that has a name: the twin of
+SnapshotRules.tla.
+
+Law of this file: a rule has no state and no effects, and asks other rules only through `self`.
+Which voters are in force is decided in reference/voters/rules.py, what a voter does in
+reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/protocol-rules.md.
+"""
+
+from __future__ import annotations
+
+from reference.kit.log import latest_epoch
+from reference.quorum.messages import FetchRequest
+from reference.snapshots.types import Constants, Snapshot, SnapshotId, SnapshotRow, id_of
+from reference.voters.types import History, VotersLog
+
+
+def log_of(row: SnapshotRow) -> VotersLog:
+    return row.voter.quorum.log
+
+
+def last_epoch_of(row: SnapshotRow) -> int:
+    return latest_epoch(row.voter.quorum.epoch_cache)
+
+
+class SnapshotRules:
+    """The decisions, for one set of constants."""
+
+    __slots__ = ("constants",)
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants = constants
+
+    # --- Made, and cleaned: V2, V3 ---
+
+    def snapshot_allowed(self, row: SnapshotRow, end: int) -> bool:
+        """V2. Of what is committed, and not below the start of the log."""
+        committed = max(row.log_start, 1) <= end <= row.voter.quorum.high_watermark
+        return committed and all([s.end_offset != end for s in row.snapshots])
+
+    def snapshot_taken(self, row: SnapshotRow, end: int) -> Snapshot:
+        """V1. The end is the offset after the last record that is in it."""
+        log = log_of(row)
+        return Snapshot(end, log[end - 1].epoch, log[:end])
+
+    def history_after_snapshot(self, history: History, end: int) -> History:
+        """V2. The set that was in force at the snapshot's last record stays; it is what a
+        truncation to the snapshot's end leaves.
+        """
+        below = [each for each in history if each.offset < end]
+        return (*below[-1:], *[each for each in history if each.offset >= end])
+
+    def prefix_deletable(self, row: SnapshotRow, offset: int) -> bool:
+        """V3. The log begins where a snapshot ends."""
+        return row.log_start < offset and any([s.end_offset == offset for s in row.snapshots])
+
+    # --- Fetched, and loaded: V4 to V7 ---
+
+    def fetch_needs_snapshot(self, row: SnapshotRow, m: FetchRequest) -> bool:
+        """V5. Who has nothing, or what is no longer in the log, needs a snapshot."""
+        if not row.snapshots:
+            return False
+        earliest = row.snapshots[0]
+        return (
+            m.fetch_offset == 0
+            or m.fetch_offset < row.log_start
+            or (m.fetch_offset == row.log_start and m.last_fetched_epoch != earliest.epoch)
+            or m.last_fetched_epoch < earliest.epoch
+        )
+
+    def is_served(self, row: SnapshotRow, id: SnapshotId) -> bool:
+        """V6."""
+        return any([id_of(s) == id for s in row.snapshots])
+
+    def replaces_log(self, row: SnapshotRow, snapshot: Snapshot) -> bool:
+        """V7. The leader has just said that the follower's position is not in its log: whatever the
+        follower has there goes.
+        """
+        return True
+
+    def log_after_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> VotersLog:
+        """V7. What the node has then."""
+        return snapshot.records[: snapshot.end_offset]
+
+    def snapshot_is_ahead(self, row: SnapshotRow, snapshot: Snapshot) -> bool:
+        """V4. A log that lost what was not flushed ends below the snapshot."""
+        own = (last_epoch_of(row), len(log_of(row)))
+        return (snapshot.epoch, snapshot.end_offset) > own
+
+    def may_start(self, row: SnapshotRow) -> bool:
+        """V4. A log that begins where no snapshot ends cannot be started with."""
+        return row.log_start == 0 or any([s.end_offset >= row.log_start for s in row.snapshots])

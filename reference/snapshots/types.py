@@ -1,0 +1,64 @@
+"""The state of a node where the metadata log has snapshots: that of a controller whose voters
+change, and which snapshots it has.
+
+Law of this file: values only. `SnapshotRow` is the row of specs/snapshots/Snapshots.tla, the same
+fields in the same order in snake case. What `reference/voters/types.py` says of values holds here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from reference.kit.fields import Node, SetOf
+from reference.kit.log import UNDEFINED
+from reference.voters.types import Constants as VoterConstants
+from reference.voters.types import VoterRow, VotersLog, initial_voter_row
+
+
+class Constants(VoterConstants, frozen=True, tag="snapshots", tag_field="protocol"):
+    """As where voters change: every controller or broker, and who of them votes at first."""
+
+
+class SnapshotId(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """V1. The offset after the last record that a snapshot has, and the epoch of that record."""
+
+    end_offset: int
+    epoch: int
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """V1. The effect of all records below an offset; here it has these records themselves."""
+
+    end_offset: int
+    epoch: int
+    records: VotersLog
+
+
+NO_ID: Final = SnapshotId(UNDEFINED, UNDEFINED)
+NO_SNAPSHOT: Final = Snapshot(UNDEFINED, UNDEFINED, ())
+
+
+def id_of(snapshot: Snapshot) -> SnapshotId:
+    return SnapshotId(snapshot.end_offset, snapshot.epoch)
+
+
+class SnapshotRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """The whole state of a node. The hash is kept, because steps are memoised by row."""
+
+    voter: VoterRow
+    """Its log is all that the node has: in its latest snapshot, and after it."""
+    bootstrap: SetOf[Node]
+    """Durable: the first set, of the bootstrap checkpoint (V12)."""
+    log_start: int
+    """Where what can be read record by record begins."""
+    snapshots: SetOf[Snapshot]
+    """Durable: those that are complete, by their ends."""
+    download: SnapshotId
+    """Follower: the id of the snapshot that it asks for."""
+
+
+def initial_snapshot_row(constants: Constants) -> SnapshotRow:
+    """The first state of every node: it has no snapshot."""
+    return SnapshotRow(initial_voter_row(constants), constants.first_voters, 0, (), NO_ID)

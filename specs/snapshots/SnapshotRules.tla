@@ -1,0 +1,82 @@
+---------------------------- MODULE SnapshotRules ----------------------------
+(***************************************************************************)
+(* Every decision about snapshots of the metadata log (KIP-630) that has a  *)
+(* name.  Which voters are in force is decided in VoterRules, what a voter  *)
+(* does in QuorumRules.  The Python twin is reference/snapshots/rules.py.   *)
+(*                                                                          *)
+(* A snapshot [endOffset, epoch, records] is the effect of all records      *)
+(* below its end; here it has these records themselves.  Its id             *)
+(* [endOffset, epoch] has the epoch of the last of them (V1).               *)
+(*                                                                          *)
+(* Rule ids (V1 ...) are those of docs/protocol-rules.md.                   *)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of this file.            *)
+(***************************************************************************)
+EXTENDS VoterRules
+
+NoId == [endOffset |-> Undefined, epoch |-> Undefined]
+NoSnapshot == [endOffset |-> Undefined, epoch |-> Undefined, records |-> <<>>]
+
+IdOf(snapshot) == [endOffset |-> snapshot.endOffset, epoch |-> snapshot.epoch]
+
+LogOfRow(row) == row.voter.quorum.log
+LastEpochOf(row) == LatestEpoch(row.voter.quorum.epochCache)
+
+(* V1.  A node's snapshots are of one log, so their ends order them.        *)
+Latest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : t.endOffset <= s.endOffset
+Earliest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : s.endOffset <= t.endOffset
+
+-----------------------------------------------------------------------------
+(* Made, and cleaned: V2, V3.                                               *)
+
+(* V2.  Of what is committed, and not below the start of the log.           *)
+SnapshotAllowed(row, end) ==
+  /\ end > 0 /\ row.logStart <= end /\ end <= row.voter.quorum.highWatermark
+  /\ \A s \in row.snapshots : s.endOffset # end
+
+(* V1.  The end is the offset after the last record that is in it.          *)
+SnapshotTaken(row, end) ==
+  [endOffset |-> end, epoch |-> LogOfRow(row)[end].epoch, records |-> Prefix(LogOfRow(row), end)]
+
+(* V2.  The set that was in force at the snapshot's last record stays; it   *)
+(* is what a truncation to the snapshot's end leaves.                       *)
+HistoryAfterSnapshot(history, end) ==
+  LET below == SelectSeq(history, LAMBDA set : set.offset < end)
+  IN IF below = <<>> THEN history
+     ELSE <<LastOf(below)>> \o SelectSeq(history, LAMBDA set : set.offset >= end)
+
+(* V3.  The log begins where a snapshot ends.                               *)
+PrefixDeletable(row, offset) ==
+  row.logStart < offset /\ \E s \in row.snapshots : s.endOffset = offset
+
+-----------------------------------------------------------------------------
+(* Fetched, and loaded: V4 to V7.                                           *)
+
+(* V5.  Who has nothing, or what is no longer in the log, needs a snapshot. *)
+FetchNeedsSnapshot(row, m) ==
+  /\ row.snapshots # {}
+  /\ LET earliest == Earliest(row.snapshots)
+     IN \/ m.fetchOffset = 0
+        \/ m.fetchOffset < row.logStart
+        \/ m.fetchOffset = row.logStart /\ m.lastFetchedEpoch # earliest.epoch
+        \/ m.lastFetchedEpoch < earliest.epoch
+
+(* V6.                                                                      *)
+IsServed(row, id) == \E s \in row.snapshots : IdOf(s) = id
+
+(* V7.  The leader has just said that the follower's position is not in its *)
+(* log: whatever the follower has there goes.                               *)
+ReplacesLog(row, snapshot) == TRUE
+
+(* V7.  What the node has then.                                             *)
+LogAfterSnapshot(row, snapshot) == Prefix(snapshot.records, snapshot.endOffset)
+
+(* V4.  A log that lost what was not flushed ends below the snapshot.       *)
+SnapshotIsAhead(row, snapshot) ==
+  \/ snapshot.epoch > LastEpochOf(row)
+  \/ snapshot.epoch = LastEpochOf(row) /\ snapshot.endOffset > EndOffset(LogOfRow(row))
+
+(* V4.  A log that begins where no snapshot ends cannot be started with.    *)
+MayStart(row) ==
+  row.logStart > 0 => \E s \in row.snapshots : s.endOffset >= row.logStart
+=============================================================================

@@ -1,0 +1,234 @@
+------------------------------ MODULE Snapshots -------------------------------
+(***************************************************************************)
+(* What a controller, or a broker that observes, does with snapshots of the *)
+(* metadata log (KIP-630): it makes them, deletes the prefix of its log     *)
+(* that they cover, gives them to whom needs that prefix, and loads them.   *)
+(* All else is what it does where the voters change (VoterChanges), step    *)
+(* for step; a node that is no voter is an observer.                        *)
+(*                                                                          *)
+(* `quorum.log` is all that a node has: what its latest snapshot has, and   *)
+(* the records after it.  Which part of it can still be read record by      *)
+(* record is said by `logStart`.                                            *)
+(*                                                                          *)
+(* Python twin: reference/snapshots/handlers.py.                            *)
+(*                                                                          *)
+(* Not modelled here: bytes and positions (a snapshot comes with one        *)
+(* answer), partial files, batches that a snapshot might cut (Z118), the    *)
+(* bootstrap checkpoint (V12), retention (any prefix that a snapshot covers *)
+(* may go), a start of the log that a restart moves back to its segment's   *)
+(* (V3), the state machine that listens (V26 to V29), and what VoterChanges *)
+(* does not model.                                                          *)
+(***************************************************************************)
+EXTENDS SnapshotRules
+
+V == INSTANCE VoterChanges
+InForce(Voters) == INSTANCE QuorumHandlers
+
+(***************************************************************************)
+(* The row.                                                                 *)
+(*   voter        the row of a controller whose voters change               *)
+(*   bootstrap    durable: the first set, of the bootstrap checkpoint (V12) *)
+(*   logStart     where what can be read record by record begins            *)
+(*   snapshots    durable: those that are complete                          *)
+(*   download     follower: the id of the snapshot that it asks for         *)
+(***************************************************************************)
+InitialRow(n) ==
+  [voter |-> V!InitialRow(n), bootstrap |-> FirstVoters, logStart |-> 0, snapshots |-> {},
+   download |-> NoId]
+
+Running(row) == V!Running(row.voter)
+
+-----------------------------------------------------------------------------
+(* The end of every step.                                                   *)
+
+FetchSnapshotRequest(row, m) ==
+  [type |-> "FetchSnapshotRequest", source |-> m.source, destination |-> m.destination,
+   epoch |-> m.epoch, snapshotId |-> row.download]
+
+FetchResponse(m, id) ==
+  [type |-> m.type, source |-> m.source, destination |-> m.destination, error |-> m.error,
+   epoch |-> m.epoch, leader |-> m.leader, records |-> m.records, diverging |-> m.diverging,
+   highWatermark |-> m.highWatermark, request |-> m.request, snapshotId |-> id]
+
+(* V5, V7.  Who loads a snapshot asks for it where it would ask for records.*)
+(* Who asks for records that are gone is told of a snapshot instead.        *)
+Outgoing(row, m) ==
+  CASE m.type = "FetchRequest" /\ row.download # NoId -> FetchSnapshotRequest(row, m)
+    [] m.type = "FetchResponse" ->
+         IF m.records # <<>> /\ FetchNeedsSnapshot(row, m.request)
+         THEN FetchResponse([m EXCEPT !.records = <<>>], IdOf(Latest(row.snapshots)))
+         ELSE FetchResponse(m, NoId)
+    [] OTHER -> m
+
+(* A download ends with its role.                                           *)
+Kept(row, outcomes) ==
+  LET follows(quorum) == /\ quorum.role = "Follower" /\ quorum.epoch = row.voter.quorum.epoch
+                         /\ quorum.leader = row.voter.quorum.leader
+      after(o) == [row EXCEPT !.voter = o.row,
+                              !.download = IF follows(o.row.quorum) THEN @ ELSE NoId]
+  IN {[row |-> after(o), sent |-> {Outgoing(after(o), m) : m \in o.sent},
+       ignored |-> o.ignored] : o \in outcomes}
+
+(* A step of the quorum's that leads to this row of it.                     *)
+Finished(n, row, quorum) ==
+  Kept(row, V!Changed(n, row.voter,
+    InForce(VotersOf(row.voter))!Finish(n, row.voter.quorum, quorum, {})))
+
+Refuse(row, reason) == {[row |-> row, sent |-> {}, ignored |-> reason]}
+
+(* V11.  The sets of what a node has whose latest snapshot ends there.      *)
+ReadAnew(row, log, end) ==
+  HistoryAfterSnapshot(
+    <<[offset |-> Undefined, voters |-> row.bootstrap]>> \o SetsIn(log, 0), end)
+
+-----------------------------------------------------------------------------
+(* What snapshots leave as it is.                                           *)
+
+Step_HandleVoteRequest(n, row, m) == Kept(row, V!Step_HandleVoteRequest(n, row.voter, m))
+Step_HandleVoteResponse(n, row, m) == Kept(row, V!Step_HandleVoteResponse(n, row.voter, m))
+Step_HandleBeginQuorumEpochRequest(n, row, m) ==
+  Kept(row, V!Step_HandleBeginQuorumEpochRequest(n, row.voter, m))
+Step_HandleBeginQuorumEpochResponse(n, row, m) ==
+  Kept(row, V!Step_HandleBeginQuorumEpochResponse(n, row.voter, m))
+Step_HandleEndQuorumEpochRequest(n, row, m) ==
+  Kept(row, V!Step_HandleEndQuorumEpochRequest(n, row.voter, m))
+Step_HandleEndQuorumEpochResponse(n, row, m) ==
+  Kept(row, V!Step_HandleEndQuorumEpochResponse(n, row.voter, m))
+Step_HandleFetchMaxWait(n, row, input) == Kept(row, V!Step_HandleFetchMaxWait(n, row.voter, input))
+Step_HandleAppend(n, row, input) == Kept(row, V!Step_HandleAppend(n, row.voter, input))
+Step_HandleFlush(n, row, input) == Kept(row, V!Step_HandleFlush(n, row.voter, input))
+Step_HandleElectionTimeout(n, row, input) ==
+  Kept(row, V!Step_HandleElectionTimeout(n, row.voter, input))
+Step_HandleFetchTimeout(n, row, input) == Kept(row, V!Step_HandleFetchTimeout(n, row.voter, input))
+Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
+  Kept(row, V!Step_HandleBeginQuorumEpochTimeout(n, row.voter, input))
+Step_HandleCheckQuorumTimeout(n, row, input) ==
+  Kept(row, V!Step_HandleCheckQuorumTimeout(n, row.voter, input))
+Step_HandleResign(n, row, input) == Kept(row, V!Step_HandleResign(n, row.voter, input))
+Step_HandleRequestTimeout(n, row, input) ==
+  Kept(row, V!Step_HandleRequestTimeout(n, row.voter, input))
+Step_HandleFetchFromBootstrap(n, row, input) ==
+  Kept(row, V!Step_HandleFetchFromBootstrap(n, row.voter, input))
+Step_HandleAddVoter(n, row, input) == Kept(row, V!Step_HandleAddVoter(n, row.voter, input))
+Step_HandleRemoveVoter(n, row, input) == Kept(row, V!Step_HandleRemoveVoter(n, row.voter, input))
+Step_HandleVoterChangeTimeout(n, row, input) ==
+  Kept(row, V!Step_HandleVoterChangeTimeout(n, row.voter, input))
+
+-----------------------------------------------------------------------------
+(* Made, and cleaned: V2, V3.                                               *)
+
+Step_HandleCreateSnapshot(n, row, input) ==
+  IF ~Running(row) \/ ~SnapshotAllowed(row, input.end) THEN {}
+  ELSE Refuse([row EXCEPT
+         !.snapshots = @ \cup {SnapshotTaken(row, input.end)},
+         !.voter.history = HistoryAfterSnapshot(@, input.end)], "")
+
+Step_HandleCleanSnapshots(n, row, input) ==
+  IF ~Running(row) \/ ~PrefixDeletable(row, input.offset) THEN {}
+  ELSE Refuse([row EXCEPT
+         !.logStart = input.offset,
+         !.snapshots = {s \in @ : s.endOffset >= input.offset}], "")
+
+-----------------------------------------------------------------------------
+(* Fetched: V5, V6.                                                         *)
+
+(* V5.  Such an answer notes nothing of who fetched.                        *)
+Step_HandleFetchRequest(n, row, m) ==
+  LET quorum == row.voter.quorum
+      error == InForce(VotersOf(row.voter))!FetchRequestError(quorum, m)
+      answer == InForce(VotersOf(row.voter))!FetchErrorResponse(quorum, m, "NONE")
+  IN IF error # "NONE" \/ ~FetchNeedsSnapshot(row, m)
+     THEN Kept(row, V!Step_HandleFetchRequest(n, row.voter, m))
+     ELSE {[row |-> row, ignored |-> "",
+            sent |-> {FetchResponse([answer EXCEPT !.highWatermark = quorum.highWatermark],
+                                    IdOf(Latest(row.snapshots)))}]}
+
+(* V6.  A fetch of a snapshot shows the leader that its follower lives, and *)
+(* nothing of where it is.                                                  *)
+Step_HandleFetchSnapshotRequest(n, row, m) ==
+  LET quorum == row.voter.quorum
+      asked == [epoch |-> m.epoch, fetchOffset |-> 0, lastFetchedEpoch |-> 0]
+      known == InForce(VotersOf(row.voter))!FetchRequestError(quorum, asked)
+      error == IF known = "NONE" /\ ~IsServed(row, m.snapshotId) THEN "SNAPSHOT_NOT_FOUND"
+                                                                 ELSE known
+      fetched == quorum.fetchedVoters \cup (VotersOf(row.voter) \cap {m.source})
+      round == InForce(VotersOf(row.voter))!CheckQuorumSatisfied(fetched, n)
+      heard == IF error # "NONE" THEN row
+               ELSE [row EXCEPT !.voter.quorum.fetchedVoters = IF round THEN {} ELSE fetched]
+  IN {[row |-> heard, ignored |-> "",
+       sent |-> {[type |-> "FetchSnapshotResponse", source |-> n, destination |-> m.source,
+                  error |-> error, epoch |-> quorum.epoch, leader |-> quorum.leader,
+                  snapshot |-> IF error # "NONE" THEN NoSnapshot
+                               ELSE CHOOSE s \in row.snapshots : IdOf(s) = m.snapshotId,
+                  request |-> m]}]}
+
+-----------------------------------------------------------------------------
+(* Loaded: V7.                                                              *)
+
+(* Whether a response is one of the leader that is followed, to the request *)
+(* that is in flight; all others are for the quorum to judge.               *)
+IsHeard(row, m) ==
+  /\ row.voter.quorum.role = "Follower" /\ row.voter.quorum.leader = m.source
+  /\ row.voter.quorum.connections[m.source] = "Awaiting"
+  /\ m.epoch = row.voter.quorum.epoch
+
+(* V5.  The next request is for the snapshot.                               *)
+Step_HandleFetchResponse(n, row, m) ==
+  LET quorum == row.voter.quorum
+      follower == [InForce(VotersOf(row.voter))!Answered(quorum, m) EXCEPT !.hasFetched = TRUE]
+      awaited == m.request = InForce(VotersOf(row.voter))!RequestInFlight(n, quorum, m.source)
+  IN CASE row.download # NoId -> Refuse(row, "NotAwaited")
+       [] m.snapshotId # NoId /\ awaited /\ IsHeard(row, m) ->
+            Finished(n, [row EXCEPT !.download = m.snapshotId], follower)
+       [] OTHER -> Kept(row, V!Step_HandleFetchResponse(n, row.voter, m))
+
+(* V4, V7.  The log is replaced by the snapshot, all that was made of the   *)
+(* log is made anew, and what the snapshot has is committed.                *)
+WithSnapshot(row, snapshot) ==
+  LET log == LogAfterSnapshot(row, snapshot)
+  IN [row EXCEPT
+        !.logStart = snapshot.endOffset, !.snapshots = {snapshot}, !.download = NoId,
+        !.voter.history = ReadAnew(row, log, snapshot.endOffset),
+        !.voter.historyEnd = EndOffset(log),
+        !.voter.quorum.log = log, !.voter.quorum.flushed = EndOffset(log),
+        !.voter.quorum.epochCache = CacheAppend(<<>>, 0, log)]
+
+Load(n, row, m, answered) ==
+  LET loaded == WithSnapshot([row EXCEPT !.voter.quorum = answered], m.snapshot)
+      quorum == [loaded.voter.quorum EXCEPT !.highWatermark = m.snapshot.endOffset]
+  IN Finished(n, loaded, quorum)
+
+Step_HandleFetchSnapshotResponse(n, row, m) ==
+  LET quorum == row.voter.quorum
+      asked == InForce(VotersOf(row.voter))!RequestInFlight(n, quorum, m.source)
+      answered == [InForce(VotersOf(row.voter))!Answered(quorum, m) EXCEPT !.hasFetched = TRUE]
+      nothing(after) == InForce(VotersOf(row.voter))!Finish(n, quorum, after, {})
+      heard == [m EXCEPT !.request = asked]
+  IN CASE row.download = NoId -> Refuse(row, "NotAwaited")
+       [] m.request # FetchSnapshotRequest(row, asked) -> Refuse(row, "NotAwaited")
+       [] ~IsHeard(row, m) \/ m.error \notin {"NONE", "SNAPSHOT_NOT_FOUND"} ->
+            Kept(row, V!Changed(n, row.voter,
+              InForce(VotersOf(row.voter))!ReceiveResponse(n, quorum, heard, nothing)))
+       [] m.error = "SNAPSHOT_NOT_FOUND" -> Finished(n, [row EXCEPT !.download = NoId], answered)
+       [] ReplacesLog(row, m.snapshot) -> Load(n, row, m, answered)
+       [] OTHER -> Finished(n, row, InForce(VotersOf(row.voter))!Halt(quorum))
+
+-----------------------------------------------------------------------------
+(* Crash and restart: V4.                                                   *)
+
+Step_HandleCrash(n, row, input) ==
+  {[o EXCEPT !.row.voter.history = ReadAnew(row, <<>>, 0), !.row.download = NoId] :
+     o \in Kept(row, V!Step_HandleCrash(n, row.voter, input))}
+
+Step_HandleRestart(n, row, input) ==
+  LET found == row.snapshots # {}
+      latest == Latest(row.snapshots)
+      log == LogOfRow(row)
+      read == [row EXCEPT
+        !.voter.history = ReadAnew(row, log, IF found THEN latest.endOffset ELSE 0),
+        !.voter.historyEnd = EndOffset(log)]
+      up == IF found /\ SnapshotIsAhead(row, latest) THEN WithSnapshot(row, latest) ELSE read
+  IN CASE row.voter.quorum.role # "Down" -> {}
+       [] ~MayStart(row) -> Finished(n, row, InForce(VotersOf(row.voter))!Halt(row.voter.quorum))
+       [] OTHER -> Kept(up, V!Step_HandleRestart(n, up.voter, input))
+=============================================================================

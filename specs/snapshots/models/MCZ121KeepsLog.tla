@@ -1,0 +1,3 @@
+---- MODULE MCZ121KeepsLog ----
+EXTENDS MCSnapshots, Z121KeepsLog
+====

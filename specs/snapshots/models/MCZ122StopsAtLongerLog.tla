@@ -1,0 +1,3 @@
+---- MODULE MCZ122StopsAtLongerLog ----
+EXTENDS MCSnapshots, Z122StopsAtLongerLog
+====
