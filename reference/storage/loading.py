@@ -48,7 +48,7 @@ def load(
     end = _recover(log, recovery_point, clean)
     log.active.open_indexes()
     if log.epochs.cut_end(end):
-        log.tasks.append(log.epochs.write)
+        log.cut_epochs()
     log.start = max(start, log.segments[0].base)
     if log.epochs.cut_start(start):
         log.tasks.append(log.epochs.write)
@@ -92,11 +92,21 @@ def _finish_swaps(log: Log) -> None:
         for name in files.list(folder):
             if not name.endswith(SWAP) and low <= base_of(name) < high:
                 files.unlink(f"{folder}/{name}")
-    for name in files.list(folder):
-        if name.endswith(SWAP):
-            files.rename(f"{folder}/{name}", f"{folder}/{name.removesuffix(SWAP)}")
+    _swap_in(log)
     if swaps:
         log.names_changed = True
+
+
+def _swap_in(log: Log) -> None:
+    files, folder = log.files, log.folder
+    names = [name for name in files.list(folder) if name.endswith(SWAP)]
+    logs = [name for name in names if name.endswith(LOG + SWAP)]
+    if log.rules.log_renamed_first():
+        names = [*logs, *(name for name in names if name not in logs)]
+    for name in names:
+        files.rename(f"{folder}/{name}", f"{folder}/{name.removesuffix(SWAP)}")
+        if name in logs and log.rules.log_renamed_first():
+            files.sync_folder(folder)
 
 
 def _load_segments(log: Log, recovery_point: int, clean: bool) -> None:
@@ -173,7 +183,7 @@ def _recover(log: Log, recovery_point: int, clean: bool) -> int:
 
 
 def _drop(log: Log, base: int) -> None:
-    """The segments from this base on."""
+    """The segments from this base on, in an order in which a crash leaves no hole before one."""
     going = [each for each in log.segments if each.base >= base]
     log.segments = [each for each in log.segments if each.base < base]
-    log.delete(going)
+    log.delete(log.rules.cut_in_order(going))

@@ -109,6 +109,7 @@ class Log:
         rises = bool(self.epochs.entries) and self.epochs.entries[-1][1] >= self.end
         if self.active.size == 0 and self.segments[1:] and self.rules.roll_synced(rises):
             self.segments[-2].sync()
+            self.files.sync_folder(self.folder)
         self.active.append(last, data)
         if self.rules.end_before_index():
             self._moved(last + 1)
@@ -118,7 +119,7 @@ class Log:
             stable = self.rules.completed_lso(
                 self.producers.open_txns(), ended.first, ended.producer, ended.last
             )
-            self.active.complete(ended, stable)
+            self.names_changed = self.active.complete(ended, stable) or self.names_changed
             self.producers.complete(ended)
         self._moved(last + 1)
         self.producers.end = last + 1
@@ -299,7 +300,7 @@ class Log:
         """What lies at or above the offset goes (D7); whether there was anything."""
         if offset >= self.end:
             if self.epochs.cut_end(self.end):
-                self._cut_epochs()
+                self.cut_epochs()
             return False
         if self.segments[0].base > offset:
             self.truncate_fully(offset)
@@ -320,14 +321,15 @@ class Log:
             self.files.sync_folder(self.folder)
         self.delete_snapshots(going)
         if self.epochs.cut_end(offset):
-            self._cut_epochs()
+            self.cut_epochs()
         self.start = min(self.start, offset)
         self.rebuild_producers(offset, clean=False)
         if self.high_watermark >= self.end:
             self.update_high_watermark(self.end)
         return True
 
-    def _cut_epochs(self) -> None:
+    def cut_epochs(self) -> None:
+        """The file follows what was forgotten, now or later (D7, D18)."""
         if self.rules.epochs_cut_at_once():
             self.epochs.write()
         else:

@@ -242,8 +242,8 @@ def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], dict[int, int]]:
             first = open_.pop(batch.producer, None)
             if first is not None and batch.marker == "ABORT":
                 found.append(Aborted(batch.producer, first, batch.last, 0))
-        elif batch.is_transactional and batch.producer not in open_:
-            open_[batch.producer] = batch.base
+        elif batch.is_transactional and not batch.is_control and batch.producer not in open_:
+            open_[batch.producer] = batch.base  # An emptied marker opens nothing, as in Kafka.
     return found, open_
 
 

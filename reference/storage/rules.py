@@ -157,7 +157,8 @@ class StorageRules:
         return True
 
     def epochs_cut_at_once(self) -> bool:
-        """D7: whether the epoch file follows a truncation before it returns."""
+        """D7, D18: whether the epoch file follows a truncation, and a start, before either
+        returns: of an epoch that was never written a record of an older one may take the place."""
         return True
 
     def cut_synced(self) -> bool:
@@ -207,6 +208,12 @@ class StorageRules:
 
     def cleaning_synced(self) -> bool:
         """D14: whether the names are synced between the steps of a swap."""
+        return True
+
+    def log_renamed_first(self) -> bool:
+        """D7, D10, D14: whether a log's new name is durable before its indexes take theirs. Where
+        names of a folder come apart (free mode), a log may be left without its aborted
+        transactions."""
         return True
 
     # -- Loading, recovery (D15 to D18)
@@ -328,6 +335,9 @@ class AsKafka(StorageRules):
         return False
 
     def cleaning_synced(self) -> bool:
+        return False
+
+    def log_renamed_first(self) -> bool:
         return False
 
     def swap_by_index(self) -> bool:

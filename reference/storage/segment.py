@@ -123,9 +123,12 @@ class Segment:
             self.offsets.append(offset, position)
             self.times.maybe_append(*self.latest)
 
-    def complete(self, done: Completed, stable: int) -> None:
+    def complete(self, done: Completed, stable: int) -> bool:
+        """Whether a file has come with it: the first aborted transaction makes the index."""
+        existed = self.txns.exists
         if done.aborted:
             self.txns.append(Aborted(done.producer, done.first, done.last, stable))
+        return self.txns.exists and not existed
 
     # -- Looking up
 
@@ -182,11 +185,14 @@ class Segment:
         self.times.resize(self.rules.config.index_bytes)
 
     def rename(self, suffix: str) -> None:
+        """The log first: indexes without one are deleted at a start, or follow it."""
         before = [self.path(end) for end in ENDS]
         self.suffix = suffix
         for old, end in zip(before, ENDS, strict=True):
             if self.files.size(old) is not None:
                 self.files.rename(old, self.path(end))
+                if end == LOG and self.rules.log_renamed_first():
+                    self.files.sync_folder(self.folder)
         for index, end in ((self._offsets, INDEX), (self._times, TIMES), (self.txns, TXNS)):
             if index is not None:
                 index.path = self.path(end)
