@@ -57,8 +57,10 @@ class Application(Program):
         self._given(self.do(""))
 
     def _given(self, answer: dict[str, Any]) -> None:
+        """answer: has all that it was given so far."""
+        before = len(self.read)
         self.read = [(at, offset, value) for at, offset, value in answer["records"]]
-        among = groupby(sorted(self.read), itemgetter(0))
+        among = groupby(sorted(self.read[before:]), itemgetter(0))
         told = {f"{TOPIC}-{at}": [each[1:] for each in of] for at, of in among}
         self._event("ok", "poll", [["poll", told]])
 

@@ -90,6 +90,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 m.poll("poll 3000")
                 reading.result()
                 partition.say(f"M polls again; N has {parts(n)}")
+                if n.read:
+                    n.copy()
             else:
                 if n.read:
                     refused = n.finish()
