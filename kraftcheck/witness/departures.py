@@ -81,7 +81,7 @@ def _met(
     unknown = judge_steps(trace, suspects, profile=profile).lines()
     known = [step for step in suspects if step.line not in unknown]
     about = profile.of(protocol_of(trace.constants).name)
-    if not known:
+    if not known or not about.entries:
         return []
     told("judging without each entry")
     needed = needed_entries(trace, known, about)

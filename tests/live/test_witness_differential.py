@@ -1,4 +1,4 @@
-"""Kafka's steps beside the reference's: what differs is what TLC refuses, and faults are seen at once.
+"""Kafka's steps beside the reference's: what differs is what TLC refuses; faults are seen at once.
 
 The faults are planted in Kafka's classes and in the host; no TLC is asked about them.
 """
@@ -32,7 +32,7 @@ JAVA = Path(jars.__file__).parent / "java"
 READER = Plant(
     "the host reads the high watermark of the log",
     "org/apache/kafka/raft/Voter.java",
-    'client == null ? UNDEFINED : offset(client.quorum().highWatermark()))',
+    "client == null ? UNDEFINED : offset(client.quorum().highWatermark()))",
     "client == null ? UNDEFINED : log.end())",
     "HandleRestart HandleVoteResponse HandleElectionTimeout",
     "highWatermark",
