@@ -28,7 +28,7 @@ PROMISES = "reference.clients.promises"
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
     *("reference.transactions", "reference.groups", "reference.voters", "reference.reassignment"),
-    "reference.cluster",
+    *("reference.quorum41", "reference.cluster"),
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -66,6 +66,7 @@ RULES = {
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
+    "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
@@ -76,7 +77,7 @@ RULES = {
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
-            *("reference.reassignment", "reference.cluster", "system"),
+            *("reference.reassignment", "reference.quorum41", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
