@@ -41,8 +41,7 @@ READER = Plant(
 
 def differing(component: Component, kafka: Kafka, path: Path, run: int) -> set[tuple[str, str]]:
     """The actions and fields in which steps differ."""
-    how = {"runs": 1, "first": run, "seed": 5, "moves": 200}
-    driven = drive(path, kafka, component, 3, **how, compares=True)
+    driven = drive(path, kafka, component, 3, runs=1, first=run, seed=5, moves=200, compares=True)
     return {(each.action, d.field) for each in driven.differing for d in each.differences}
 
 
