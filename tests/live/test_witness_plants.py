@@ -67,7 +67,7 @@ PLANTS = [
         "            if (!isLogUpToDate) {",
         "HandleVoteRequest",
         "granted",
-        run=6,
+        run=1,
     ),
     Plant(
         "a follower does not flush",
@@ -102,7 +102,7 @@ PLANTS = [
         "            .stream();",
         "HandleFetchRequest",
         "after.highWatermark",
-        run=1,
+        run=2,
     ),
     Plant(
         "a vote survives into the next epoch",
@@ -142,7 +142,7 @@ PLANTS = [
         "HandleVoteResponse HandleFetchResponse HandleBeginQuorumEpochResponse "
         "HandleEndQuorumEpochResponse",
         "after.",
-        run=1,
+        run=4,
     ),
     Plant(
         "an append wakes nobody",
@@ -159,7 +159,6 @@ PLANTS = [
         "            || true\n            || isPartitionDiverged",
         "HandleFetchRequest",
         "parked",
-        run=2,
     ),
     Plant(
         "who is told that an epoch ends stands at once",
