@@ -141,7 +141,7 @@ PLANTS = [
         "if (true) {",
         "HandleVoteResponse HandleFetchResponse HandleBeginQuorumEpochResponse "
         "HandleEndQuorumEpochResponse",
-        "after.",
+        "ignored",
         run=4,
     ),
     Plant(

@@ -65,12 +65,14 @@ def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
     them. It raises msgspec.MsgspecError for what is none.
     """
     protocol = protocols_of(constants)[0]
-    return _decoder_beside(protocol.modules, protocol.extends)
+    return _decoder_beside(protocol.modules, protocol.name if protocol.extends else "")
 
 
 @cache
-def _decoder_beside(modules: str, extends: str) -> Callable[[bytes], Any]:
-    beside = [p for p in PROTOCOLS if (p.modules, p.extends) == (modules, extends)]
+def _decoder_beside(modules: str, extending: str) -> Callable[[bytes], Any]:
+    """Of one that extends another alone: its messages may take the place of others'."""
+    found = [p for p in PROTOCOLS if p.modules == modules]
+    beside = [p for p in found if (p.name == extending if extending else not p.extends)]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
     return decoder_of(union(dict.fromkeys(types)))
