@@ -218,7 +218,7 @@ def mutants() -> str:
 
 
 def profile() -> str:
-    """The entries of the profile of Kafka 4.3, from specs/quorum/profiles."""
+    """The entries of the profile of Kafka 4.3, from specs/quorum41/profiles."""
     lines = ["| entry | class | Kafka | where |", "|---|---|---|---|"]
     for entry in read_profile("kafka-4.3").entries:
         lines.append(f"| `{entry.name}` | {entry.of} | {entry.says} | {entry.source} |")

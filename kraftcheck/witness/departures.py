@@ -71,7 +71,7 @@ def witnessed(
     refused = judge_steps(trace, asked).lines()
     suspects = [step for step in asked if step.line in refused]
     known = [step for step in suspects if step.line not in unknown]
-    return Witnessed(found, len(suspects), list(_met(trace, known, profile, told)), in_vain)
+    return Witnessed(found, len(suspects), _met(trace, known, profile, told), in_vain)
 
 
 def _met(
@@ -81,9 +81,9 @@ def _met(
     told: Callable[[str], None],
 ) -> list[Met]:
     """Which entries these steps need, which the profile allows and the specs alone refuse."""
-    if not known:
-        return []
     about = profile.of(protocol_of(trace.constants).name)
+    if not known or not about.entries:
+        return []
     told("judging without each entry")
     needed = needed_entries(trace, known, about)
     met = []

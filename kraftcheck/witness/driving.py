@@ -170,7 +170,10 @@ def by_chance(
     screen: Screen,
     differential: bool = False,
 ) -> int:
-    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs. Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used."""
+    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs.
+
+    Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used.
+    """
     use_jar(jar)
     profile = kafka.allowed()
     protocol = component.protocol

@@ -83,7 +83,8 @@ class Quorum41Handlers(QuorumHandlers):
                 n, row, noted, self.fetch_response(noted, m, (), diverging, noted.high_watermark)
             )
         after, replies = self._telling(row, noted)
-        if self.fetched_records(after, m) or self.rules.knows_less(after, m):  # type: ignore[attr-defined]
+        news = self.rules.knows_less(after, m)  # type: ignore[attr-defined]
+        if news or self.fetched_records(after, m):
             answer = self.fetch_answer(after, m)
             return self.finish(n, row, after, *replies, *(() if answer in replies else (answer,)))
         if m not in after.parked:

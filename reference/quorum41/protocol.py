@@ -22,7 +22,7 @@ REPLACED: Final = (
 """Operators of QuorumHandlers in whose place those of Quorum41 stand, under the prefix R41_."""
 
 VOTER_41: Final = NodeKind(
-    name="voter of 4.1",
+    name="voter-since-41",
     module="Quorum41",
     row=Row,
     inputs=INPUTS,

@@ -57,7 +57,8 @@ R41_HandleFlush(n, row, input) ==
       counted == IF row.role = "Leader" THEN AdvanceHighWatermark(n, flushed) ELSE flushed
       told == Told(row, counted)
   IN IF ~Running(row) \/ row.flushed = EndOffset(row.log) THEN {}
-     ELSE Finish(n, row, [counted EXCEPT !.parked = @ \ told], {FetchAnswer(counted, m) : m \in told})
+     ELSE Finish(n, row, [counted EXCEPT !.parked = @ \ told],
+            {FetchAnswer(counted, m) : m \in told})
 
 -----------------------------------------------------------------------------
 (* Changes of role.                                                         *)

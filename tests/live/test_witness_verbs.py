@@ -36,6 +36,9 @@ def test_runs_by_chance(tmp_path: Path) -> None:
     assert {each["entry"] for each in found["known"]} >= {"asks-at-once"}
     assert json.loads((out / "witness.json").read_text("utf-8"))["verdict"] == "holds"
 
+    beside = run(HOLDS, *words, "--differential")
+    assert len(beside["differing"]) == beside["forbidden"] == found["forbidden"]
+
     strict = run(VIOLATED, *words, "--as", "specs")
     assert strict["found"]["rejections"]
     again = strict["schedules"][0]

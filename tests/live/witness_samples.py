@@ -23,23 +23,26 @@ FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
 EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "witness"
 RUNS: Final = 60
 WHOLE: Final = 50
-"""Steps of the first run."""
+"""Steps of the run that is kept from its beginning."""
 EACH: Final = 3
 """Steps for each entry."""
 
 
 class Sample(NamedTuple):
-    """Runs in which every entry is met. name: how the files begin. schedule: of the last run."""
+    """Runs in which every entry is met. name: how the files begin. whole: the run that is kept from
+    its beginning. schedule: of the last run.
+    """
 
     name: str
     component: Component
     seed: int
+    whole: int = 0
     schedule: Path | None = None
 
 
 SAMPLES: Final = (
-    Sample("kafka", VOTERS, 7),
-    Sample("kafka-partition", BROKERS, 1, EXAMPLES / "stop-is-soft.moves"),
+    Sample("kafka", VOTERS, 7, whole=3),
+    Sample("kafka-partition", BROKERS, 1, 0, EXAMPLES / "stop-is-soft.moves"),
 )
 
 
@@ -59,7 +62,8 @@ def _make(sample: Sample) -> None:
         head, *lines = path.read_text(encoding="utf-8").splitlines()
         found = judged(sample.component, path, read_profile("kafka-4.3"))
     FOLDER.mkdir(exist_ok=True)
-    _write(f"{sample.name}-run", [head, *lines[:WHOLE]])
+    whole = [_of_run(line, 0) for line in lines if line.endswith(f',"run":{sample.whole}}}')]
+    _write(f"{sample.name}-run", [head, *whole[:WHOLE]])
     head = f'{head[:-1]},"start":"any","order":"by node"}}'
     chosen = dict.fromkeys(line for met in found.met for line in met.lines[:EACH])
     picked = [_of_run(lines[line - 2], run) for run, line in enumerate(chosen)]

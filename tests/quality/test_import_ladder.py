@@ -28,7 +28,8 @@ PROMISES = "reference.clients.promises"
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
     *("reference.transactions", "reference.groups", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment", "reference.cluster"),
+    *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
+    "reference.cluster",
     "reference.protocols",
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -68,6 +69,7 @@ RULES = {
     "reference.classic.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
     "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
+    "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
@@ -79,7 +81,7 @@ RULES = {
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
-            *("reference.cluster", "system"),
+            *("reference.quorum41", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(

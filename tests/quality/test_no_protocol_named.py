@@ -20,7 +20,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils", "system")
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment"),
+    *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
     "reference.cluster",
 )
 OWN = (
@@ -29,7 +29,8 @@ OWN = (
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    *("traces.cover.quorum", "traces.cover.partition", "traces.cover.partition_mutation"),
+    *("traces.cover.quorum", "traces.cover.quorum41"),
+    *("traces.cover.partition", "traces.cover.partition_mutation"),
     *("traces.cover.mutation", "traces.jobs.cluster_checks"),
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),

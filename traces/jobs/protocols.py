@@ -64,12 +64,17 @@ def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
     """What reads an input or a sent message of a run: of its protocols, and of all that come with
     them. It raises msgspec.MsgspecError for what is none.
     """
-    return _decoder_beside(frozenset((p.modules, p.extends) for p in protocols_of(constants)))
+    return _decoder_beside(frozenset(map(_place, protocols_of(constants))))
+
+
+def _place(protocol: Protocol) -> tuple[str, str]:
+    """One that extends another stands alone: its messages may take the place of others'."""
+    return protocol.modules, protocol.name if protocol.extends else ""
 
 
 @cache
 def _decoder_beside(places: frozenset[tuple[str, str]]) -> Callable[[bytes], Any]:
-    beside = [p for p in PROTOCOLS if (p.modules, p.extends) in places]
+    beside = [p for p in PROTOCOLS if _place(p) in places]
     types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
     types += [of for protocol in beside for of in protocol.messages]
     return decoder_of(union(dict.fromkeys(types)))

@@ -23,7 +23,7 @@ KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
     *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "QuorumController"),
-    "TopicController",
+    *("TopicController", "VoterSince41"),
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")

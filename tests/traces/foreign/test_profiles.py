@@ -14,7 +14,7 @@ import pytest
 
 from kraftcheck.witness.driving import Component, judged
 from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS, left_open
+from kraftcheck.witness.quorum import VOTERS
 from tla_utils import ToolError
 from traces.foreign.batch import judge_batch, judge_steps
 from traces.foreign.profiles import names, profile_of, read_profile
@@ -171,24 +171,31 @@ def test_a_fault_of_the_host_is_told_from_one_of_kafka(
     assert check in {each.check for each in found.findings}
 
 
-def test_a_fetch_that_is_answered_in_vain_is_found(tmp_path: Path) -> None:
-    """What the entry high-watermark-answers leaves open, and a fetch parked in spite of news."""
-    head, *steps = lines_of(DEPARTURES)
-    answered = next(
+@pytest.mark.tlc
+def test_a_fetch_is_answered_for_news_only(tmp_path: Path) -> None:
+    """Q23: without records, if and only if its sender knows less; also under the profile."""
+    head, *steps = lines_of(RUN)
+    news = next(
         step
         for step in steps
         if step["input"]["type"] == "FetchRequest"
-        and any(m["type"] == "FetchResponse" and m["records"] == [] for m in step["sent"])
+        and any(_tells(m, step["input"]) for m in step["sent"])
     )
-    asked = dict(answered, node=answered["input"]["source"], sent=[answered["input"]])
-    for knows, expected in ((answered["after"]["highWatermark"], ["AnsweredInVain"]), (-1, [])):
-        asked["after"] = answered["after"] | {"highWatermark": knows}
-        trace = read_foreign(written(tmp_path, [head, asked, answered]))
-        assert [each.check for each in left_open(trace)] == expected
-    parked = dict(answered, sent=[], after=dict(answered["after"], parked=[answered["input"]]))
-    asked["after"] = answered["after"] | {"highWatermark": -1}
-    trace = read_foreign(written(tmp_path, [head, asked, parked]))
-    assert [each.check for each in left_open(trace)] == ["ParkedInVain"]
+    request = news["input"]
+    knows = dict(request, highWatermark=news["after"]["highWatermark"])
+    again = json.loads(json.dumps(news).replace(json.dumps(request), json.dumps(knows)))
+    answers = [m for m in news["sent"] if not _tells(m, request)]
+    parked = dict(news, sent=answers, after=dict(news["after"], parked=[request]))
+    trials = [step | {"run": run} for run, step in enumerate((news, again, parked))]
+    head |= {"start": "any", "order": "by node"}
+    trace = read_foreign(written(tmp_path, [head, *trials]))
+    refused = judge_steps(trace, trace.steps, profile=PROFILE).lines()
+    assert [step.run for step in trace.steps if step.line in refused] == [1, 2]
+
+
+def _tells(m: Any, request: Any) -> bool:
+    plain = m["type"] == "FetchResponse" and (m["error"], m["records"]) == ("NONE", [])
+    return plain and m["request"] == request and m["diverging"]["epoch"] == -1
 
 
 def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
@@ -214,6 +221,6 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.3"]
     assert profile_of("4.2.1") == PROFILE
-    assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum"]
+    assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41"]
     assert profile_of("4.0.2") is None
     assert profile_of("3.9.2") is None
