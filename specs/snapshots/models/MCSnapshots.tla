@@ -139,5 +139,4 @@ NoSnapshotNotFoundProbe ==
        ~(/\ rows[n].download # NoId /\ rows'[n].download = NoId
          /\ rows'[n].voter.quorum.role = "Follower"
          /\ rows'[n].logStart = rows[n].logStart)]_mcVars
-NoLoaderLeadsProbe == \A n \in Nodes : Leads(n) => rows[n].logStart = 0
 =============================================================================
