@@ -229,9 +229,7 @@ TABLES = (
             Forced("SnapshotIsAhead", "row, snapshot", "FALSE", S_CRASH),
             Forced("MayStart", "row", "FALSE", S_ONE),
         ),
-        frozenset(
-            {"NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest"}
-        ),
+        frozenset({"NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest"}),
         Forced("MayStart", "row", "TRUE", S_ONE),
     ),
     Table(
