@@ -21,7 +21,7 @@ Symmetry == MC!Symmetry
 None == MC!None
 Leads(n) == MC!Leads(n)
 
-(* Whoever has no snapshot to make needs no high watermark to make one of.  *)
+(* Where no snapshot is left to be made, a follower needs no high watermark.*)
 Normal(row) ==
   LET voter == MC!Normal(row.voter)
   IN [row EXCEPT !.voter =
