@@ -15,8 +15,8 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed
 @click.command()
 @click.option(
     "--scenario",
-    help="quorum (default), partition, transactions, groups, classic, voters, reassignment or "
-    "cluster.",
+    help="quorum (default), partition, transactions, groups, classic, voters, snapshots, "
+    "reassignment, quorum41 or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @SEED

@@ -6,7 +6,7 @@ Law of this file: as that of reference/voters/handlers.py, whose handlers take e
 part of it can still be read record by record is said by `log_start`.
 
 Not modelled here: bytes and positions (a snapshot comes with one answer), partial files, batches
-that a snapshot might cut (Z118), the bootstrap checkpoint (V12), retention (any prefix that a
+that a snapshot might cut, the bootstrap checkpoint (V12), retention (any prefix that a
 snapshot covers may go), a start of the log that a restart moves back to its segment's (V3), the
 state machine that listens (V26 to V29), and what reference/voters does not model.
 """
@@ -249,9 +249,8 @@ class SnapshotHandlers:
         quorum = replace(loaded.voter.quorum, high_watermark=m.snapshot.end_offset)
         return self.finished(n, loaded, quorum)
 
-    def handle_fetch_snapshot_response(
-        self, n: int, row: SnapshotRow, m: FetchSnapshotResponse
-    ) -> Outcome | None:
+    def handle_fetch_snapshot_response(self, n: int, row: SnapshotRow, m: Any) -> Outcome | None:
+        """m: a FetchSnapshotResponse, which the quorum's handlers take for a response of theirs."""
         quorum, under = row.voter.quorum, self.under(row)
         if row.download == NO_ID:
             return self.refuse(row, "NotAwaited")
@@ -260,14 +259,7 @@ class SnapshotHandlers:
             return self.refuse(row, "NotAwaited")
         if not self.is_heard(row, m) or m.error not in ("NONE", "SNAPSHOT_NOT_FOUND"):
             judged: Any = under.fetch_error_response(quorum, asked, m.error)
-            heard = replace(
-                judged,
-                source=m.source,
-                destination=n,
-                error=m.error,
-                epoch=m.epoch,
-                leader=m.leader,
-            )
+            heard = replace(judged, source=m.source, destination=n, epoch=m.epoch, leader=m.leader)
             outcome = under.receive_response(
                 n, quorum, heard, lambda after: under.finish(n, quorum, after)
             )

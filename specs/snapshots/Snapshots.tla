@@ -13,7 +13,7 @@
 (* Python twin: reference/snapshots/handlers.py.                            *)
 (*                                                                          *)
 (* Not modelled here: bytes and positions (a snapshot comes with one        *)
-(* answer), partial files, batches that a snapshot might cut (Z118), the    *)
+(* answer), partial files, batches that a snapshot might cut, the    *)
 (* bootstrap checkpoint (V12), retention (any prefix that a snapshot covers *)
 (* may go), a start of the log that a restart moves back to its segment's   *)
 (* (V3), the state machine that listens (V26 to V29), and what VoterChanges *)

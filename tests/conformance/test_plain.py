@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from reference.bugs.catalog import replayable
+from reference.kit.log import Entry
 from reference.kit.protocol import HISTORY
 from reference.runner.run import simulate_run
+from reference.voters.types import VotersAt
 from tests.conformance import (
     asked_of_classic,
     asked_of_groups,
@@ -98,6 +100,8 @@ def disagreements(of: Plain, rules: Any, most: int, specs_dir: Path) -> set[str]
 
     def value(given: Any) -> Value:
         match given:
+            case (Entry() | VotersAt(), *_):
+                return tuple(map(value, given))
             case tuple():
                 return frozenset(map(value, given))
             case list():

@@ -21,7 +21,7 @@ Symmetry == MC!Symmetry
 None == MC!None
 Leads(n) == MC!Leads(n)
 
-(* Whoever has no snapshot to make needs no high watermark to make one of.  *)
+(* Where no snapshot is left to be made, a follower needs no high watermark.*)
 Normal(row) ==
   LET voter == MC!Normal(row.voter)
   IN [row EXCEPT !.voter =
@@ -139,5 +139,4 @@ NoSnapshotNotFoundProbe ==
        ~(/\ rows[n].download # NoId /\ rows'[n].download = NoId
          /\ rows'[n].voter.quorum.role = "Follower"
          /\ rows'[n].logStart = rows[n].logStart)]_mcVars
-NoLoaderLeadsProbe == \A n \in Nodes : Leads(n) => rows[n].logStart = 0
 =============================================================================

@@ -1,3 +1,0 @@
----- MODULE MCZ121KeepsLog ----
-EXTENDS MCSnapshots, Z121KeepsLog
-====

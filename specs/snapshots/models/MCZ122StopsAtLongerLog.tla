@@ -1,3 +1,0 @@
----- MODULE MCZ122StopsAtLongerLog ----
-EXTENDS MCSnapshots, Z122StopsAtLongerLog
-====
