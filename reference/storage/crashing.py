@@ -16,7 +16,7 @@ import msgspec
 
 from reference.storage.batches import Batch
 from reference.storage.broker import Broker
-from reference.storage.disk import Crash, MemoryDisk, Mode
+from reference.storage.disk import Crash, MemoryDisk, Mode, killed
 from reference.storage.histories import Client, Operation, configured, perform
 from reference.storage.indexes import Full
 from reference.storage.producers import Refused
@@ -198,8 +198,8 @@ def judge(
     mode: Mode = "ordered",
     config: Config | None = None,
 ) -> Judged:
-    """So many states that crashes of a history leave, each started from and judged; of every fifth
-    the start is crashed as well."""
+    """So many states that crashes of a history leave, each started from and judged; of one in five
+    the start is crashed as well, and one in five is a kill, with two starts that are killed."""
     story = played(rules, seed, operations, config)
     chance = Random(seed + 1_000_003)
     out = Judged(histories=1)
@@ -215,6 +215,8 @@ def judge(
             if not wrong and broker is not None and number == 0:
                 again, more = _again(story, upto, disk, broker, chance, mode)
                 wrong, out.states = again, out.states + more
+            if not wrong and number == 4:
+                wrong, out.states = _killed_starts(story, upto, chance, mode), out.states + 1
             for each in wrong[:1]:
                 done = tuple(str(operation)[:60] for operation in story.done)
                 out.found.append(Found(*each, seed, upto, done))
@@ -247,6 +249,21 @@ def _again(
         return [Broken("StartUpTotal", f"again: {type(error).__name__}: {error}")], 1
 
 
+def _killed_starts(story: Story, upto: int, chance: Random, mode: Mode) -> list[Broken]:
+    """A kill, another one within the start, or behind it, and then a power loss, also within one:
+    what was not durable before the first is not so by any start."""
+    disk = killed(story.disk, upto)
+    for _ in range(2):
+        begun = len(disk.journal)
+        try:
+            Broker(disk, story.rules, story.broker.log.now)
+        except Exception as error:  # A start is to be possible, whatever is there.
+            return [Broken("StartUpTotal", f"killed: {type(error).__name__}: {error}")]
+        disk = killed(disk, chance.randint(begun, len(disk.journal)))
+    content = Crash(disk, len(disk.journal)).drawn(chance, mode)
+    return judged_start(story, upto, content)[0]
+
+
 def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[str, bytes]]]:
     """All states that crashes at these moments leave, ordered; the first STATES_MAX of each."""
     for upto in cuts:
@@ -260,6 +277,8 @@ def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[st
 
 
 ERRORS: Final = (errno.EIO, errno.ENOSPC)
+AFTER_ERROR: Final = 2
+"""So many power losses after an error of the disk."""
 
 
 def judge_failing(
@@ -305,8 +324,13 @@ def judge_failing(
     out.operations.update(each.name for each in story.done)
     upto = len(story.disk.journal)
     live = in_order(batches_in(story.broker.log), story.moments, config.compact)
-    wrong = [*live, *judged_start(story, upto, story.crash(upto).process())[0]]
+    crash = story.crash(upto)
+    wrong = [*live, *judged_start(story, upto, crash.process())[0]]
     out.states = 1
+    for _ in range(AFTER_ERROR):
+        # What a failed sync leaves is not durable, and nobody may have said so.
+        out.states += 1
+        wrong += judged_start(story, upto, crash.drawn(chance, "ordered"))[0]
     done = tuple(str(each)[:60] for each in story.done)
     out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]
     return out

@@ -272,7 +272,7 @@ class StorageRules:
         return True
 
     def marker_removal_synced(self) -> bool:
-        """D20."""
+        """D20: whether a start has it durable that there is no marker, also if it finds none."""
         return True
 
 
