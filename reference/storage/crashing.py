@@ -21,6 +21,7 @@ from reference.storage.histories import Client, Operation, configured, perform
 from reference.storage.indexes import Full
 from reference.storage.producers import Refused
 from reference.storage.promises import Broken, Moment, batches_in, broken, in_order
+from reference.storage.reading import begin, finish
 from reference.storage.rules import Config, StorageRules
 
 STATES_MAX: Final = 4000
@@ -277,6 +278,7 @@ def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[st
 
 
 ERRORS: Final = (errno.EIO, errno.ENOSPC)
+KEEPS_BATCHES: Final = ("leader", "follower", "hw", "tasks", "flush", "roll", "now")
 AFTER_ERROR: Final = 2
 """So many power losses after an error of the disk."""
 
@@ -359,15 +361,44 @@ def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged
     return out
 
 
+def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+    """A consumer that reads on while others work on the log: ReadOnlyCommitted. What it was at is
+    forgotten where batches go."""
+    chance, reads = Random(seed), Random(seed + 2_000_003)
+    config = configured(chance)
+    client = Client(chance, config, follows=chance.random() < 0.4)
+    story = Story(rules(config), client.time)
+    out = Judged(states=1, histories=1)
+    for _ in range(25):
+        log = story.broker.log
+        reading = begin(log, reads.randint(log.start, log.end))
+        client.cleaned = story.broker.dirty
+        operation = client.next(log)
+        try:
+            story.perform(operation)
+        except Full:
+            break
+        if reading is None or operation.name not in KEEPS_BATCHES:
+            continue
+        found = finish(log, reading)
+        if found and found[-1].last >= log.high_watermark:
+            said = f"{found[-1].last} was read, committed is what is below {log.high_watermark}"
+            done = tuple(str(each)[:60] for each in story.done)
+            out.found = [Found("ReadOnlyCommitted", said, seed, 0, done)]
+            break
+    return out
+
+
 def judge_all(
     rules: Callable[[Config], StorageRules],
     seed: int,
     states: int,
     mode: Mode = "ordered",
 ) -> Judged:
-    """Of a seed: crashes of one history, a failing disk in others, a follower of one."""
+    """Of a seed: crashes of one history, a failing disk in others, a follower and a reader."""
     out = judge(rules, seed, states, mode=mode)
     for at in range(5):
         out.add(judge_failing(rules, 5 * seed + at))
     out.add(judge_follower(rules, seed))
+    out.add(judge_reader(rules, seed))
     return out

@@ -49,7 +49,6 @@ Init ==
 DataOf(d, base) == d.files[FileOf(d, base)].data
 Active(d) == Segments(d)[Len(Segments(d))]
 EndOf(d) == Active(d) + Len(DataOf(d, Active(d)))
-Filled(bases) == SelectSeq(bases, LAMBDA b : DataOf(disk, b) # <<>>)
 
 (* Segments that begin below `end`, from the one that `start` lies in.      *)
 Between(d, start, end) ==

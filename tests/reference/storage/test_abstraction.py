@@ -1,4 +1,4 @@
-"""The engine is the log of a partition's row: every operation of it is a step of that log's rules."""
+"""The engine is the log of a partition's row: every operation is a step of that log's rules."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_a_cut_that_takes_too_much_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_epoch_that_is_not_noted_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assign = Epochs.assign
     monkeypatch.setattr(
-        Epochs, "assign", lambda epochs, epoch, at: assign(epochs, epoch, at) if epoch != 1 else None
+        Epochs,
+        "assign",
+        lambda epochs, epoch, at: assign(epochs, epoch, at) if epoch != 1 else None,
     )
     assert {("leader", "cache"), ("follower", "cache")} & parted(StorageRules)
 
