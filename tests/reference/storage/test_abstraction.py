@@ -70,13 +70,13 @@ def test_what_a_power_loss_leaves_is_the_log_up_to_an_offset() -> None:
             start = max(before.start, after.start)
             assert after.log[start:] == before.log[start : len(after.log)]
             if durable > before.start:  # It rises with the start, over what is not flushed.
-                assert len(after.log) >= min(durable, len(filled(before.log)))
+                assert len(after.log) >= len(filled(before.log[:durable]))
             judged += 1
     assert judged == 5 * len(SEEDS)
 
 
 def filled(log: RecordLog) -> RecordLog:
-    """Without the gap at the end, which a start forgets."""
+    """Without a gap at the end, which a start forgets."""
     end = len(log)
     while end and log[end - 1] == GONE:
         end -= 1
