@@ -58,7 +58,7 @@ BASES: Final[dict[type, Replaceable]] = {
     **OF_PROTOCOLS,
     StorageRules: Replaceable("storage", _names(StorageRules, False)),
 }
-"""The engine's rules as well, which no specification says."""
+"""The engine's rules as well; of those of its orders there is a specification."""
 
 
 class Bug(msgspec.Struct, frozen=True, kw_only=True):

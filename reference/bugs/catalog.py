@@ -62,7 +62,7 @@ _ENGINE: Final = STORAGE.rpartition(".")[2]
 CATALOG: tuple[Bug, ...] = tuple(each for each in _SORTED if each.protocol != _ENGINE)
 """Every known bug of a protocol, by id."""
 OF_STORAGE: tuple[Bug, ...] = tuple(each for each in _SORTED if each.protocol == _ENGINE)
-"""Those of the storage engine; no specification knows them."""
+"""Those of the storage engine; the specification of its orders knows some of them."""
 
 
 class UnknownBug(ValueError):

@@ -39,6 +39,7 @@ from reference.storage.histories import Operation
 from reference.storage.log import Log
 from reference.storage.rules import BATCHES_KEPT
 
+
 class Row(NamedTuple):
     """As much of a partition's row as lies on a disk. producers: those that have batches."""
 
@@ -163,9 +164,7 @@ def trim(row: Row, start: int) -> Row:
     )
 
 
-def steps(
-    row: Row, operation: Operation, found: Sequence[disk.Batch], limit: int
-) -> Iterator[Row]:
+def steps(row: Row, operation: Operation, found: Sequence[disk.Batch], limit: int) -> Iterator[Row]:
     """The rows that may be next. found: the batches that are there before it. limit: the most bytes
     that an append may have."""
     words = operation.words
@@ -263,7 +262,8 @@ class Refined(Story):
         self.steps = getattr(self, "steps", 0) + (before != after)
         self.parted = getattr(self, "parted", [])
         expected = [
-            _reloaded(each, after, operation) for each in steps(before, operation, found, self.rules.config.segment_bytes)
+            _reloaded(each, after, operation)
+            for each in steps(before, operation, found, self.rules.config.segment_bytes)
         ]
         if after not in expected:
             nearest = min((_differ(each, after) for each in expected), key=len)
@@ -271,9 +271,7 @@ class Refined(Story):
 
 
 def _differ(one: Row, other: Row) -> tuple[str, ...]:
-    return tuple(
-        name for name, a, b in zip(Row._fields, one, other, strict=True) if a != b
-    )
+    return tuple(name for name, a, b in zip(Row._fields, one, other, strict=True) if a != b)
 
 
 def _reloaded(row: Row, after: Row, operation: Operation) -> Row:

@@ -37,15 +37,16 @@ class Broker:
         recovery_point = self._offset(RECOVERY_POINTS)
         folder = f"{topic}-{number}"
         self.log: Log = load(files, folder, rules, now, start, recovery_point, was_clean)
-        self._remove_marker()
+        if not rules.marker_goes_first():
+            self._remove_marker()
         self.log.update_high_watermark(self._offset(HIGH_WATERMARKS))
         self.dirty = self._offset(CLEANED)
 
     def _remove_marker(self) -> None:
-        if self.files.size(CLEAN) is not None:
-            remove(self.files, CLEAN)
-            if self.rules.marker_removal_synced():
-                self.files.sync_folder("")
+        """Synced also where there is none: a start that was killed may have removed it."""
+        remove(self.files, CLEAN)
+        if self.rules.marker_removal_synced():
+            self.files.sync_folder("")
 
     def _offset(self, name: str) -> int:
         if self.files.size(name) is None:

@@ -16,11 +16,12 @@ import msgspec
 
 from reference.storage.batches import Batch
 from reference.storage.broker import Broker
-from reference.storage.disk import Crash, MemoryDisk, Mode
+from reference.storage.disk import Crash, MemoryDisk, Mode, killed
 from reference.storage.histories import Client, Operation, configured, perform
 from reference.storage.indexes import Full
 from reference.storage.producers import Refused
 from reference.storage.promises import Broken, Moment, batches_in, broken, in_order
+from reference.storage.reading import begin, finish
 from reference.storage.rules import Config, StorageRules
 
 STATES_MAX: Final = 4000
@@ -198,8 +199,8 @@ def judge(
     mode: Mode = "ordered",
     config: Config | None = None,
 ) -> Judged:
-    """So many states that crashes of a history leave, each started from and judged; of every fifth
-    the start is crashed as well."""
+    """So many states that crashes of a history leave, each started from and judged; of one in five
+    the start is crashed as well, and one in five is a kill, with two starts that are killed."""
     story = played(rules, seed, operations, config)
     chance = Random(seed + 1_000_003)
     out = Judged(histories=1)
@@ -215,6 +216,8 @@ def judge(
             if not wrong and broker is not None and number == 0:
                 again, more = _again(story, upto, disk, broker, chance, mode)
                 wrong, out.states = again, out.states + more
+            if not wrong and number == 4:
+                wrong, out.states = _killed_starts(story, upto, chance, mode), out.states + 1
             for each in wrong[:1]:
                 done = tuple(str(operation)[:60] for operation in story.done)
                 out.found.append(Found(*each, seed, upto, done))
@@ -247,6 +250,21 @@ def _again(
         return [Broken("StartUpTotal", f"again: {type(error).__name__}: {error}")], 1
 
 
+def _killed_starts(story: Story, upto: int, chance: Random, mode: Mode) -> list[Broken]:
+    """A kill, another one within the start, or behind it, and then a power loss, also within one:
+    what was not durable before the first is not so by any start."""
+    disk = killed(story.disk, upto)
+    for _ in range(2):
+        begun = len(disk.journal)
+        try:
+            Broker(disk, story.rules, story.broker.log.now)
+        except Exception as error:  # A start is to be possible, whatever is there.
+            return [Broken("StartUpTotal", f"killed: {type(error).__name__}: {error}")]
+        disk = killed(disk, chance.randint(begun, len(disk.journal)))
+    content = Crash(disk, len(disk.journal)).drawn(chance, mode)
+    return judged_start(story, upto, content)[0]
+
+
 def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[str, bytes]]]:
     """All states that crashes at these moments leave, ordered; the first STATES_MAX of each."""
     for upto in cuts:
@@ -260,6 +278,9 @@ def enumerated(story: Story, cuts: Sequence[int]) -> Iterator[tuple[int, dict[st
 
 
 ERRORS: Final = (errno.EIO, errno.ENOSPC)
+KEEPS_BATCHES: Final = ("leader", "follower", "hw", "tasks", "flush", "roll", "now")
+AFTER_ERROR: Final = 2
+"""So many power losses after an error of the disk."""
 
 
 def judge_failing(
@@ -305,8 +326,13 @@ def judge_failing(
     out.operations.update(each.name for each in story.done)
     upto = len(story.disk.journal)
     live = in_order(batches_in(story.broker.log), story.moments, config.compact)
-    wrong = [*live, *judged_start(story, upto, story.crash(upto).process())[0]]
+    crash = story.crash(upto)
+    wrong = [*live, *judged_start(story, upto, crash.process())[0]]
     out.states = 1
+    for _ in range(AFTER_ERROR):
+        # What a failed sync leaves is not durable, and nobody may have said so.
+        out.states += 1
+        wrong += judged_start(story, upto, crash.drawn(chance, "ordered"))[0]
     done = tuple(str(each)[:60] for each in story.done)
     out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]
     return out
@@ -335,15 +361,44 @@ def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged
     return out
 
 
+def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+    """A consumer that reads on while others work on the log: ReadOnlyCommitted. What it was at is
+    forgotten where batches go."""
+    chance, reads = Random(seed), Random(seed + 2_000_003)
+    config = configured(chance)
+    client = Client(chance, config, follows=chance.random() < 0.4)
+    story = Story(rules(config), client.time)
+    out = Judged(states=1, histories=1)
+    for _ in range(25):
+        log = story.broker.log
+        reading = begin(log, reads.randint(log.start, log.end))
+        client.cleaned = story.broker.dirty
+        operation = client.next(log)
+        try:
+            story.perform(operation)
+        except Full:
+            break
+        if reading is None or operation.name not in KEEPS_BATCHES:
+            continue
+        found = finish(log, reading)
+        if found and found[-1].last >= log.high_watermark:
+            said = f"{found[-1].last} was read, committed is what is below {log.high_watermark}"
+            done = tuple(str(each)[:60] for each in story.done)
+            out.found = [Found("ReadOnlyCommitted", said, seed, 0, done)]
+            break
+    return out
+
+
 def judge_all(
     rules: Callable[[Config], StorageRules],
     seed: int,
     states: int,
     mode: Mode = "ordered",
 ) -> Judged:
-    """Of a seed: crashes of one history, a failing disk in others, a follower of one."""
+    """Of a seed: crashes of one history, a failing disk in others, a follower and a reader."""
     out = judge(rules, seed, states, mode=mode)
     for at in range(5):
         out.add(judge_failing(rules, 5 * seed + at))
     out.add(judge_follower(rules, seed))
+    out.add(judge_reader(rules, seed))
     return out

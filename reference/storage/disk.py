@@ -267,12 +267,13 @@ class Crash:
                     self.files.setdefault(link[1], _File(b""))
                 self.pending.setdefault(folder, []).append(entry)
 
+    def now(self) -> dict[str, int]:
+        """The files by name, as the process sees them."""
+        return self._names({folder: len(changes) for folder, changes in self.pending.items()})
+
     def process(self) -> dict[str, bytes]:
         """What a crash of the process leaves: all that was done."""
-        return self._content(
-            {folder: len(changes) for folder, changes in self.pending.items()},
-            {file: bytes(each.now) for file, each in self.files.items()},
-        )
+        return _paths(self.now(), {file: bytes(each.now) for file, each in self.files.items()})
 
     def states(self) -> Iterator[dict[str, bytes]]:
         """All in ordered mode, by the lengths and the three kinds of pages of `_File.states`."""
@@ -314,8 +315,20 @@ class Crash:
                 _rename(names, change)
         return names
 
-    def _content(self, kept: dict[str, int], data: dict[int, bytes]) -> dict[str, bytes]:
-        return _paths(self._names(kept), data)
+
+def killed(disk: MemoryDisk, upto: int) -> MemoryDisk:
+    """The disk after so many entries of its journal, for a process that starts again: all that was
+    done is there, and no more of it is durable than was."""
+    crash = Crash(disk, upto)
+    out = MemoryDisk(disk.first)
+    out.journal = disk.journal[:upto]
+    out.now = disk.now
+    names = crash.now()
+    out.folders = {"", *(name.removesuffix("/") for name, file in names.items() if file < 0)}
+    out.names = {name: file for name, file in names.items() if file >= 0}
+    out.data = {file: bytearray(each.now) for file, each in sorted(crash.files.items())}
+    out.times = dict(disk.times)
+    return out
 
 
 def _rename(names: dict[str, int], change: Change) -> None:

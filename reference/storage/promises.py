@@ -58,15 +58,17 @@ def broken(
     yield from _epochs(log, found)
     if not log.start <= log.high_watermark <= log.end:
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
-    anew = before.batches and not after.batches
-    if log.start > max(before.committed, after.committed) and not anew:
+    if log.start > max(before.committed, after.committed):
         yield Broken("HwWithinLog", f"start {log.start}, committed {after.committed}")
+    if log.start > max(before.start, after.start):
+        yield Broken("RecoveredIsPrefix", f"begins at {log.start}, and nobody deleted that")
     told = min(before.told_start, after.told_start)
     if log.start < told:
         yield Broken("DeletedStaysDeleted", f"{log.start} < {told}")
     yield from indexes(log)
-    if not compact and log.segments[0].base == 0 and log.start == 0:
-        yield from producers(log, found)
+    if not compact:
+        whole = log.segments[0].base == 0 and log.start == 0
+        yield from producers(log, found) if whole else producers_left(log, found)
     if compact:
         yield from _latest(log, found, moments)
 
@@ -167,7 +169,7 @@ def indexes(log: Log) -> Iterator[Broken]:
         places = {position: batch for position, batch in rows}
         for offset, position in segment.offsets.rows:
             batch = places.get(position)
-            if batch is None or batch.base > segment.base + offset:
+            if batch is None or batch.last != segment.base + offset:
                 yield Broken("IndexLowerBound", f"{segment.base}: {offset} leads to {position}")
         largest = max((batch.max_time for _, batch in rows), default=-1)
         if rows and segment.latest[0] != largest:
@@ -206,6 +208,36 @@ def producers(log: Log, found: Sequence[Batch]) -> Iterator[Broken]:
     there = [row for segment in log.segments for row in segment.txns.rows]
     if there != expected:
         yield Broken("TxnIndexExact", f"{there}, not {expected}")
+
+
+def producers_left(log: Log, found: Sequence[Batch]) -> Iterator[Broken]:
+    """ProducerStateReplays and TxnIndexExact, of a log whose first records were deleted: what its
+    records say is known, and perhaps more. What began below them is not asked for."""
+    there = [batch for batch in found if batch.base >= log.start]
+    fresh = Producers(log.files, log.folder)
+    expected: set[tuple[int, int, int]] = set()
+    for batch in there:
+        if batch.producer < 0:
+            continue
+        made = fresh.prepare(batch.producer, "replication")
+        done = made.append(batch)
+        fresh.update(made)
+        if done is not None:
+            fresh.complete(done)
+            if done.aborted:
+                expected.add((done.producer, done.first, done.last))
+    for producer, entry in fresh.entries.items():
+        known = log.producers.entries.get(producer, Entry())
+        last = tuple(each[:3] for each in entry.batches)
+        own = tuple(each[:3] for each in known.batches)
+        if known.epoch != entry.epoch or own[len(own) - len(last) :] != last:
+            yield Broken("ProducerStateReplays", f"{producer}: {own}, not {last}")
+    rows = {row[:3] for segment in log.segments for row in segment.txns.rows}
+    # A transaction that began below the start has other offsets to whoever cannot see that.
+    unseen = {row for row in rows if row[1] < log.start}
+    seen = {row for row in expected if all(row[2] != each[2] for each in unseen)}
+    if not seen <= rows:
+        yield Broken("TxnIndexExact", f"{sorted(seen - rows)} are missing")
 
 
 def _told(entry: Entry) -> tuple[object, ...]:
@@ -256,7 +288,7 @@ def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iter
         (
             moment.full
             for moment in reversed(moments)
-            if moment.full[: len(moment.full)]
+            if moment.full
             and all(any(each.base == whole.base for whole in moment.full) for each in found)
         ),
         (),

@@ -216,6 +216,13 @@ class StorageRules:
         transactions."""
         return True
 
+    # -- Reading (D22)
+
+    def one_limit(self) -> bool:
+        """D22: whether a read up to the end of a file takes the end that it was asked with, and not
+        the one that there is by then."""
+        return True
+
     # -- Loading, recovery (D15 to D18)
 
     def swap_by_index(self) -> bool:
@@ -272,7 +279,7 @@ class StorageRules:
         return True
 
     def marker_removal_synced(self) -> bool:
-        """D20."""
+        """D20: whether a start has it durable that there is no marker, also if it finds none."""
         return True
 
 

@@ -49,7 +49,6 @@ Init ==
 DataOf(d, base) == d.files[FileOf(d, base)].data
 Active(d) == Segments(d)[Len(Segments(d))]
 EndOf(d) == Active(d) + Len(DataOf(d, Active(d)))
-Filled(bases) == SelectSeq(bases, LAMBDA b : DataOf(disk, b) # <<>>)
 
 (* Segments that begin below `end`, from the one that `start` lies in.      *)
 Between(d, start, end) ==
@@ -147,15 +146,18 @@ Stops ==
      /\ tasks' = <<>>
      /\ UNCHANGED <<disk, up, recoveryPoint, epochs, namesChanged, ghosts>>
 
-(* D20 *)
-Unmarks == <<Do("unmark", 0)>> \o (IF MarkerRemovalSynced THEN <<Do("syncRoot", 0)>> ELSE <<>>)
+(* D20.  A kill may have come between the two: a start syncs, whatever it   *)
+(* finds.                                                                   *)
+Unmarks ==
+  (IF disk.marker THEN <<Do("unmark", 0)>> ELSE <<>>)
+  \o (IF MarkerRemovalSynced THEN <<Do("syncRoot", 0)>> ELSE <<>>)
 
 Starts ==
   /\ ~up /\ todo = <<>>
-  /\ todo' = (IF disk.marker /\ MarkerGoesFirst THEN Unmarks ELSE <<>>)
+  /\ todo' = (IF MarkerGoesFirst THEN Unmarks ELSE <<>>)
              \o <<Do(IF disk.marker THEN "load" ELSE "recover", 0), Do("open", 0)>>
              \o (IF EpochsCutAtOnce THEN EpochWrite ELSE <<>>)
-             \o (IF disk.marker /\ ~MarkerGoesFirst THEN Unmarks ELSE <<>>)
+             \o (IF ~MarkerGoesFirst THEN Unmarks ELSE <<>>)
              \o <<Do("up", 0)>>
   /\ UNCHANGED <<disk, memory, ghosts>>
 

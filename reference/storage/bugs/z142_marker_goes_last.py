@@ -25,5 +25,5 @@ BUG = declared(
     source="KAFKA-10471, be4c452, PR 9364",
     year=2020,
     nodes=1,
-    detectors=("crashes",),
+    detectors=("tlc", "crashes"),
 )

@@ -24,5 +24,5 @@ BUG = declared(
     source="KAFKA-10101, 068d8fe, PR 8812",
     year=2020,
     nodes=1,
-    detectors=("crashes",),
+    detectors=("tlc", "crashes"),
 )

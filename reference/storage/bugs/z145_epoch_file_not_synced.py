@@ -25,5 +25,5 @@ BUG = declared(
     source="KAFKA-16541, 3835515, PR 15993",
     year=2024,
     nodes=1,
-    detectors=("crashes",),
+    detectors=("tlc", "crashes"),
 )

@@ -1,7 +1,7 @@
 ----------------------------- MODULE MCStorage ------------------------------
 (***************************************************************************)
 (* A log of few records on a disk that loses power, with budgets of what    *)
-(* may happen.  A kill of the process is a power loss that lost nothing.    *)
+(* may happen.                                                              *)
 (***************************************************************************)
 EXTENDS StorageProperties, TLC
 
@@ -34,11 +34,15 @@ Operates ==
 
 PowerFails == \E left \in PowerLosses(disk) : Crashes(left) /\ Spend("crashes", MaxCrashes)
 
+(* What was written stays, and no more of it is durable than was.           *)
+Killed == Crashes(disk) /\ Spend("crashes", MaxCrashes)
+
 MCNext ==
   \/ Operates
   \/ Runs /\ UNCHANGED spent
   \/ Starts /\ UNCHANGED spent
   \/ PowerFails
+  \/ Killed
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 

@@ -24,6 +24,7 @@ SEEDS = {
     "Z151": 0,
     "Z152": 14,
     "Z153": 10,
+    "Z154": 4,
 }
 """Of a history by chance that shows the bug."""
 COMPACT = Config(segment_bytes=400, index_interval=0, compact=True, delete_retention=0)

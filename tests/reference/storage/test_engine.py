@@ -17,8 +17,16 @@ from reference.storage.batches import (
     marker_batch,
     records_of,
 )
-from reference.storage.crashing import Story, enumerated, judge, judged_start, played
-from reference.storage.disk import Crash, MemoryDisk
+from reference.storage.broker import CLEAN, Broker
+from reference.storage.crashing import (
+    Story,
+    enumerated,
+    judge,
+    judge_failing,
+    judged_start,
+    played,
+)
+from reference.storage.disk import Change, Crash, MemoryDisk, killed
 from reference.storage.histories import FIRST_TIME, Operation
 from reference.storage.promises import batches_in
 from reference.storage.rules import AsKafka, Config, StorageRules
@@ -138,6 +146,84 @@ def test_the_judge_of_disks_accepts_ours(seed: int, tmp_path: Path) -> None:
         found = judge_folder(folder, common)
         assert [each for each in found.findings if each.weight == "violated"] == []
         assert found.end == batches_in(story.broker.log)[-1].last + 1
+
+
+def test_names_that_come_apart_are_survived() -> None:
+    """Free mode: of a cleaner's swap, of two rolls, of the index of aborted transactions."""
+    for seed in (4, 6, 171):
+        assert judge(StorageRules, seed, 60, mode="free").found == []
+    kafka = [judge(AsKafka, seed, 60, mode="free").found for seed in (4, 6, 171)]
+    assert any(kafka)
+
+
+def test_an_emptied_marker_opens_nothing() -> None:
+    """A cleaned COMMIT of which only the batch is left, as a producer's last: none is open."""
+    assert judge_failing(StorageRules, 744).found == []
+
+
+def test_the_index_of_aborted_transactions_has_a_durable_name() -> None:
+    """It comes into a segment whose own name is durable already."""
+    story = told(Story(StorageRules(Config(flush_messages=1)), FIRST_TIME))
+    opened = data_batch([(b"k", b"v")], FIRST_TIME, 8, 0, 0, transactional=True)
+    told(story, f"leader 0 client {opened.hex()}")
+    told(story, f"leader 0 coordinator {marker_batch(False, FIRST_TIME, 8, 0).hex()}", "checkpoint")
+    upto = len(story.disk.journal)
+    states = [content for _, content in enumerated(story, [upto])]
+    assert states and all("t-0/00000000000000000000.txnindex" in each for each in states)
+
+
+def test_a_marker_that_a_killed_start_removed_stays_away() -> None:
+    """The kill comes between the removal and its sync; the power fails in the next start."""
+    story = told(Story(StorageRules(SMALL), FIRST_TIME), leader(), "checkpoint")
+    story.broker.stop()
+    begun = len(story.disk.journal)
+    Broker(story.disk, story.rules, FIRST_TIME)
+    removed = next(
+        at
+        for at, each in enumerate(story.disk.journal)
+        if at >= begun and isinstance(each, Change) and each.gone == CLEAN
+    )
+    disk = killed(story.disk, removed + 1)
+    assert CLEAN not in disk.content()
+    assert any(CLEAN in each for each in Crash(disk, removed + 1).states())
+    Broker(disk, story.rules, FIRST_TIME)
+    assert not any(CLEAN in each for each in Crash(disk, len(disk.journal)).states())
+
+
+def test_what_recovery_drops_goes_from_the_end() -> None:
+    """A hole never comes between what stays and what is dropped, wherever a second crash comes."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0)
+    story = told(Story(StorageRules(config), FIRST_TIME), "checkpoint")
+    told(story, *(leader(b"%d" % at, epoch=at // 2) for at in range(6)))
+    content = story.crash(len(story.disk.journal)).process()
+    logs = [path for path in content if path.endswith(".log")]
+    assert len(logs) > 4
+    content[logs[1]] = bytes(len(content[logs[1]]))
+    disk = MemoryDisk(content)
+    Broker(disk, story.rules, FIRST_TIME)
+    for upto in range(len(disk.journal) + 1):
+        bases = [
+            int(path[4:24])
+            for path in Crash(disk, upto).process()
+            if path.endswith(".log") and int(path[4:24]) > 1
+        ]
+        assert bases == list(range(2, 2 + len(bases)))
+
+
+def test_the_epoch_file_of_a_start_is_written_before_anything_is_appended() -> None:
+    """An epoch was noted and its record lost; a record of the one before takes the place; the
+    process is killed. (Found by the model storage-starts.)"""
+    for rules, sound in ((StorageRules, True), (AsKafka, False)):
+        story = told(Story(rules(SMALL), FIRST_TIME), leader(epoch=0), "flush", "checkpoint")
+        told(story, leader(epoch=1))
+        content = story.crash(len(story.disk.journal)).process()
+        path = "t-0/00000000000000000000.log"
+        content[path] = content[path][: len(content[path]) // 2]
+        again = Story(rules(SMALL), FIRST_TIME, content)
+        told(again, leader(b"other", epoch=0))
+        upto = len(again.disk.journal)
+        wrong, _, _ = judged_start(again, upto, again.crash(upto).process())
+        assert ("EpochCacheSound" not in {each.promise for each in wrong}) is sound
 
 
 def test_batches_of_a_file_end_where_it_is_torn() -> None:

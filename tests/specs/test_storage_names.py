@@ -1,0 +1,55 @@
+"""The rules of the engine's orders have one name on both sides, and so have its promises."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from reference.bugs.catalog import bug
+from reference.storage import promises
+from reference.storage.rules import AsKafka, StorageRules
+from specs import SPECS
+
+STORAGE = SPECS / "storage"
+_OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))? ==", re.MULTILINE)
+_CHOSEN = re.compile(r"^  (\w+) <- \[StorageRules\] (\w+)$", re.MULTILINE)
+
+
+def operators(path: Path) -> list[str]:
+    return _OPERATOR.findall(path.read_text("utf-8"))
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+def test_every_rule_of_the_spec_is_one_of_the_engine() -> None:
+    rules = [each for each in operators(STORAGE / "StorageRules.tla") if each != "Reversed"]
+    assert len(rules) == 17
+    assert [each for each in rules if snake(each) not in vars(StorageRules)] == []
+
+
+def test_kafka_decides_otherwise_in_the_same_rules() -> None:
+    """Those of AsKafka that the specification says; its models substitute all of them."""
+    kafka = {each.removeprefix("Kafka_") for each in operators(STORAGE / "bugs/KafkaOrders.tla")}
+    said = set(operators(STORAGE / "StorageRules.tla"))
+    assert kafka == {each for each in said if snake(each) in vars(AsKafka)}
+    models = sorted((STORAGE / "models").glob("kafka-*.cfg"))
+    assert len(models) == 6
+    for path in models:
+        chosen = dict(_CHOSEN.findall(path.read_text("utf-8")))
+        assert chosen == {each: f"Kafka_{each}" for each in kafka}, path.name
+
+
+def test_a_bug_replaces_one_rule_on_both_sides() -> None:
+    for id in ("Z142", "Z143", "Z145"):
+        chosen = dict(_CHOSEN.findall((STORAGE / f"bugs/{id}.cfg").read_text("utf-8")))
+        assert [snake(each) for each in chosen] == list(bug(id).replaces)
+
+
+def test_promises_have_one_name() -> None:
+    """But for the refinement, which reference/storage/abstraction.py holds."""
+    named = operators(STORAGE / "StorageProperties.tla")
+    text = Path(promises.__file__).read_text("utf-8")
+    own = {"Judged", "LogStep", "RefinesLog"}
+    assert [each for each in named if each not in own and each not in text] == []
