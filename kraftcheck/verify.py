@@ -90,7 +90,7 @@ def verify(
     clear(artifacts.claim(out))
     begin = monotonic()
     job = _Job(out, runs, seed, jar, screen)
-    others = {
+    others: dict[str, Callable[[], tuple[int, str]]] = {
         "simulation": job.simulation,
         "conformance": job.conformance,
         **{each: partial(job.other, each) for each in OTHERS},
