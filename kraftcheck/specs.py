@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
 from kraftcheck.screen import Columns, Screen
@@ -24,6 +24,8 @@ from tla_utils.runner import Running
 from traces.report.evidence import SPECS_VERSION
 
 DEFAULT_TIER = "small"
+PART = "spec"
+"""Of a summary: the models."""
 ALL_TIERS = "all"
 
 CHECKED = ("model", "verdict", "expected", "property", ">distinct", ">depth", ">seconds", "result")
@@ -68,13 +70,36 @@ def check(
     screen: Screen,
 ) -> int:
     """Check the models, print a line for each, write specs.json; returns the exit code."""
+    keep = artifacts.claim(out) / "tlc" if out is not None else None
+    found = checked(specs, tiers=tiers, names=names, jar=jar, java=java, keep=keep, screen=screen)
+    if out is not None:
+        write(out, found)
+    screen.line(_summary(found.results, found.document["seconds"]))
+    screen.document(found.document)
+    return exit_code(found.results)
+
+
+class Checked(NamedTuple):
+    """What was found of some models. document: as `spec check --json` prints it."""
+
+    document: dict[str, Any]
+    results: list[ModelResult]
+
+
+def checked(
+    specs: Path,
+    *,
+    tiers: Sequence[str] = (),
+    names: Sequence[str] = (),
+    jar: str | None = None,
+    java: str | None = None,
+    keep: Path | None = None,
+    screen: Screen,
+) -> Checked:
+    """Checks the models and prints a line for each; what TLC prints is kept in a folder."""
     manifest = read_manifest(specs / "models.toml")
     models = select(manifest, tiers, names)
-    options = RunOptions(
-        java=find_java(java),
-        jar=find_jar(jar),
-        keep=artifacts.claim(out) / "tlc" if out is not None else None,
-    )
+    options = RunOptions(java=find_java(java), jar=find_jar(jar), keep=keep)
     begin = monotonic()
     results = _run(manifest, models, options, screen)
     document = {
@@ -84,11 +109,7 @@ def check(
         "java": options.java.version if options.java else 0,
         "models": [as_json(result) for result in results],
     }
-    if out is not None:
-        _write(out, document, results)
-    screen.line(_summary(results, monotonic() - begin))
-    screen.document(document)
-    return exit_code(results)
+    return Checked(document, results)
 
 
 def _run(
@@ -194,11 +215,13 @@ def as_json(result: ModelResult) -> dict[str, Any]:
     }
 
 
-def _write(out: Path, document: dict[str, Any], results: Sequence[ModelResult]) -> None:
+def write(out: Path, checked: Checked) -> None:
+    """Writes specs.json and merges what was found into the summary."""
+    document, results = checked
     found = {"specs_version": SPECS_VERSION, "models": document["models"]}
     artifacts.write_sealed(out / artifacts.SPECS, found)
     part = artifacts.Part(
-        "spec",
+        PART,
         verdict=document["verdict"],
         seconds=document["seconds"],
         reasons=[f"model {r.model.name}: {r.reason}" for r in results if r.reason],

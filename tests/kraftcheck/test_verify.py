@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck import verify
+from kraftcheck import reporting, verify
+from kraftcheck.artifacts import Part, merge
 from kraftcheck.cli import cli
 from tests.tla_utils.toyspecs import write_specs
 
@@ -62,6 +63,34 @@ def test_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (again.exit_code, again.stdout) == (0, f"{out}/report.html\n")
     told = run("report", out / "canary", "--json")
     assert told.exit_code == 0 and json.loads(told.stdout)["verdict"] == "violated"
+
+
+@pytest.mark.tlc
+def test_a_model_that_is_not_as_expected_is_found_beside_the_other_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_specs(tmp_path / "specs")
+    manifest = tmp_path / "specs" / "models.toml"
+    manifest.write_text(manifest.read_text().replace("distinct = 4", "distinct = 5", 1))
+    monkeypatch.setattr(verify, "SPECS", tmp_path / "specs")
+    out = tmp_path / "out"
+
+    def simulated(job: object) -> tuple[int, str]:
+        merge(out, Part("simulate", "holds", 0.0))
+        return 0, "not done here"
+
+    monkeypatch.setattr(verify._Job, "simulation", simulated)
+    for name in ("conformance", "canary"):
+        monkeypatch.setattr(verify._Job, name, lambda job: (0, "not done here"))
+    monkeypatch.setattr(verify._Job, "other", lambda job, scenario: (0, "not done here"))
+    monkeypatch.setattr(reporting, "make", lambda folder: (folder / "report.html", "holds"))
+    result = run("verify", "--out", out)
+    assert result.exit_code == 1, result.output
+    assert result.stdout.splitlines()[0].split()[:2] == ["models", "violated"]
+    summary = json.loads((out / "summary.json").read_text())
+    assert list(summary["parts"]) == ["spec", "simulate"]
+    assert summary["reasons"] == ["model toy: distinct is 4, not 5"]
+    assert (out / "specs.json").is_file() and (out / "tlc" / "toy.out").is_file()
 
 
 def found(**changed: Any) -> dict[str, Any]:
