@@ -284,10 +284,10 @@ def _elsewhere(own: Sequence[Step], known: Known, rows: int) -> Iterator[tuple[A
 
 
 def _of_its_epoch(row: Any, input: Any) -> Any:
-    """The input as it would be in the epoch that the row is in, if it names one."""
-    if not hasattr(input, "epoch"):
+    """The input as it would be in the epoch that the row is in, if both name one."""
+    epoch = getattr(row, "epoch", getattr(row, "leader_epoch", None))
+    if epoch is None or not hasattr(input, "epoch"):
         return input
-    epoch = row.epoch if hasattr(row, "epoch") else row.leader_epoch
     return msgspec.structs.replace(input, epoch=epoch)
 
 

@@ -140,7 +140,7 @@ class Property(NamedTuple):
 
     name: str
     sentence: str
-    check: Callable[[Any, Mapping[int, Any], Mapping[int, Any]], str | None]
+    check: Callable[..., str | None]
     misses: str = ""
 
 

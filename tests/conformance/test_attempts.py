@@ -14,6 +14,10 @@ import pytest
 from kraftcheck.zoo import attempts
 from kraftcheck.zoo.mutant_trials import StepBench
 from kraftcheck.zoo.own_rules import known, read_rules
+from reference.bugs.bug import Bug
+from reference.bugs.catalog import bugs_of
+from reference.kit.protocol import Protocol
+from reference.protocols import PROTOCOLS
 
 TRIED = 12_000
 CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "zoo" / "changes"
@@ -58,3 +62,18 @@ def test_a_subtle_change_of_the_reference_is_refused(
         refused = few.refused(few.frame, StepBench.options)
         assert [few.steps[at] for at in refused] == [battery.steps[at] for at in found]
     assert seen
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows need no epoch, and a change that runs meet seldom shows on inputs that none gave."""
+    for name, few in (("RUNS", 3), ("ROWS", 8), ("CHANGES", 1)):
+        monkeypatch.setattr(attempts, name, few)
+    [rules, *_] = protocol.rules
+    planted = next(each.id for each in bugs_of(protocol.name) if replaces(each, rules))
+    found = attempts.differing(rules.__name__, planted)
+    assert found.tried > len(found.steps) > 0
+
+
+def replaces(bug: Bug, rules: type) -> bool:
+    return bug.replacement is not None and issubclass(bug.replacement, rules)

@@ -13,7 +13,8 @@ Inputs_FenceBroker(n, row) ==
 Inputs_ShutDownBroker(n, row) ==
   {[type |-> "ShutDownBroker", broker |-> b] : b \in States(row, {"Active"})}
 Inputs_UnregisterBroker(n, row) ==
-  {[type |-> "UnregisterBroker", broker |-> b] : b \in States(row, {"Active", "Stopping", "Fenced"})}
+  {[type |-> "UnregisterBroker", broker |-> b] :
+     b \in States(row, {"Active", "Stopping", "Fenced"})}
 Inputs_RegisterBroker(n, row) ==
   {[type |-> "RegisterBroker", broker |-> b, clean |-> clean, directories |-> Directories] :
      b \in States(row, {"Unregistered", "Fenced"}), clean \in BOOLEAN}

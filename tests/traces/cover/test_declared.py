@@ -1,5 +1,4 @@
-"""Graphs whose module is made from a protocol's declaration: every edge is driven, and a bug shows.
-"""
+"""Graphs made from a declaration: every edge is driven, and a bug shows."""
 
 from __future__ import annotations
 
