@@ -1,11 +1,11 @@
 """Logs that only grow, held once: replicas share their entries, and so do rows of one replica.
 
-The reference's logs are tuples (reference/partition/log.py). To append to a tuple is to copy it, and
-to compare two is to look at every entry; a served log has many thousands. A `BranchLog` is the first
-`end` entries of a list that others have, too. Who appends what already stands there shares it; who
-appends something else goes on in a branch of its own. So logs that agree are known to without a
-look at them. It says and does what the tuple would; tests/kraftcheck/serve/test_branches.py
-compares them.
+The reference's logs are tuples (reference/partition/log.py). To append to a tuple is to copy it,
+and to compare two is to look at every entry; a served log has many thousands. A `BranchLog` is the
+first `end` entries of a list that others have, too. Who appends what already stands there shares
+it; who appends something else goes on in a branch of its own. So of logs that agree it is known
+without a look at them. It says and does what the tuple would, which
+tests/kraftcheck/serve/test_branches.py compares.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ become 0), and values, requests' clients and sequence numbers are counted from 1
 which they appear. Most steps of a session then are one of a few hundred.
 
 Why a verdict on the moved step is one on the step. The moved step is one that the cluster's own
-handler takes: it is executed again, on the moved row and the moved input, and has to make the moved
-outcome of them. A step of which that is not so is not moved. So what TLC judges is a step of the
-implementation, and what is left is that the spec's operators do not tell the two apart: they compare
-offsets, count from them and look up what lies at them, like the handlers, whose twins they are
-(tests/kraftcheck/serve/test_windows.py has TLC judge steps both ways, with bugs and without). That
-steps follow one another, and that what arrives was sent, is so because they are played from a tape.
+handler takes: it is executed again, on the moved row and the moved input, and has to make the
+moved outcome of them. A step of which that is not so is not judged. So what TLC judges is a step of
+the implementation, and what is left is that the spec's operators do not tell the two apart: they
+compare offsets, count from them and look up what lies at them, like the handlers, whose twins they
+are (tests/kraftcheck/serve/test_windows.py has TLC judge steps both ways, with bugs and without).
+That steps follow one another, and that what arrives was sent, is so because they are played from a
+tape.
 
 Law of this file: a step that was not judged is counted, and never accepted.
 """
@@ -255,9 +256,7 @@ class Windows:
         self.steps += 1
         node = step.before.node
         sent = tuple([message.value for _, message in step.sent])
-        whole = Moved(
-            node, step.before.row, step.input.value, step.after.row, sent, step.ignored
-        )
+        whole = Moved(node, step.before.row, step.input.value, step.after.row, sent, step.ignored)
         if node == CONTROLLER:
             found: Moved | None = whole
         else:

@@ -242,9 +242,7 @@ class WireHistory:
             acks = min(log.acks, key=(0, 1, -1).index, default=-1)
             configuration = replace(configuration_of(partition.options), acks=_ACKS[acks])
             promise = promised(configuration, partition.losses.envelope())
-            history = History(
-                source=where, format="wire", time_unit="event", operations=operations
-            )
+            history = History(source=where, format="wire", time_unit="event", operations=operations)
             yield where, check_log(history, promise, configuration, gaps=True)
 
 

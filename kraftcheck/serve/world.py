@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from heapq import heappop
+from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -48,7 +48,7 @@ from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from reference.sim.choices import SeededChooser, Stream, run_seed
-from reference.sim.events import CALL, Event, Queue
+from reference.sim.events import CALL, Queue
 from reference.sim.interning import KnownInput
 from reference.sim.memo import Step
 from reference.sim.network import Partition as Cut
@@ -156,7 +156,6 @@ class ServedPartition(PartitionSimulation):
     @property
     def handlers(self) -> BrokerHandlers:
         return self._machine.brokers
-
 
     def travel(self, node: int, sent: Any) -> None:
         for one in sent:
@@ -270,7 +269,9 @@ class World:
         self.all: list[ServedPartition] = []
         """Those of deleted topics, too, and those that hold no topic's records."""
         self.partitions_made = self.ids_made = self.values = 0
-        self._lanes: list[tuple[list[Event], World | ServedPartition]] = [(self.queue.heap, self)]
+        self._lanes: list[ServedPartition] = []
+        self._heads: list[tuple[int, int, World | ServedPartition]] = []
+        """When something is due, and where; of each lane at least its next event."""
         self.observer = observer
         self.stirred = True
         """Whether something has happened since somebody looked, for which a request may wait."""
@@ -305,16 +306,18 @@ class World:
         which something happened for which somebody may wait.
         goes_on: whether time is to leap to what is due, for as long as it says so.
         """
-        while goes_on is None or goes_on():
-            due, lane = now + 1, None
-            for heap, each in self._lanes:
-                if heap and heap[0][0] < due:
-                    due, lane = heap[0][0], each
-            if lane is None:
-                break
+        heads = self._heads
+        while heads and heads[0][0] <= now and (goes_on is None or goes_on()):
+            due, number, lane = heappop(heads)
+            heap = lane.queue.heap
+            if not heap or heap[0][0] != due:
+                # Another event came before this one, and took the lane along.
+                continue
             if due > self.now:
                 self.now = due
             lane.advance()
+            if heap:
+                heappush(heads, (heap[0][0], number, lane))
             if self.stirred:
                 done()
         if goes_on is None and now > self.now:
@@ -327,10 +330,17 @@ class World:
         what(argument)
 
     def next_due(self) -> int | None:
-        return min((heap[0][0] for heap, _ in self._lanes if heap), default=None)
+        return self._heads[0][0] if self._heads else None
 
     def call(self, delay: int, what: Callable[[Any], None], argument: Any) -> None:
         self.queue.push(self.now + delay, CALL, argument, what)
+        self._expect(0, self)
+
+    def _expect(self, number: int, lane: World | ServedPartition) -> None:
+        """Something may be due earlier than it was. number: of two at one time, the lesser first"""
+        heap = lane.queue.heap
+        if heap:
+            heappush(self._heads, (heap[0][0], number, lane))
 
     # --- Topics
 
@@ -358,8 +368,9 @@ class World:
         self.partitions_made += 1
         topic.partitions.append(partition)
         self.all.append(partition)
-        self._lanes.append((partition.queue.heap, partition))
+        self._lanes.append(partition)
         partition.begin()
+        self._expect(1 + partition.number, partition)
         for broker in replicas:
             if broker not in self.up():
                 self._crash(partition, broker, False)
@@ -405,7 +416,8 @@ class World:
         """Raises TopicError. What its partitions did remains to be judged."""
         self._made.delete(name)
         for partition in self.topics.pop(name).partitions:
-            self._lanes.remove((partition.queue.heap, partition))
+            self._lanes.remove(partition)
+            partition.queue.heap.clear()
             self.has_news(partition)
 
     def partition(self, topic: str, index: int) -> ServedPartition | None:
@@ -419,7 +431,7 @@ class World:
 
     @property
     def live_partitions(self) -> list[ServedPartition]:
-        return [each for _, each in self._lanes if isinstance(each, ServedPartition)]
+        return list(self._lanes)
 
     # --- Entries and offsets
 
@@ -510,7 +522,9 @@ class World:
 
     def give(self, partition: ServedPartition, node: int, input: Input) -> Step | None:
         partition.now = self.now
-        return partition.give(node, input)
+        step = partition.give(node, input)
+        self._expect(1 + partition.number, partition)
+        return step
 
     # --- Faults: all are of the world, and what follows is by the rules
 
@@ -577,6 +591,7 @@ class World:
         for partition in self.live_partitions:
             partition.now = self.now
             partition.heal(0)
+            self._expect(1 + partition.number, partition)
 
     def _holding(self, broker: int) -> Iterable[ServedPartition]:
         return [each for each in self.live_partitions if broker in each.brokers]

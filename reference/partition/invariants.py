@@ -269,7 +269,7 @@ class PartitionChecker:
         known, seen = self._values.get(n, ((), set()))
         if known is not old or new[:kept] != old:
             kept, seen = 0, set()
-        values = [r.value for r in new[kept:len(new)] if r.value not in _NO_VALUES]
+        values = [r.value for r in new[kept : len(new)] if r.value not in _NO_VALUES]
         repeats = not seen.isdisjoint(values)
         before = len(seen)
         seen.update(values)

@@ -89,7 +89,9 @@ class _NoClock(Pace):
         """Whether a follower's fetch would find something, or tell something."""
         row = self._world.row(node)
         leader = self._world.row(row.leader)
-        return is_up(leader) and leader.role == "Leader" and self._fetch_wait(node, row, leader) < self._paces.fetch_max_wait
+        if not is_up(leader) or leader.role != "Leader":
+            return False
+        return self._fetch_wait(node, row, leader) < self._paces.fetch_max_wait
 
 
 class Lost(NamedTuple):

@@ -29,7 +29,7 @@ def test_logs_that_are_cut_and_appended_to_are_as_tuples_are(
         assert log == known and known == log and log[1:3] == known[1:3] and log[::-1] == known[::-1]
         assert [log == other for other in logs] == [known == other for other in tuples]
         assert [log[at] for at in range(-len(log), len(log))] == [*known, *known]
-        assert ((9,) + log) == (9, *known)
+        assert log.__radd__(tuple(RECORDS)) == (*RECORDS, *known)
     with pytest.raises(IndexError):
         logs[0][0]
 
@@ -37,9 +37,10 @@ def test_logs_that_are_cut_and_appended_to_are_as_tuples_are(
 def test_replicas_that_agree_hold_their_entries_once() -> None:
     leader = follower = BranchLog.of()
     for at in range(5):
-        leader = leader + (RECORDS[at % 4],)
-        follower = follower + leader[at : at + 1]
-    other = follower[:3] + (RECORDS[0],)
-    again = leader[:3] + (RECORDS[0],)
+        leader += (RECORDS[at % 4],)
+        follower += leader[at : at + 1]
+    other, again = follower[:3], leader[:3]
+    other += (RECORDS[0],)
+    again += (RECORDS[0],)
     assert follower._branch is leader._branch
     assert other._branch is again._branch is not leader._branch

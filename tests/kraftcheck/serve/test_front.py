@@ -545,7 +545,9 @@ def test_frames_that_are_not_whole_are_bounded_in_all(
 def test_a_child_ends_with_whoever_started_it() -> None:
     """However that ends."""
     program = "from kraftcheck.serve.admin import Process; import os, signal\n"
-    program += "print(Process('--judge', '0').pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    program += (
+        "print(Process('--judge', '0').pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
     call = [sys.executable, "-c", program]
     told = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=False)
     assert told.returncode == -signal.SIGKILL

@@ -18,7 +18,6 @@ from traces.jobs.backends import Pool
 from traces.jobs.canonical import Step as Judged
 from traces.jobs.conform import ConformOptions
 
-
 BUGS = (None, "Z31", "Z32", "Z37", "Z45", "Z58", "Z59")
 
 
