@@ -129,6 +129,7 @@ def two(tmp_path: Path) -> tuple[str | Path, ...]:
     """A second protocol with the types of the first, as far as they may have one name."""
     lease = shutil.copytree(ROOT / "examples/lease", tmp_path / "lease")
     loan = shutil.copytree(lease, tmp_path / "loan")
+    (loan / "composition.py").unlink()
     inputs = "AcquireRequest|Granted|WriteRequest|WriteResponse|ServerTick|ClientTick|Acquire|Write"
     for path in (loan / "protocol.py", *loan.glob("bugs/*.py"), *loan.rglob("*.tla")):
         text = path.read_text("utf-8").replace('"lease', '"loan').replace("lease.", "loan.")
