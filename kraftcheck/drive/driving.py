@@ -148,7 +148,9 @@ class _Driver:
         except TraceError as error:
             raise self.process.refused(_said(error)) from None
 
-    def _differing(self, given: ForeignStep, state: State, move: Move, made: Any) -> tuple[str, ...]:
+    def _differing(
+        self, given: ForeignStep, state: State, move: Move, made: Any
+    ) -> tuple[str, ...]:
         """In which fields an answer differs from an outcome of the reference; with the action."""
         assert self.reader is not None, "the run has begun"
         before = self.peers.row(state, self.node)
