@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from kraftcheck.witness.speech import Speech
 from reference.bugs.catalog import handlers_for
@@ -23,7 +24,7 @@ def answers(lines: Iterable[str], bug: str | None = None) -> Iterator[str]:
         if "constants" in told:  # a new node begins
             header = {"format": "kraftcheck steps 1", "constants": told["constants"]}
             header |= {"rows": "full", "producer": "reference_node.py"}
-            constants = StepReader("told", json.dumps(header).encode()).constants
+            constants = StepReader(Path("told"), json.dumps(header).encode()).constants
             node, speech, handle = told["node"], Speech(constants), handlers_for(bug, constants)
             row = speech.first_row(node)
             yield json.dumps(header)
@@ -39,4 +40,5 @@ def answers(lines: Iterable[str], bug: str | None = None) -> Iterator[str]:
 
 if __name__ == "__main__":
     for answer in answers(sys.stdin, *sys.argv[1:]):
-        print(answer, flush=True)
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
