@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits, foreign
-from kraftcheck.drive.node import Node, running
+from kraftcheck.drive.node import Asked, running
 from kraftcheck.drive.peers import Made, Move, Peers, State, usual
 from kraftcheck.drive.seeking import (
     Feature,
@@ -52,7 +52,6 @@ WALK: Final = 30
 way to ask a rule is not all."""
 LISTED: Final = 5
 NOT_TAKEN: Final = "notTaken"
-PEERS: Final = "kraftcheck drive"
 
 
 class _Play(NamedTuple):
@@ -83,13 +82,14 @@ class _Driven:
 class _Driver:
     """One node, asked."""
 
-    def __init__(self, peers: Peers, node: int, process: Node, stream: Stream) -> None:
+    def __init__(self, peers: Peers, node: int, process: Asked, stream: Stream) -> None:
         self.peers, self.node, self.process, self.stream = peers, node, process, stream
         self.speech = Speech(peers.constants)
         self.driven = _Driven()
         self.header: dict[str, Any] = {}
         self.reader: StepReader | None = None
-        self._expected: dict[tuple[Any, Any], ForeignStep] = {}
+        self._state = peers.first()
+        """In which the run is now."""
 
     @property
     def full(self) -> bool:
@@ -113,7 +113,6 @@ class _Driver:
             if not reader.from_initial:
                 raise self.process.refused("its header: start: a new node begins in its first row")
             self.reader, self.header = reader, header
-        self._answered = 0
 
     # --- One step
 
@@ -148,7 +147,9 @@ class _Driver:
         except TraceError as error:
             raise self.process.refused(_said(error)) from None
 
-    def _differing(self, given: ForeignStep, state: State, move: Move, made: Any) -> tuple[str, ...]:
+    def _differing(
+        self, given: ForeignStep, state: State, move: Move, made: Any
+    ) -> tuple[str, ...]:
         """In which fields an answer differs from an outcome of the reference; with the action."""
         assert self.reader is not None, "the run has begun"
         before = self.peers.row(state, self.node)
@@ -172,8 +173,9 @@ class _Driver:
         """These moves from the beginning, without those that are not possible, then some by
         chance; until the node differs from the reference."""
         self.begin()
-        state, lines, done = self.peers.first(), list[str](), list[Move]()
-        for move in self._with_chance(moves, chance, lambda: state):
+        state = self._state = self.peers.first()
+        lines, done = list[str](), list[Move]()
+        for move in self._with_chance(moves, chance):
             if not self.peers.possible(state, move):
                 continue
             made = self.peers.made(state, move)
@@ -195,14 +197,14 @@ class _Driver:
                     return _Play(lines, [*done, move], answer[1])
                 self.driven.features.update(features_of(self.peers, state, move, made))
             done.append(move)
-            state = self.peers.after(state, move, made)
+            state = self._state = self.peers.after(state, move, made)
         return _Play(lines, done, ())
 
-    def _with_chance(self, moves: Iterable[Move], more: int, now: Any) -> Iterator[Move]:
+    def _with_chance(self, moves: Iterable[Move], more: int) -> Iterator[Move]:
         yield from moves
         frequencies: dict[str, int] = {}
         for _ in range(more):
-            drawn = self.peers.drawn(self.stream, now(), frequencies, self.node)
+            drawn = self.peers.drawn(self.stream, self._state, frequencies, self.node)
             if drawn is not None:
                 yield drawn[0]
 
@@ -335,7 +337,7 @@ def _rounds(driver: _Driver, search: int, screen: Screen) -> None:
 
 
 def _play_all(driver: _Driver, found: Found, number: int, screen: Screen) -> None:
-    """The way to each feature that the node has not met yet; decisions first, then what is nearer."""
+    """The way to each feature that the node has not met yet; decisions first, then the nearest."""
     driven = driver.driven
     driven.reachable = dict.fromkeys(found.features)
     depth = {each: found.seen[at].depth for each, at in found.features.items()}
@@ -363,7 +365,7 @@ def _by_chance(driver: _Driver, search: int, screen: Screen) -> None:
 
 
 def _concluded(driver: _Driver, place: Path, screen: Screen) -> int:
-    driven, peers = driver.driven, driver.peers
+    driven = driver.driven
     judged = foreign.judge(place / STEPS, None, None, screen, driver.node)
     met = sum(map(is_decision, driven.features))
     missed = [each for each in driven.reachable if each not in driven.features]

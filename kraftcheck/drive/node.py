@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from subprocess import PIPE, Popen
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 
 import msgspec
 
@@ -34,6 +34,21 @@ ANSWER_S: Final = 20.0
 """How long an answer may take; the first one includes the start of the process."""
 SHOWN: Final = 120
 LONGEST: Final = 1 << 24
+
+
+class Asked(Protocol):
+    """What is told lines and answers them."""
+
+    told: int
+    """Lines so far."""
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """The answer to a line, an object. Raises BadInput."""
+        ...
+
+    def refused(self, what: str) -> BadInput:
+        """The error of an answer."""
+        ...
 
 
 class Node:

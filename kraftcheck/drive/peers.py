@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from kraftcheck.deciding import few_answers, listening
 from reference.kit.dispatch import action_name
 from reference.kit.protocol import Protocol
-from reference.partition.controller import CONTROLLER_HANDLERS
 from reference.partition.broker import BROKER_HANDLERS
+from reference.partition.controller import CONTROLLER_HANDLERS
 from reference.partition.protocol import PARTITION
 from reference.partition.types import PartitionConstants
 from reference.protocols import protocol_of

@@ -11,7 +11,7 @@ seen when the moves are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.drive.peers import Made, Move, Peers, State
@@ -19,8 +19,6 @@ from reference.sim.choices import Stream, pick
 
 LENGTHS: Final = (4, 8, 16, 32)
 """Of a walk, in moves."""
-CANDIDATES: Final = 3
-"""A walk begins at the one of so many states at which fewest have begun, the nearest of these."""
 DEEPEST: Final = 160
 """So many moves a run has at most."""
 
@@ -30,32 +28,6 @@ the rules that it asked with their answers."""
 Refused: TypeAlias = tuple[str, str]
 """An input that the node did not take, with its error if it has one, and the role in which it did
 not."""
-
-
-def shapes_of(peers: Peers, state: State) -> Iterator[Any]:
-    """How rows compare: field by field, which nodes of a kind hold the same and who has more of it,
-    beside what each node is. What a node meets later depends on that before it shows in a step.
-    """
-    roles = tuple([peers.role(state, node) for node in peers.nodes])
-    by_type: dict[type[Any], list[Any]] = {}
-    for row in state.rows:
-        by_type.setdefault(type(row), []).append(row)
-    for of, rows in by_type.items():
-        if len(rows) > 1:
-            for name in of.__struct_fields__:
-                yield of, name, _compared([getattr(row, name) for row in rows]), roles
-
-
-def _compared(values: Sequence[Any]) -> tuple[tuple[int, int], ...]:
-    """Of each value, the first that it equals, and how many are less: numbers, or in length."""
-    sizes = [len(each) if isinstance(each, tuple) else each for each in values]
-    numbers = all(isinstance(each, int) for each in sizes)
-    return tuple(
-        [
-            (values.index(each), sum(other < size for other in sizes) if numbers else 0)
-            for each, size in zip(values, sizes, strict=True)
-        ]
-    )
 
 
 class Seen(NamedTuple):
@@ -121,8 +93,8 @@ def seek(
     made = 0
     counts = [0]
     while made < steps:
-        among = [stream.below(len(found.seen)) for _ in range(CANDIDATES)]
-        at = min(among, key=lambda each: (counts[each], found.seen[each].depth))
+        one, other = stream.below(len(found.seen)), stream.below(len(found.seen))
+        at = one if counts[one] <= counts[other] else other
         counts[at] += 1
         for new in _walk(peers, node, stream, found, at, refused, known):
             made += 1
@@ -160,12 +132,11 @@ def _walk(
         state = peers.after(state, move, made)
         own = move.node == node
         new = [(own, each) for each in features if (own, each) not in known]
-        shapes = [each for each in shapes_of(peers, state) if each not in known]
-        if new or shapes:
-            known.update(new, shapes)
+        if new:
+            known.update(new)
             depth = found.seen[at].depth + len(since)
             found.seen.append(Seen(state, at, tuple(since), depth))
             at, since = len(found.seen) - 1, []
             if own:
                 found.features.update({feature: at for _, feature in new})
-        yield bool(new or shapes)
+        yield bool(new)
