@@ -46,7 +46,10 @@ _property = Declared("constants", "before", "after", "committed")
 
 @_property("state")
 def history_sound(constants: Constants, after: Rows) -> str | None:
-    """A node knows the sets of its latest snapshot and its log, and no others."""
+    """A node knows the sets of its latest snapshot and its log, and no others.
+
+    Misses: sets that are the same in the log and wrong there.
+    """
     for n, row in after.items():
         oldest = oldest_known(constants, row)
         sets = voters.sets_of(constants, row.voter.quorum.log)
@@ -58,7 +61,10 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What nodes know to be committed of the sets is one line."""
+    """What nodes know to be committed of the sets is one line.
+
+    Misses: a set that is committed and that no node knows to be.
+    """
     line = voters.sets_of(constants, committed)
     for n, row in after.items():
         if not is_running(row.voter.quorum):
@@ -78,7 +84,10 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
 
 @_property("state")
 def snapshot_is_prefix(after: Rows, committed: VotersLog) -> str | None:
-    """A snapshot has what is committed below its end, all of it and no more."""
+    """A snapshot has what is committed below its end, all of it and no more.
+
+    Misses: a snapshot that is cut on its way: those are fetched whole.
+    """
     for n, row in after.items():
         for s in row.snapshots:
             if not 0 < s.end_offset <= len(committed) or s.records != committed[: s.end_offset]:
@@ -90,7 +99,10 @@ def snapshot_is_prefix(after: Rows, committed: VotersLog) -> str | None:
 
 @_property("state")
 def prefix_keeps_committed(after: Rows) -> str | None:
-    """What has gone from the beginning of a log is in a snapshot of its node."""
+    """What has gone from the beginning of a log is in a snapshot of its node.
+
+    Misses: what the snapshot says of it: SnapshotIsCommitted asks that.
+    """
     for n, row in after.items():
         if row.log_start > max([s.end_offset for s in row.snapshots], default=0):
             return f"the log of node {n} begins at {row.log_start}, beyond its snapshots"
@@ -99,7 +111,10 @@ def prefix_keeps_committed(after: Rows) -> str | None:
 
 @_property("state")
 def log_start_covered(after: Rows) -> str | None:
-    """A log begins where a snapshot ends, and goes on from there."""
+    """A log begins where a snapshot ends, and goes on from there.
+
+    Misses: a snapshot that nobody needs any more and that stays.
+    """
     for n, row in after.items():
         start, quorum = row.log_start, row.voter.quorum
         if start == 0:
@@ -116,7 +131,10 @@ def log_start_covered(after: Rows) -> str | None:
 
 @_property("step")
 def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | None:
-    """Only a follower loads a snapshot, and what it has after it is what is committed."""
+    """Only a follower loads a snapshot, and what it has after it is what is committed.
+
+    Misses: a node that needs a snapshot and never loads one.
+    """
     for n, row in after.items():
         was = before[n]
         runs = is_running(was.voter.quorum) and is_running(row.voter.quorum)
@@ -150,7 +168,8 @@ def _of_voters(each: Property) -> Property:
 
 
 _own: Final = {
-    each.name: Property(each.name, each.sentence, _checked(each.check)) for each in _property.all
+    each.name: Property(each.name, each.sentence, _checked(each.check), each.misses)
+    for each in _property.all
 }
 _inherited: Final = {
     each.name: _own.get(each.name) or _of_voters(each) for each in voters.PROPERTIES

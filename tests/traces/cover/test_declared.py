@@ -23,11 +23,18 @@ SEEN_IN = {
     "reassignment-moves": "Z133",
 }
 """By graph, a bug that has other edges there."""
+WITHOUT = {
+    "classic": "a request to join that is handled again begins a generation more: without an end",
+    "snapshots": "none is made yet",
+}
+"""Protocols that have no graph, and why."""
 
 
 def test_every_protocol_has_a_graph() -> None:
     models = read_covers().values()
-    assert {each.name for each in PROTOCOLS} == {model.protocol for model in models}
+    have = {model.protocol for model in models}
+    assert {each.name for each in PROTOCOLS} == have | set(WITHOUT)
+    assert not have & set(WITHOUT)
     assert {model.name for model in models if model.budgets} == set(SEEN_IN)
 
 
