@@ -6,6 +6,5 @@ beside each other), log.py (what is done with them), loading.py (what a start ma
 finds), cleaning.py (compaction), reading.py (what a fetch is given), broker.py (a log directory:
 checkpoints, the marker of a clean stop). Then what judges them: disk.py (a disk in memory, and all
 that a crash may leave of it), histories.py (what is done to a log, by chance), promises.py (what
-must hold after a start), crashing.py (histories, crashes and starts together), abstraction.py (the
-engine as the log of a partition's row).
+must hold after a start), crashing.py (histories, crashes and starts together).
 """

@@ -134,7 +134,8 @@ Choices(disk, names) ==
   IF names = <<>> THEN {<<>>}
   ELSE LET file == disk.files[names[1].file]
        IN {<<Settled(file, data, index)>> \o rest :
-             data \in ContentsOf(file), index \in file.indexMay, rest \in Choices(disk, Tail(names))}
+             data \in ContentsOf(file), index \in file.indexMay,
+             rest \in Choices(disk, Tail(names))}
 
 (* The machine loses power: what no sync has covered may be there or not.   *)
 PowerLosses(disk) ==

@@ -48,7 +48,7 @@ def test_a_bug_replaces_one_rule_on_both_sides() -> None:
 
 
 def test_promises_have_one_name() -> None:
-    """But for the refinement, which reference/storage/abstraction.py holds."""
+    """But for the refinement, which tests/reference/storage/abstraction.py holds."""
     named = operators(STORAGE / "StorageProperties.tla")
     text = Path(promises.__file__).read_text("utf-8")
     own = {"Judged", "LogStep", "RefinesLog"}

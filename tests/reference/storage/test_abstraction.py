@@ -9,13 +9,13 @@ import pytest
 
 from reference.bugs.catalog import bug
 from reference.partition.log import GONE, RecordLog
-from reference.storage.abstraction import Refined, row_of
 from reference.storage.crashing import judged_start
 from reference.storage.epochs import Epochs
 from reference.storage.histories import Client, configured
 from reference.storage.indexes import Full
 from reference.storage.log import Log
 from reference.storage.rules import AsKafka, StorageRules
+from tests.reference.storage.abstraction import Refined, row_of
 
 SEEDS = range(12)
 
