@@ -79,6 +79,8 @@ def small_test(cluster: Cluster) -> None:
     for at in range(RECORDS):
         sender.produce("t", str(at).encode())
     assert sender.flush(10) == 0
+    # Else it makes the topic again, in the cluster that comes next.
+    del sender
     reader = Consumer(
         {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "group.id": "g"}
     )

@@ -65,7 +65,7 @@ def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
         reasons.append(f"{each.invariant} is violated in {each.where}: {each.why}")
     if played.difference is not None:
         reasons.append(f"the tape played again gives another answer: {played.difference}")
-    unknown = []
+    unknown: list[str] = []
     if not reasons:
         for where, report in seen.reports():
             told = reasons if report.verdict == VIOLATED else unknown

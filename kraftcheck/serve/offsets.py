@@ -215,8 +215,11 @@ class Offsets:
         asked = said["topics"]
         if asked is None:
             asked = self._all(known, request.version >= 10)
-        newest = self._newest.of(request.broker) if request.body.get("require_stable") else None
-        return "NONE", [self._told(said["group_id"], topic, known, newest) for topic in asked]
+        views: tuple[Kept, ...] = ()
+        if request.body.get("require_stable"):
+            # A marker ends a transaction where it is written, and is seen where it is replicated.
+            views = self._newest.of(request.broker), self._kept.of(request.broker)
+        return "NONE", [self._told(said["group_id"], topic, known, views) for topic in asked]
 
     def _all(self, known: Iterable[tuple[str, int]], by_id: bool) -> list[Message]:
         """As if all partitions that there are had been asked for."""
@@ -236,9 +239,9 @@ class Offsets:
         group: str,
         topic: Message,
         known: dict[tuple[str, int], tuple[Committed, int]],
-        newest: Kept | None,
+        views: tuple[Kept, ...],
     ) -> Message:
-        """newest: where only what no open transaction may change is to be told."""
+        """views: in which no transaction may be open that changes what is told."""
         of = self._topic(topic)
         partitions = []
         for index in topic["partition_indexes"]:
@@ -248,7 +251,7 @@ class Offsets:
             if of is None:
                 continue
             found, _ = known.get((of.id.hex(), index), (None, 0))
-            if newest is not None and newest.is_unstable(group, of.id.hex(), index):
+            if any(view.is_unstable(group, of.id.hex(), index) for view in views):
                 told["error_code"] = ERRORS["UNSTABLE_OFFSET_COMMIT"]
             elif found is not None:
                 told["committed_offset"] = found.offset

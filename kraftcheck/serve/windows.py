@@ -108,6 +108,7 @@ class Move:
         if isinstance(item, Record):
             return self._record(item)
         changed: dict[str, Any] = {}
+        new: Any
         for name in item.__struct_fields__:
             old = getattr(item, name)
             if name in _OFFSETS or (name == "offset" and isinstance(item, _HAVE_OFFSET)):

@@ -268,7 +268,8 @@ def _operations(log: _Log) -> Iterator[Any]:
         outcome = OK if append.completed is not None else INDETERMINATE
         if append.asked == append.refused:
             outcome = FAIL
-        said = {"f": "append", "argument": values[id(append)], "result": append.offset}
+        value = values[id(append)]
+        said: dict[str, Any] = {"f": "append", "argument": value, "result": append.offset}
         found.append((append.invoked, said | _ended(outcome, append.completed)))
     named = _Named(log, values)
     for read in log.reads:

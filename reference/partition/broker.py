@@ -80,7 +80,8 @@ class BrokerHandlers(HighWatermarkSteps):
         """
         of = type(input)
         if of in _MESSAGES:
-            assert input.destination == node, f"for somebody else than {node}: {input}"
+            message: Any = input
+            assert message.destination == node, f"for somebody else than {node}: {input}"
             if row.status == "Down":
                 return None
         return self._handlers[of](node, row, input)

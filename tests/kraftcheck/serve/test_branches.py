@@ -18,7 +18,8 @@ def test_logs_that_are_cut_and_appended_to_are_as_tuples_are(
     moves: list[tuple[int, int, tuple[Record, ...]]],
 ) -> None:
     """Replicas cut their logs and go on; none sees what another does."""
-    logs, tuples = [BranchLog.of()], [()]
+    logs: list[BranchLog] = [BranchLog.of()]
+    tuples: list[tuple[Record, ...]] = [()]
     for of, keep, records in moves:
         at = of % len(logs)
         logs.append(logs[at][:keep] + records)

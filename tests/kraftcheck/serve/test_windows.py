@@ -108,14 +108,17 @@ def test_verdicts_on_moved_steps_are_those_on_steps(tmp_path: Path) -> None:
             if windows.distinct > before:
                 pairs.append((partition.constants, windows.latest))
 
-        for made in (session, long):
-            args = (12,) if made is long else ()
-            path = made(tmp_path / f"{made.__name__}{at}", *args, bug=bug, ends=False)
+        for path in (
+            session(tmp_path / f"session{at}", bug=bug, ends=False),
+            long(tmp_path / f"long{at}", 12, bug=bug, ends=False),
+        ):
             replayed(path, watched=False, observer=take)
-    named = []
+    named: list[tuple[bytes, bytes]] = []
     for constants, (whole, moved, refusal) in pairs:
         one, other = (Judged(refusal.action, *each) for each in (plain(whole), moved))
-        named.append((allowed.name(constants, one), allowed.name(constants, other)))
+        names = allowed.name(constants, one), allowed.name(constants, other)
+        assert names[0] is not None and names[1] is not None, "both have a form in the spec"
+        named.append((names[0], names[1]))
     allowed.ask()
     told = [(allowed.refuses(one), allowed.refuses(other)) for one, other in named]
     assert all(one == other for one, other in told)
