@@ -140,7 +140,9 @@ def _of_trace(
     verdicts = {each.verdict for each in bad}
     verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
     first = next((each for each in bad if each.verdict == verdict), None)
-    told = first and f"{len(bad):,} of {runs:,} runs, the first of them {first.file}"
+    told = None
+    if first is not None:
+        told = f"{len(bad):,} of {runs:,} runs, the first of them {first.file}"
     return Judged(
         file=str(directory),
         format=trace.NAME,

@@ -169,17 +169,17 @@ def _refuse_strange(protocols: Sequence[Protocol], compositions: Sequence[Compos
                 )
 
 
-PROTOCOLS: Final[tuple[Protocol, ...]]
-COMPOSITIONS: Final[tuple[Composition, ...]]
+_ALL: Final = _all()
+PROTOCOLS: Final = _ALL[0]
+COMPOSITIONS: Final = _ALL[1]
 """Those of others."""
-PROTOCOLS, COMPOSITIONS = _all()
 _COMPOSED: Final = {each: constants_of(each) for each in COMPOSITIONS}
 KINDS: Final[tuple[NodeKind, ...]] = tuple(
     [kind for protocol in PROTOCOLS for kind in protocol.kinds]
 )
 MESSAGES: Final = tuple([message for protocol in PROTOCOLS for message in protocol.messages])
 """All types of messages."""
-COMPOSED: Final = (ClusterConstants, *_COMPOSED.values())
+COMPOSED: Final[tuple[type[Any], ...]] = (ClusterConstants, *_COMPOSED.values())
 """Types of constants of compositions."""
 CONSTANTS: Final = (*(protocol.constants for protocol in PROTOCOLS), *COMPOSED)
 """All types of constants of runs."""

@@ -37,7 +37,7 @@ PARTS = (
     *("traces.observed.views", "kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     "kraftcheck.retracing.classic",
-    *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
+    *("kraftcheck.drive.peers", "kraftcheck.witness.chance", "kraftcheck.witness.covering"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
 )
 

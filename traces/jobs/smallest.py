@@ -45,7 +45,8 @@ def shown(
         history = objects_of(trace, run, recorded, "")
         found = judge_objects(history, seen)
         [of_object] = [each for each in found if each.key == str(partition)]
-        return of_object.certificate and Shown(of_object.certificate, history)
+        evidence = of_object.certificate
+        return None if evidence is None else Shown(evidence, history)
     batch = from_arrow(list(partitions(own["history"]))[partition])
     # Counted there are the operations on this partition alone.
     place = np.array([at for at, each in enumerate(recorded) if each["partition"] == partition])
