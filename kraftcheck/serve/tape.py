@@ -25,7 +25,7 @@ from kraftcheck.serve.core import Core, Effect, Witness
 from kraftcheck.serve.world import Observer, ServedPartition, Setup
 from system.files import open_file
 
-MAGIC: Final = b"kraftcheck tape 1\n"
+MAGIC: Final = b"kraftcheck tape 2\n"
 HEAL_STEP_US: Final = 500_000
 _LENGTH: Final = struct.Struct(">I")
 _ENTRY_MAX: Final = 1 << 27
