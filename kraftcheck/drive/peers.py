@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.deciding import few_answers, listening
+from kraftcheck.exits import BadInput
 from reference.kit.dispatch import action_name
 from reference.kit.protocol import Protocol
 from reference.partition.broker import BROKER_HANDLERS
@@ -267,5 +268,6 @@ def usual(protocol: Protocol) -> Any:
         return Constants((1, 2, 3), 2)
     if protocol is PARTITION:
         return PartitionConstants((1, 2, 3), 2)
-    assert protocol.world is not None, protocol.name
+    if protocol.world is None:
+        raise BadInput(f"nothing is known of the peers of a node of {protocol.name}")
     return protocol.constants(**{name: of[0] for name, of in protocol.world.constants.items()})

@@ -88,11 +88,10 @@ def _imported(path: Path, name: str) -> ModuleType:
 
 def _only_class(path: Path, module: ModuleType) -> tuple[type, Any]:
     found = [
-        (base, each)
+        (next(base for base in each.__mro__ if base in OF_PROTOCOLS), each)
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__
-        for base in OF_PROTOCOLS
-        if issubclass(each, base)
+        if any(issubclass(each, base) for base in OF_PROTOCOLS)
     ]
     if len(found) == 1:
         return found[0]

@@ -46,7 +46,8 @@ QUORUM_41: Final = Protocol(
     handlers=lambda constants, of: Quorum41Handlers(constants, of(Quorum41Rules)(constants)).step,
     rules=(Quorum41Rules,),
     properties=INVARIANTS,
-    sometimes=tuple(sometimes.all),
+    # Those of fetches are about the messages that the quorum had before.
+    sometimes=tuple([each for each in sometimes.all if {*each.inputs} <= {*INPUTS}]),
     log=QUORUM.log,
     extends=QUORUM.name,
     witness=Witness("KafkaRaftClient", fewest=2, most=9, usual=3, under=QUORUM.name),

@@ -64,7 +64,13 @@ def test_a_subtle_change_of_the_reference_is_refused(
     assert seen
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+# The quorum since 4.1 has no bugs of its own; the one of classic groups needs members of several
+# generations at once, which so few rows do not have.
+@pytest.mark.parametrize(
+    "protocol",
+    [each for each in PROTOCOLS if each.name not in ("classic", "quorum41")],
+    ids=lambda each: each.name,
+)
 def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows need no epoch, and a change that runs meet seldom shows on inputs that none gave."""
     for name, few in (("RUNS", 3), ("ROWS", 8), ("CHANGES", 1)):

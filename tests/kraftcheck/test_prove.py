@@ -117,7 +117,7 @@ def test_processes_are_told_rules_of_ones_own(repo_root: Path) -> None:
     ("args", "said"),
     [
         (("--rules", "nowhere.py"), "nowhere.py cannot be read"),
-        (("--bug", "Z99"), "no bug 'Z99'"),
+        (("--bug", "Z999"), "no bug 'Z999'"),
         (("--bug", "Z18"), "Z18 cannot be replayed"),
         (("--bug", "Z39"), "Z39 replaces handlers"),
         (("--bug", "Z33", "--property", "LogMatching"), "LogMatching is a property of the quorum"),

@@ -20,6 +20,7 @@ from live.witness.host import WitnessError, running
 from live.witness.jars import DEFAULT, class_path, has_log, versions
 from reference.quorum.messages import ElectionTimeout, FetchMaxWait, FetchRequest
 from reference.quorum.types import Constants, initial_row
+from reference.quorum41.types import Constants as Since41
 from tests.live.patched import missing
 from traces.foreign.reading import read_foreign
 
@@ -43,7 +44,7 @@ def test_a_line_of_kafka_is_read_and_written_alike() -> None:
     """The rows of the samples, there and back."""
     path = Path(__file__).parents[1] / "traces" / "foreign" / "data" / "kafka-run.jsonl"
     _, *lines = path.read_text(encoding="utf-8").splitlines()
-    speech = Speech(THREE)
+    speech = Speech(Since41((1, 2, 3), 2))
     for line in lines:
         taken = speech.taken(line)
         assert f'"after":{speech.row_text(taken.outcome.row)},' in line

@@ -26,6 +26,8 @@ FOLDERS = (
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
     *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
+    # Who plays the peers of a node: of which protocols there are movers of their own.
+    "kraftcheck.drive.peers",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
@@ -37,7 +39,7 @@ PARTS = (
     *("traces.observed.views", "kraftcheck.retracing.quorum", "kraftcheck.retracing.partition"),
     *("kraftcheck.retracing.transactions", "kraftcheck.retracing.groups"),
     "kraftcheck.retracing.classic",
-    *("kraftcheck.drive.peers", "kraftcheck.witness.chance", "kraftcheck.witness.covering"),
+    *("kraftcheck.witness.chance", "kraftcheck.witness.covering"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
 )
 

@@ -20,7 +20,7 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
-_PARTS |= {"IsMove", "CommittedNow", "Quorum", "Judged"}
+_PARTS |= {"IsMove", "CommittedNow", "Quorum", "Judged", "Records", "P"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
@@ -30,7 +30,9 @@ _ROOTS = {
     "GroupProperties": ("MCGroups",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
+    "ClassicProperties": ("MCClassic",),
     "VoterProperties": ("MCVoters",),
+    "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
     "StorageProperties": ("MCStorage",),
 }
@@ -46,7 +48,12 @@ def properties(module: str) -> list[str]:
 def complaints(specs: Path) -> list[str]:
     required = {root: properties(module) for module, roots in _ROOTS.items() for root in roots}
     # Liveness is checked for itself; other models judge the safety of those states.
-    liveness = ("MCPartitionLiveness", "MCTransactionsLiveness", "MCGroupsLiveness")
+    liveness = (
+        "MCPartitionLiveness",
+        "MCTransactionsLiveness",
+        "MCGroupsLiveness",
+        "MCClassicLiveness",
+    )
     required |= {root: [] for root in liveness}
     return lint(read_manifest(specs / "models.toml"), required)
 
@@ -58,7 +65,9 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("GroupProperties")) == 14
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 5
+    assert len(properties("ClassicProperties")) == 6
     assert len(properties("VoterProperties")) == 14
+    assert len(properties("SnapshotProperties")) == 17
     assert len(properties("ReassignmentProperties")) == 5
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []

@@ -22,8 +22,8 @@ PROGRAMS = ("Voter", "Broker")
 KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
-    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "QuorumController"),
-    *("TopicController", "VoterSince41"),
+    *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "ClassicCoordinator"),
+    *("ClassicMember", "QuorumController", "MetadataReplica", "TopicController", "VoterSince41"),
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")

@@ -65,8 +65,10 @@ NUMBERS = {
     *("previous_epoch", "target_epoch", "topics", "subscribed", "target", "assigned", "pending"),
     *("held", "owned", "current", "reconciling", "partition", "position"),
     *("since", "now", "taken", "asked", "revoking", "time", "fetched", "handed_out", "id"),
-    # Of voters that come and go: offsets.
-    *("history_end", "change"),
+    # Of classic groups: generations, and how much of a log is kept.
+    *("generation", "claimed", "partitions", "kept"),
+    # Of voters that come and go, and of snapshots: offsets.
+    *("history_end", "change", "end"),
     # Of reassignments: topics and directories stand for nobody.
     *("topic_id", "topics_made", "directories", "directory", "failed"),
 }

@@ -84,7 +84,7 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
     monkeypatch.setattr(protocols, "PROTOCOLS", apart)
     beside = protocols._decoder_beside.__wrapped__  # what is kept is of the true protocols
     vote = VoteRequest(2, 1, 2, 1, 1, pre_vote=False)
-    home, elsewhere = beside("", ""), beside("elsewhere", "")
+    home, elsewhere = beside(frozenset([("", "")])), beside(frozenset([("elsewhere", "")]))
     assert home(encode(vote)) == vote
     assert elsewhere(encode(IsrShrinkTimeout())) == IsrShrinkTimeout()
     for decode, strange in ((home, IsrShrinkTimeout()), (elsewhere, vote)):
