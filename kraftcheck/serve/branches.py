@@ -93,6 +93,7 @@ class BranchLog:
             return self._end == len(other) and all(map(_same, self, other))
         return NotImplemented
 
+    # What may still grow is no key; typeshed has every object hashable.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

@@ -83,6 +83,7 @@ class Quorum41Handlers(QuorumHandlers):
                 n, row, noted, self.fetch_response(noted, m, (), diverging, noted.high_watermark)
             )
         after, replies = self._telling(row, noted)
+        # Handlers of the quorum know their rules by the class that these extend.
         news = self.rules.knows_less(after, m)  # type: ignore[attr-defined]
         if news or self.fetched_records(after, m):
             answer = self.fetch_answer(after, m)
@@ -108,6 +109,7 @@ class Quorum41Handlers(QuorumHandlers):
     # --- Changes of role.
 
     def become_resigned(self, n: int, row: Any, successors: Peers) -> Any:
+        # As above.
         known = self.rules.resigned_high_watermark(row)  # type: ignore[attr-defined]
         return replace(super().become_resigned(n, row, successors), high_watermark=known)
 
