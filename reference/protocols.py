@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 from reference.classic.protocol import CLASSIC
 from reference.cluster.types import ClusterConstants
 from reference.groups.protocol import GROUPS
+from reference.hosting.protocol import HOSTING
 from reference.kit.dispatch import action_name
 from reference.kit.fields import has_form
 from reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
@@ -123,6 +124,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         VOTERS,
         SNAPSHOTS,
         REASSIGNMENT,
+        HOSTING,
         QUORUM_41,
     ]
     others = _others()

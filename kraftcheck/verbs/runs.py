@@ -16,7 +16,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, SEED, THERE, placed
 @click.option(
     "--scenario",
     help="quorum (default), partition, transactions, groups, classic, voters, snapshots, "
-    "reassignment or cluster.",
+    "reassignment, hosting or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="How many runs.")
 @SEED

@@ -21,6 +21,7 @@ from reference.voters.types import VotersAt
 from tests.conformance import (
     asked_of_classic,
     asked_of_groups,
+    asked_of_hosting,
     asked_of_reassignment,
     asked_of_snapshots,
     asked_of_transactions,
@@ -38,7 +39,7 @@ EACH = tuple(
     each.PLAIN
     for each in (
         *(asked_of_groups, asked_of_classic, asked_of_transactions, asked_of_voters),
-        *(asked_of_snapshots, asked_of_reassignment),
+        *(asked_of_snapshots, asked_of_reassignment, asked_of_hosting),
     )
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)

@@ -28,7 +28,7 @@ PROMISES = "reference.clients.promises"
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
     *("reference.transactions", "reference.groups", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
+    *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
     "reference.cluster",
     "reference.protocols",
 )
@@ -71,6 +71,7 @@ RULES = {
     "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
     "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
+    "reference.hosting.*": _pure(),
     "reference.cluster.*": _pure("reference.quorum", "reference.partition"),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
@@ -81,7 +82,7 @@ RULES = {
             *("reference.kit", "reference.quorum", "reference.partition"),
             *("reference.transactions", "reference.groups", "reference.voters"),
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
-            *("reference.quorum41", "reference.cluster", "system"),
+            *("reference.quorum41", "reference.hosting", "reference.cluster", "system"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -98,6 +99,7 @@ RULES = {
         "reference.snapshots", "reference.voters", "reference.bugs"
     ),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
+    "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
     # It finds the files of protocols by their names.
     "reference.bugs.catalog.*": Rule(
         ours=(*PROTOCOLS, "reference.bugs"),

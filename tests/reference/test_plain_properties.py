@@ -6,13 +6,14 @@ import pytest
 
 from tests.reference.classic.plants import PLANTED as CLASSIC
 from tests.reference.groups.plants import PLANTED as GROUPS
+from tests.reference.hosting.plants import PLANTED as HOSTING
 from tests.reference.plain import Plant, Planted
 from tests.reference.reassignment.plants import PLANTED as REASSIGNMENT
 from tests.reference.snapshots.plants import PLANTED as SNAPSHOTS
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
 from tests.reference.voters.plants import PLANTED as VOTERS
 
-EACH = (TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT)
+EACH = (TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING)
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.reference.classic.names import COMPARED as CLASSIC
 from tests.reference.groups.names import COMPARED as GROUPS
+from tests.reference.hosting.names import COMPARED as HOSTING
 from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM
 from tests.reference.reassignment.names import COMPARED as REASSIGNMENT
@@ -19,7 +20,10 @@ from tests.reference.transactions.names import COMPARED as TRANSACTIONS
 from tests.reference.vocabulary import Names, differences
 from tests.reference.voters.names import COMPARED as VOTERS
 
-EACH = (QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT)
+EACH = (
+    *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
+    HOSTING,
+)
 of_each = pytest.mark.parametrize(
     "names",
     [pytest.param(n, id=f"{of.protocol}-{n.__name__}") for of in EACH for n in of.names],

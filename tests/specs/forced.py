@@ -103,6 +103,9 @@ S_OBSERVER = "snapshots-observer"
 R_TWO = "reassignment-two"
 R_LAGGING = "reassignment-lagging"
 R_DIRECTORIES = "reassignment-directories"
+# And of hosted replicas.
+H_ONE = "hosting-one"
+H_TWO = "hosting-two"
 TAKEN_OF_NOTHING = "[endOffset |-> end, epoch |-> 0, records |-> <<>>]"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
@@ -301,5 +304,21 @@ TABLES = (
             "MinOf(Len(row.partitions[1].replicas), MinInsyncReplicas)",
             R_TWO,
         ),
+    ),
+    Table(
+        "hosting",
+        "HostingRules",
+        False,
+        (
+            Forced("IsOfDeletedTopic", "row, bySnapshot", "FALSE", H_ONE),
+            Forced("HasLeft", "row, bySnapshot", "FALSE", H_ONE),
+            Forced("ClearsPending", "row, bySnapshot", "TRUE", H_ONE),
+            Forced("IsStray", "log, image", "FALSE", H_ONE),
+            Forced("ForgetsOffline", "row", "FALSE", H_TWO),
+            Forced("MayCreate", "row", "TRUE", H_TWO),
+            Forced("TakesBackAssignment", "row", "FALSE", H_TWO),
+        ),
+        frozenset({"Unassigned"}),
+        Forced("ForgetsOffline", "row", "row.running \\/ ~row.running", H_TWO),
     ),
 )

@@ -34,6 +34,7 @@ _ROOTS = {
     "VoterProperties": ("MCVoters",),
     "SnapshotProperties": ("MCSnapshots",),
     "ReassignmentProperties": ("MCReassignment",),
+    "HostingProperties": ("MCHosting",),
     "StorageProperties": ("MCStorage",),
 }
 
@@ -69,6 +70,7 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("VoterProperties")) == 14
     assert len(properties("SnapshotProperties")) == 17
     assert len(properties("ReassignmentProperties")) == 5
+    assert len(properties("HostingProperties")) == 5
     assert len(properties("StorageProperties")) == 7
     assert complaints(SPECS) == []
 

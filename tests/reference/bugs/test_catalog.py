@@ -15,6 +15,7 @@ from reference.bugs.catalog import CATALOG, OutOfScope, UnknownBug, bug, bugs_of
 from reference.bugs.probing import Consulted
 from reference.classic.properties import PROPERTIES as OF_CLASSIC
 from reference.groups.properties import PROPERTIES as OF_GROUPS
+from reference.hosting.properties import PROPERTIES as OF_HOSTING
 from reference.partition.broker import BrokerHandlers
 from reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from reference.partition.rules import PartitionRules
@@ -41,6 +42,7 @@ INVARIANTS = {
     "voters": tuple([each.name for each in OF_VOTERS]),
     "snapshots": tuple([each.name for each in OF_SNAPSHOTS]),
     "reassignment": tuple([each.name for each in OF_REASSIGNMENT]),
+    "hosting": tuple([each.name for each in OF_HOSTING]),
 }
 LIVENESS = {
     "DecisionCompletes",
@@ -84,6 +86,8 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert snapshots == [f"Z{n}" for n in (111, 119, 120, 121)]
     reassignment = [each.id for each in bugs_of("reassignment")]
     assert reassignment == [f"Z{n}" for n in (*range(130, 136), 160)]
+    hosting = [each.id for each in bugs_of("hosting")]
+    assert hosting == [f"Z{n}" for n in (*range(125, 128), *range(136, 140))]
     known = [
         *quorum,
         *partition,
@@ -93,6 +97,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *voters,
         *snapshots,
         *reassignment,
+        *hosting,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == [

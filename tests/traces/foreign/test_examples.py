@@ -23,7 +23,8 @@ KINDS = (
     *("Voter", "Broker", "Controller"),
     *("TransactionLog", "TransactionPartition", "TransactionProducer", "TransactionInstance"),
     *("GroupCoordinator", "GroupMember", "GroupLoader", "GroupOffsets", "ClassicCoordinator"),
-    *("ClassicMember", "QuorumController", "MetadataReplica", "TopicController", "VoterSince41"),
+    *("ClassicMember", "QuorumController", "MetadataReplica", "TopicController", "HostingBroker"),
+    "VoterSince41",
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
 VARIANTS["-bug-partial"] = ("--bug", "--partial")

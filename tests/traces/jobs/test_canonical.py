@@ -71,6 +71,8 @@ NUMBERS = {
     *("history_end", "change", "end"),
     # Of reassignments: topics and directories stand for nobody.
     *("topic_id", "topics_made", "directories", "directory", "failed"),
+    # Of hosted replicas: the same.
+    *("online", "reported", "future"),
 }
 
 

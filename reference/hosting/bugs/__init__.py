@@ -1,0 +1,1 @@
+"""Known bugs of a broker that follows metadata: one file, one replaced rule each."""

@@ -1,0 +1,30 @@
+"""Z137 (KAFKA-16234): a replica whose directory has failed is made anew in another one.
+
+The next change of its partition finds no replica that serves, and makes one: empty, and in the ISR
+until the controller has heard of the directory.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.hosting.rules import HostingRules
+from reference.hosting.types import HostRow
+
+
+class Z137CreatedBesideFailed(HostingRules):
+    __slots__ = ()
+
+    def may_create(self, row: HostRow) -> bool:
+        return True
+
+
+BUG = declared(
+    __name__,
+    Z137CreatedBesideFailed,
+    "LeaderCandidateCompleteness",
+    source="R20; KAFKA-16234, PR 15335",
+    year=2024,
+    nodes=1,
+    field="replica",
+    detectors=NO_CLIENT,
+)

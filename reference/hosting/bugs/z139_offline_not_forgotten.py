@@ -1,0 +1,30 @@
+"""Z139: a removed replica whose directory has failed is not forgotten.
+
+Only replicas that serve are stopped. One whose directory has failed stays hosted when the partition
+leaves the broker, and refuses to come back to a healthy directory until a restart. Apache Kafka
+4.3.1 does so, by reading (ReplicaManager.stopPartitions, getOrCreatePartition); never tried live.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.hosting.rules import HostingRules
+from reference.hosting.types import HostRow
+
+
+class Z139OfflineNotForgotten(HostingRules):
+    __slots__ = ()
+
+    def forgets_offline(self, row: HostRow) -> bool:
+        return False
+
+
+BUG = declared(
+    __name__,
+    Z139OfflineNotForgotten,
+    "LocalChangesSound",
+    source="R22; Apache Kafka 4.3.1, ReplicaManager.stopPartitions",
+    nodes=1,
+    field="replica",
+    detectors=NO_CLIENT,
+)

@@ -1,0 +1,130 @@
+"""What comes to a broker that hosts a replica: metadata, failures of directories, moves; and what
+happens to the metadata.
+
+Law of this file: values only, named as in specs/hosting/Hosting.tla.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, get_args
+
+from reference.kit.fields import SetOf
+from reference.kit.messages import Tagged
+
+# --- What the controller commits.
+
+
+class CreateTopic(Tagged, frozen=True):
+    """R10. Under the same name, with a new id."""
+
+    assigned: bool
+    """Whether this broker is one of the replicas."""
+
+
+class DeleteTopic(Tagged, frozen=True):
+    """R12."""
+
+
+class ChangeAssignment(Tagged, frozen=True):
+    """R3. The broker becomes a replica, or is none any more."""
+
+
+class ChangeLeader(Tagged, frozen=True):
+    """C9. The broker is elected, or another one is."""
+
+
+class ChangeIsr(Tagged, frozen=True):
+    """C12. Another replica enters or leaves the ISR."""
+
+
+class JoinIsr(Tagged, frozen=True):
+    """C12. The replica has copied all, and enters the ISR."""
+
+
+class Acknowledge(Tagged, frozen=True):
+    """Records are acknowledged, which all of the ISR have."""
+
+
+# --- What the broker applies.
+
+
+class ApplyRecords(Tagged, frozen=True):
+    """V26. All that is new in the metadata log, as one delta."""
+
+
+class LoadSnapshot(Tagged, frozen=True):
+    """V27. The metadata as a snapshot."""
+
+
+# --- Directories.
+
+
+class DirectoryFailure(Tagged, frozen=True):
+    """R18."""
+
+    directory: int
+
+
+class ReportDirectory(Tagged, frozen=True):
+    """R19. A heartbeat names a directory that has failed."""
+
+    directory: int
+
+
+class MoveReplica(Tagged, frozen=True):
+    """R21. AlterReplicaLogDirs."""
+
+    directory: int
+
+
+class FutureCaughtUp(Tagged, frozen=True):
+    """R21. The future replica has all, and the controller accepts where it is."""
+
+
+class PromoteFuture(Tagged, frozen=True):
+    """R21. It takes the place of the replica."""
+
+
+class CancelMove(Tagged, frozen=True):
+    """R21. The replica is to be where it is."""
+
+
+# --- The process.
+
+
+class Propose(Tagged, frozen=True):
+    """P10. The leader sends AlterPartition."""
+
+
+class Crash(Tagged, frozen=True):
+    """The process ends."""
+
+
+class Restart(Tagged, frozen=True):
+    """C3, R20. It starts, registers and is out of the ISR; the metadata are published later."""
+
+    directories: SetOf[int]
+    """Those that it could load."""
+
+
+Input: TypeAlias = (
+    CreateTopic
+    | DeleteTopic
+    | ChangeAssignment
+    | ChangeLeader
+    | ChangeIsr
+    | JoinIsr
+    | Acknowledge
+    | ApplyRecords
+    | LoadSnapshot
+    | DirectoryFailure
+    | ReportDirectory
+    | MoveReplica
+    | FutureCaughtUp
+    | PromoteFuture
+    | CancelMove
+    | Propose
+    | Crash
+    | Restart
+)
+INPUTS: tuple[type[Any], ...] = get_args(Input)

@@ -1,0 +1,141 @@
+"""What a broker promises of its replica: the twin of specs/hosting/HostingProperties.tla.
+
+Law of this file: nothing here asks a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from reference.hosting.types import UNASSIGNED, Constants, HostRow
+from reference.kit.properties import Declared
+from reference.kit.protocol import Property
+
+_property = Declared("before", "after")
+
+
+def follows(row: HostRow) -> bool:
+    """The process has been given metadata."""
+    return row.running and row.published
+
+
+# --- Of every state
+
+
+@_property("state")
+def local_changes_sound(after: HostRow) -> str | None:
+    """The broker hosts the partition if, and only if, the metadata that it has applied say so, with
+    their leader and epochs.
+
+    Misses: metadata that it has not applied yet, and replicas whose directory has failed.
+    """
+    image, replica = after.applied, after.replica
+    if not follows(after):
+        return None
+    if (replica.state != "None") != image.assigned:
+        return f"the replica is {replica.state}, and assigned: {image.assigned}"
+    ours = (replica.leads, replica.leader_epoch, replica.partition_epoch)
+    if replica.state == "Online" and ours != (
+        image.leads,
+        image.leader_epoch,
+        image.partition_epoch,
+    ):
+        return "the replica has not the leader and the epochs of what was applied"
+    return None
+
+
+@_property("state")
+def no_replica_of_old_topic(after: HostRow) -> str | None:
+    """A log is served only under its own topic id.
+
+    Misses: a log of an old topic that nobody serves, and one in a directory that has failed.
+    """
+    replica = after.replica
+    if not follows(after) or replica.state != "Online":
+        return None
+    [served] = [log for log in after.logs if log.directory == replica.directory]
+    if not replica.topic_id == served.topic_id == after.applied.topic_id:
+        return f"a log of topic {served.topic_id} is served for topic {after.applied.topic_id}"
+    return None
+
+
+@_property("state")
+def leader_candidate_completeness(after: HostRow) -> str | None:
+    """A replica in the ISR has all that was acknowledged.
+
+    Misses: a replica that cannot be reached, and so is no candidate.
+    """
+    replica, image = after.replica, after.image
+    serves = after.running and replica.state == "Online" and replica.topic_id == image.topic_id
+    if not serves or not image.in_isr:
+        return None
+    served = [log for log in after.logs if log.directory == replica.directory]
+    return None if served[0].complete else "a replica in the ISR lacks what was acknowledged"
+
+
+@_property("state")
+def offline_dir_never_leads(after: HostRow) -> str | None:
+    """A replica is out of the ISR when the controller has heard that its directory has failed.
+
+    Misses: the time until it hears of it.
+    """
+    replica, image = after.replica, after.image
+    failed = replica.state == "Offline" and replica.directory in after.reported
+    if follows(after) and failed and replica.topic_id == image.topic_id and image.in_isr:
+        return f"directory {replica.directory} has failed, and its replica is in the ISR"
+    return None
+
+
+@_property("state")
+def directory_is_known(after: HostRow) -> str | None:
+    """What the controller believes of the replica's directory is so, or becomes so when a move
+    ends.
+
+    Misses: metadata that the broker has not applied yet.
+    """
+    replica, image = after.replica, after.image
+    settled = follows(after) and after.applied.topic_id == image.topic_id == replica.topic_id
+    if not settled or replica.state != "Online" or not image.assigned:
+        return None
+    moving = after.future_assigned and image.directory == after.future
+    if moving or image.directory in (UNASSIGNED, replica.directory):
+        return None
+    return f"the replica is in {replica.directory}, and is believed in {image.directory}"
+
+
+# --- Of every step
+
+
+@_property("step")
+def proposal_kept(before: HostRow, after: HostRow) -> str | None:
+    """A proposal that is on its way is dropped only by newer metadata, or with the replica.
+
+    Misses: an answer that never comes.
+    """
+    was, now = before.replica, after.replica
+    same = was.state == now.state == "Online" and was.topic_id == now.topic_id
+    if same and was.pending and not now.pending and now.partition_epoch <= was.partition_epoch:
+        return "metadata that are not newer have cleared a proposal"
+    return None
+
+
+def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
+    def asked(
+        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+    ) -> str | None:
+        for b in constants.brokers:
+            if found := check(before[b], after[b]):
+                return f"broker {b}: {found}"
+        return None
+
+    return asked
+
+
+PROPERTIES: Final[tuple[Property, ...]] = tuple(
+    [
+        Property(each.name, each.sentence, _checked(each.check), each.misses)
+        for each in _property.all
+    ]
+)
+"""All of them, in the order of the spec."""

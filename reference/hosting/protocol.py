@@ -1,0 +1,98 @@
+"""A broker that hosts a replica of what the metadata say, as one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+from reference.hosting.handlers import HostingHandlers
+from reference.hosting.messages import (
+    INPUTS,
+    Acknowledge,
+    ApplyRecords,
+    CancelMove,
+    ChangeAssignment,
+    ChangeIsr,
+    ChangeLeader,
+    Crash,
+    CreateTopic,
+    DeleteTopic,
+    DirectoryFailure,
+    FutureCaughtUp,
+    Input,
+    JoinIsr,
+    LoadSnapshot,
+    MoveReplica,
+    PromoteFuture,
+    Propose,
+    ReportDirectory,
+    Restart,
+)
+from reference.hosting.properties import PROPERTIES
+from reference.hosting.rules import HostingRules
+from reference.hosting.types import Constants, HostRow, initial_host_row
+from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
+
+HOST_KIND: Final = NodeKind(
+    name="hosting-broker",
+    module="Hosting",
+    row=HostRow,
+    inputs=INPUTS,
+    initial=initial_host_row,
+    is_running=lambda row: bool(row.running),
+    running="Running",
+    role=lambda row: "Running" if row.running else "Down",
+)
+
+ALWAYS: Final[tuple[Input, ...]] = (
+    *(CreateTopic(True), CreateTopic(False), DeleteTopic(), ChangeAssignment(), ChangeLeader()),
+    *(ChangeIsr(), JoinIsr(), Acknowledge(), ApplyRecords(), LoadSnapshot(), FutureCaughtUp()),
+    *(PromoteFuture(), CancelMove(), Propose(), Crash()),
+)
+
+
+def _local(constants: Constants, _: int, row: HostRow) -> Iterator[Input]:
+    """All that may come to a broker and its metadata."""
+    yield from ALWAYS
+    for each in constants.directories:
+        yield from (DirectoryFailure(each), ReportDirectory(each), MoveReplica(each))
+    if not row.running:
+        for size in range(1, len(constants.directories) + 1):
+            yield from map(Restart, combinations(constants.directories, size))
+
+
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
+    broker = HostingHandlers(constants, of(HostingRules)(constants))
+    return lambda node, row, input: broker.step(row, input)
+
+
+HOSTING: Final = Protocol(
+    name="hosting",
+    sentence="a broker's replica follows the metadata, in directories that fail",
+    constants=Constants,
+    kinds=(HOST_KIND,),
+    messages=(),
+    alike="brokers",
+    peers=lambda constants: constants.brokers,
+    nodes=lambda constants: constants.brokers,
+    kind_of=lambda constants, node: HOST_KIND,
+    handlers=_handlers,
+    rules=(HostingRules,),
+    world=World(
+        constants={"brokers": ((1,), (1, 2)), "directories": ((1, 2), (1,), (1, 2, 3))},
+        local=_local,
+        properties=PROPERTIES,
+        moves=(200, 400),
+        disturbances={
+            DeleteTopic: (50, 200),
+            ChangeAssignment: (50, 200),
+            ChangeLeader: (100, 400),
+            LoadSnapshot: (100, 400),
+            DirectoryFailure: (50, 200),
+            CancelMove: (200, 500),
+            Crash: (20, 100),
+        },
+    ),
+)
+PROTOCOL: Final = HOSTING

@@ -1,0 +1,56 @@
+---------------------------- MODULE HostingRules -----------------------------
+(***************************************************************************)
+(* Every decision of a broker about its replica that has a name: which      *)
+(* metadata change it (KRaft's TopicsDelta and ReplicaManager.applyDelta),  *)
+(* and in which directory it is (KIP-858).  The Python twin is              *)
+(* reference/hosting/rules.py.                                              *)
+(*                                                                          *)
+(* Rule ids are those of docs/hosting.md.  bySnapshot says in which form    *)
+(* the metadata come; a correct rule does not care.                         *)
+(*                                                                          *)
+(* Law of this file: no property calls an operator of this file.            *)
+(***************************************************************************)
+EXTENDS Integers, FiniteSets, Sequences
+
+CONSTANTS
+  Brokers,        \* they have nothing to do with one another
+  Directories     \* of each broker: numbers above 0
+
+Unassigned == 0   \* no directory is known of the replica, or there is none
+
+-----------------------------------------------------------------------------
+(* What metadata change here: V27, R6, R13.                                 *)
+
+(* R13.  The replica is one of a topic that there is no more.               *)
+IsOfDeletedTopic(row, bySnapshot) == row.replica.topicId # row.image.topicId
+
+(* R6, V27.  The topic is there, and the broker is none of its replicas.    *)
+HasLeft(row, bySnapshot) ==
+  row.replica.topicId = row.image.topicId /\ ~row.image.assigned
+
+(* P10, V27.  Metadata answer a proposal only if they are newer than what   *)
+(* it was made of.                                                          *)
+ClearsPending(row, bySnapshot) == row.image.partitionEpoch > row.replica.partitionEpoch
+
+(* R13.  A log of another topic of that name, or of one that the broker is  *)
+(* to have no replica of (KAFKA-14616).                                     *)
+IsStray(log, image) == log.topicId # image.topicId \/ ~image.assigned
+
+-----------------------------------------------------------------------------
+(* Directories: R18 to R22.                                                 *)
+
+(* R22.  A replica that is removed is forgotten also where its directory    *)
+(* has failed.                                                              *)
+ForgetsOffline(row) == TRUE
+
+(* R20.  A replica is created where the controller believes it, or anywhere *)
+(* if it believes nothing; never beside one of the same topic whose         *)
+(* directory has failed (KAFKA-16234).                                      *)
+MayCreate(row) ==
+  /\ ~(row.replica.state = "Offline" /\ row.replica.topicId = row.image.topicId)
+  /\ row.image.directory = Unassigned \/ row.image.directory \in row.online
+
+(* R21 (KAFKA-16297).  Whether the controller is told when a replica that   *)
+(* it was told of is not promoted.                                          *)
+TakesBackAssignment(row) == row.futureAssigned
+=============================================================================

@@ -1,0 +1,52 @@
+"""What hosted replicas are asked on both sides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from reference.hosting.types import NO_IMAGE, HostRow, Log
+from tests.conformance.judged_states import Plain, Variables
+from tests.reference.hosting.plants import FIRST, IMAGE, PLANTED, TWO, failed, leading
+from tests.reference.plain import Rows
+from traces.jobs.abstraction import Abstraction
+
+
+def variables(rows: Rows) -> Variables:
+    """The variables of the spec in this state."""
+    return {"host": Abstraction(TWO).row(rows[1])}
+
+
+def rows() -> Iterator[HostRow]:
+    yield FIRST
+    for row in (leading(), failed()):
+        for topic, assigned, directory in itertools.product((1, 2), (True, False), (0, 1, 2)):
+            image = replace(IMAGE, topic_id=topic, assigned=assigned, directory=directory)
+            yield from (replace(row, image=image), replace(row, image=image, online=(2,)))
+    yield leading(image=replace(IMAGE, partition_epoch=2))
+    yield leading(future=2, future_assigned=True)
+
+
+def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(rule, arguments)."""
+    for row in rows():
+        for rule in ("IsOfDeletedTopic", "HasLeft", "ClearsPending"):
+            yield from ((rule, (row, by_snapshot)) for by_snapshot in (True, False))
+        for rule in ("ForgetsOffline", "MayCreate", "TakesBackAssignment"):
+            yield rule, (row,)
+    for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE)):
+        yield "IsStray", (Log(1, topic, True), image)
+
+
+PLAIN: Final = Plain(
+    PLANTED,
+    "HostingProperties",
+    ("ProposalKept",),
+    variables,
+    questions,
+    (TWO,),
+    ("Z125", {"HasLeft"}),
+)
