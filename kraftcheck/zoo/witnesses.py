@@ -43,6 +43,7 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
         **{"request_rejoin": 200, "classic_request_timeout": 200},
     },
     "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
+    "Z136": {"topic_deleted": 300, "host_crash": 300},
 }
 """Options that every run of a bug's hunt has; what is not named is drawn."""
 

@@ -23,23 +23,23 @@ from reference.hosting.messages import (
     INPUTS,
     Acknowledge,
     ApplyRecords,
+    AssignmentChanged,
     CancelMove,
-    ChangeAssignment,
-    ChangeIsr,
-    ChangeLeader,
-    Crash,
-    CreateTopic,
-    DeleteTopic,
-    DirectoryFailure,
     FutureCaughtUp,
+    HostCrash,
+    HostRestart,
     Input,
+    IsrChanged,
     JoinIsr,
+    LeaderChanged,
     LoadSnapshot,
+    LogDirFailure,
     MoveReplica,
     PromoteFuture,
     Propose,
     ReportDirectory,
-    Restart,
+    TopicCreated,
+    TopicDeleted,
 )
 from reference.hosting.rules import HostingRules
 from reference.hosting.types import (
@@ -116,17 +116,17 @@ class HostingHandlers:
 
     # --- What the controller commits.
 
-    def handle_create_topic(self, row: HostRow, input: CreateTopic) -> HostRow | None:
+    def handle_topic_created(self, row: HostRow, input: TopicCreated) -> HostRow | None:
         if row.image.topic_id:
             return None
         id, active = row.topics_made + 1, input.assigned and row.running and row.published
         image = Image(id, input.assigned, UNASSIGNED, active, active, 0, 0)
         return replace(row, image=image, topics_made=id, acknowledged=False)
 
-    def handle_delete_topic(self, row: HostRow, input: DeleteTopic) -> HostRow | None:
+    def handle_topic_deleted(self, row: HostRow, input: TopicDeleted) -> HostRow | None:
         return replace(row, image=NO_IMAGE, acknowledged=False) if row.image.topic_id else None
 
-    def handle_change_assignment(self, row: HostRow, input: ChangeAssignment) -> HostRow | None:
+    def handle_assignment_changed(self, row: HostRow, input: AssignmentChanged) -> HostRow | None:
         """Who leaves takes a leader epoch with it (R3)."""
         image = row.image
         if not image.topic_id:
@@ -141,13 +141,13 @@ class HostingHandlers:
         )
         return replace(row, image=changed)
 
-    def handle_change_leader(self, row: HostRow, input: ChangeLeader) -> HostRow | None:
+    def handle_leader_changed(self, row: HostRow, input: LeaderChanged) -> HostRow | None:
         image = row.image
         if not image.in_isr:
             return None
         return replace(row, image=newer(image, True, leads=not image.leads))
 
-    def handle_change_isr(self, row: HostRow, input: ChangeIsr) -> HostRow | None:
+    def handle_isr_changed(self, row: HostRow, input: IsrChanged) -> HostRow | None:
         return replace(row, image=newer(row.image)) if row.image.assigned else None
 
     def handle_join_isr(self, row: HostRow, input: JoinIsr) -> HostRow | None:
@@ -258,7 +258,7 @@ class HostingHandlers:
 
     # --- Directories: R18, R19, R21.
 
-    def handle_directory_failure(self, row: HostRow, input: DirectoryFailure) -> HostRow | None:
+    def handle_log_dir_failure(self, row: HostRow, input: LogDirFailure) -> HostRow | None:
         """A broker whose last directory fails stops."""
         failed = input.directory
         if not row.running or failed not in row.online or len(row.online) == 1:
@@ -316,13 +316,13 @@ class HostingHandlers:
             return None
         return replace(row, replica=replace(replica, pending=True))
 
-    def handle_crash(self, row: HostRow, input: Crash) -> HostRow | None:
+    def handle_host_crash(self, row: HostRow, input: HostCrash) -> HostRow | None:
         if not row.running:
             return None
         down = replace(row, running=False, published=False, applied=NO_IMAGE, replica=NO_REPLICA)
         return without_future(down)
 
-    def handle_restart(self, row: HostRow, input: Restart) -> HostRow | None:
+    def handle_host_restart(self, row: HostRow, input: HostRestart) -> HostRow | None:
         if row.running or not input.directories:
             return None
         all = self.constants.directories

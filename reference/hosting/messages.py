@@ -14,26 +14,26 @@ from reference.kit.messages import Tagged
 # --- What the controller commits.
 
 
-class CreateTopic(Tagged, frozen=True):
+class TopicCreated(Tagged, frozen=True):
     """R10. Under the same name, with a new id."""
 
     assigned: bool
     """Whether this broker is one of the replicas."""
 
 
-class DeleteTopic(Tagged, frozen=True):
+class TopicDeleted(Tagged, frozen=True):
     """R12."""
 
 
-class ChangeAssignment(Tagged, frozen=True):
+class AssignmentChanged(Tagged, frozen=True):
     """R3. The broker becomes a replica, or is none any more."""
 
 
-class ChangeLeader(Tagged, frozen=True):
+class LeaderChanged(Tagged, frozen=True):
     """C9. The broker is elected, or another one is."""
 
 
-class ChangeIsr(Tagged, frozen=True):
+class IsrChanged(Tagged, frozen=True):
     """C12. Another replica enters or leaves the ISR."""
 
 
@@ -59,7 +59,7 @@ class LoadSnapshot(Tagged, frozen=True):
 # --- Directories.
 
 
-class DirectoryFailure(Tagged, frozen=True):
+class LogDirFailure(Tagged, frozen=True):
     """R18."""
 
     directory: int
@@ -96,11 +96,11 @@ class Propose(Tagged, frozen=True):
     """P10. The leader sends AlterPartition."""
 
 
-class Crash(Tagged, frozen=True):
+class HostCrash(Tagged, frozen=True):
     """The process ends."""
 
 
-class Restart(Tagged, frozen=True):
+class HostRestart(Tagged, frozen=True):
     """C3, R20. It starts, registers and is out of the ISR; the metadata are published later."""
 
     directories: SetOf[int]
@@ -108,23 +108,23 @@ class Restart(Tagged, frozen=True):
 
 
 Input: TypeAlias = (
-    CreateTopic
-    | DeleteTopic
-    | ChangeAssignment
-    | ChangeLeader
-    | ChangeIsr
+    TopicCreated
+    | TopicDeleted
+    | AssignmentChanged
+    | LeaderChanged
+    | IsrChanged
     | JoinIsr
     | Acknowledge
     | ApplyRecords
     | LoadSnapshot
-    | DirectoryFailure
+    | LogDirFailure
     | ReportDirectory
     | MoveReplica
     | FutureCaughtUp
     | PromoteFuture
     | CancelMove
     | Propose
-    | Crash
-    | Restart
+    | HostCrash
+    | HostRestart
 )
 INPUTS: tuple[type[Any], ...] = get_args(Input)

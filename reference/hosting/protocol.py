@@ -11,23 +11,23 @@ from reference.hosting.messages import (
     INPUTS,
     Acknowledge,
     ApplyRecords,
+    AssignmentChanged,
     CancelMove,
-    ChangeAssignment,
-    ChangeIsr,
-    ChangeLeader,
-    Crash,
-    CreateTopic,
-    DeleteTopic,
-    DirectoryFailure,
     FutureCaughtUp,
+    HostCrash,
+    HostRestart,
     Input,
+    IsrChanged,
     JoinIsr,
+    LeaderChanged,
     LoadSnapshot,
+    LogDirFailure,
     MoveReplica,
     PromoteFuture,
     Propose,
     ReportDirectory,
-    Restart,
+    TopicCreated,
+    TopicDeleted,
 )
 from reference.hosting.properties import PROPERTIES
 from reference.hosting.rules import HostingRules
@@ -46,9 +46,15 @@ HOST_KIND: Final = NodeKind(
 )
 
 ALWAYS: Final[tuple[Input, ...]] = (
-    *(CreateTopic(True), CreateTopic(False), DeleteTopic(), ChangeAssignment(), ChangeLeader()),
-    *(ChangeIsr(), JoinIsr(), Acknowledge(), ApplyRecords(), LoadSnapshot(), FutureCaughtUp()),
-    *(PromoteFuture(), CancelMove(), Propose(), Crash()),
+    *(
+        TopicCreated(True),
+        TopicCreated(False),
+        TopicDeleted(),
+        AssignmentChanged(),
+        LeaderChanged(),
+    ),
+    *(IsrChanged(), JoinIsr(), Acknowledge(), ApplyRecords(), LoadSnapshot(), FutureCaughtUp()),
+    *(PromoteFuture(), CancelMove(), Propose(), HostCrash()),
 )
 
 
@@ -56,10 +62,10 @@ def _local(constants: Constants, _: int, row: HostRow) -> Iterator[Input]:
     """All that may come to a broker and its metadata."""
     yield from ALWAYS
     for each in constants.directories:
-        yield from (DirectoryFailure(each), ReportDirectory(each), MoveReplica(each))
+        yield from (LogDirFailure(each), ReportDirectory(each), MoveReplica(each))
     if not row.running:
         for size in range(1, len(constants.directories) + 1):
-            yield from map(Restart, combinations(constants.directories, size))
+            yield from map(HostRestart, combinations(constants.directories, size))
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
@@ -85,13 +91,13 @@ HOSTING: Final = Protocol(
         properties=PROPERTIES,
         moves=(200, 400),
         disturbances={
-            DeleteTopic: (50, 200),
-            ChangeAssignment: (50, 200),
-            ChangeLeader: (100, 400),
+            TopicDeleted: (50, 200, 300),
+            AssignmentChanged: (50, 200),
+            LeaderChanged: (100, 400),
             LoadSnapshot: (100, 400),
-            DirectoryFailure: (50, 200),
+            LogDirFailure: (50, 200),
             CancelMove: (200, 500),
-            Crash: (20, 100),
+            HostCrash: (20, 100, 300),
         },
     ),
 )

@@ -84,7 +84,7 @@ IsHosted(row) ==
 -----------------------------------------------------------------------------
 (* What the controller commits.                                             *)
 
-Step_HandleCreateTopic(n, row, input) ==
+Step_HandleTopicCreated(n, row, input) ==
   LET id == row.topicsMade + 1
       active == input.assigned /\ row.running /\ row.published
   IN If(row.image.topicId = 0,
@@ -93,20 +93,20 @@ Step_HandleCreateTopic(n, row, input) ==
                                     !.leads = active, !.inIsr = active],
           !.topicsMade = id, !.acknowledged = FALSE])
 
-Step_HandleDeleteTopic(n, row, input) ==
+Step_HandleTopicDeleted(n, row, input) ==
   If(row.image.topicId # 0, [row EXCEPT !.image = NoImage, !.acknowledged = FALSE])
 
 (* Who leaves takes a leader epoch with it (R3).                            *)
-Step_HandleChangeAssignment(n, row, input) ==
+Step_HandleAssignmentChanged(n, row, input) ==
   LET image == row.image
   IN If(image.topicId # 0,
         [row EXCEPT !.image = [Newer(image, image.assigned) EXCEPT
            !.assigned = ~@, !.directory = Unassigned, !.leads = FALSE, !.inIsr = FALSE]])
 
-Step_HandleChangeLeader(n, row, input) ==
+Step_HandleLeaderChanged(n, row, input) ==
   If(row.image.inIsr, [row EXCEPT !.image = [Newer(row.image, TRUE) EXCEPT !.leads = ~@]])
 
-Step_HandleChangeIsr(n, row, input) ==
+Step_HandleIsrChanged(n, row, input) ==
   If(row.image.assigned, [row EXCEPT !.image = Newer(@, FALSE)])
 
 Step_HandleJoinIsr(n, row, input) ==
@@ -204,7 +204,7 @@ WithoutMove(row) ==
   ELSE WithoutFuture(row)
 
 (* A broker whose last directory fails stops.                               *)
-Step_HandleDirectoryFailure(n, row, input) ==
+Step_HandleLogDirFailure(n, row, input) ==
   LET failed == input.directory
       offline == [row EXCEPT !.replica.state = "Offline", !.replica.pending = FALSE]
       now == CASE row.replica.state = "Online" /\ row.replica.directory = failed ->
@@ -248,13 +248,13 @@ Step_HandlePropose(n, row, input) ==
   If(IsHosted(row) /\ row.replica.leads /\ ~row.replica.pending,
      [row EXCEPT !.replica.pending = TRUE])
 
-Step_HandleCrash(n, row, input) ==
+Step_HandleHostCrash(n, row, input) ==
   If(row.running,
      WithoutFuture([row EXCEPT !.running = FALSE, !.published = FALSE,
                                !.applied = NoImage, !.replica = NoReplica]))
 
 (* C3, R20.  Whoever registers anew is out of the ISR.                      *)
-Step_HandleRestart(n, row, input) ==
+Step_HandleHostRestart(n, row, input) ==
   If(~row.running /\ input.directories # {},
      [row EXCEPT !.running = TRUE, !.image = OutOfIsr(@), !.online = input.directories,
                  !.reported = Directories \ input.directories])

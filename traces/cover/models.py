@@ -223,13 +223,14 @@ def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
 
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
-    [protocol] = [each for each in ALL if each.name == model.protocol]
+    by_name = {each.name: each for each in ALL}
+    protocol = by_name[model.protocol]
     own = Path(protocol.modules or specs / model.protocol)
-    beside = [specs / "common"] if not protocol.modules else []
-    if protocol.extends:
-        extended = specs / protocol.extends
-        beside = [extended, extended / "cover", *beside]
-    found = [own, own / "steps", own / "cover", *beside]
+    found, extends = [own, own / "steps", own / "cover"], protocol.extends
+    while extends:
+        found += [specs / extends, specs / extends / "cover"]
+        extends = by_name[extends].extends
+    found += [specs / "common"] if not protocol.modules else []
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 

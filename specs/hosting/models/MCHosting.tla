@@ -27,7 +27,7 @@ At(d) == [directory |-> d]
 
 Free ==
   /\ UNCHANGED spent
-  /\ \/ Becomes(Step_HandleDeleteTopic(1, host, None))
+  /\ \/ Becomes(Step_HandleTopicDeleted(1, host, None))
      \/ Becomes(Step_HandleJoinIsr(1, host, None))
      \/ Becomes(Step_HandleAcknowledge(1, host, None))
      \/ Becomes(Step_HandleApplyRecords(1, host, None))
@@ -37,23 +37,23 @@ Free ==
      \/ Becomes(Step_HandlePromoteFuture(1, host, None))
      \/ Becomes(Step_HandleCancelMove(1, host, None))
      \/ Becomes(Step_HandlePropose(1, host, None))
-     \/ Becomes(Step_HandleRestart(1, host, [directories |-> Directories]))
+     \/ Becomes(Step_HandleHostRestart(1, host, [directories |-> Directories]))
 
 Budgeted ==
   \/ /\ Spend("topics", MaxTopics)
      /\ \E assigned \in BOOLEAN :
-          Becomes(Step_HandleCreateTopic(1, host, [assigned |-> assigned]))
+          Becomes(Step_HandleTopicCreated(1, host, [assigned |-> assigned]))
   \/ /\ Spend("changes", MaxChanges)
-     /\ \/ Becomes(Step_HandleChangeAssignment(1, host, None))
-        \/ Becomes(Step_HandleChangeLeader(1, host, None))
-        \/ Becomes(Step_HandleChangeIsr(1, host, None))
+     /\ \/ Becomes(Step_HandleAssignmentChanged(1, host, None))
+        \/ Becomes(Step_HandleLeaderChanged(1, host, None))
+        \/ Becomes(Step_HandleIsrChanged(1, host, None))
   \/ /\ Spend("failures", MaxFailures)
      /\ \/ \E d \in Directories :
-             \/ Becomes(Step_HandleDirectoryFailure(1, host, At(d)))
+             \/ Becomes(Step_HandleLogDirFailure(1, host, At(d)))
              \/ Becomes(Step_HandleMoveReplica(1, host, At(d)))
         \/ \E some \in SUBSET Directories :
-             some # Directories /\ Becomes(Step_HandleRestart(1, host, [directories |-> some]))
-  \/ Spend("crashes", MaxCrashes) /\ Becomes(Step_HandleCrash(1, host, None))
+             some # Directories /\ Becomes(Step_HandleHostRestart(1, host, [directories |-> some]))
+  \/ Spend("crashes", MaxCrashes) /\ Becomes(Step_HandleHostCrash(1, host, None))
 
 MCInit ==
   /\ host = InitialRow(1)
@@ -73,5 +73,6 @@ NoSecondTopicProbe == ~(host.replica.topicId = 2 /\ host.replica.state = "Online
 NoPromotionProbe ==
   [][~(host.future # Unassigned /\ host'.replica.directory = host.future)]_mcVars
 NoStrayProbe ==
-  [][~(~host.published /\ host'.published /\ Cardinality(host'.logs) < Cardinality(host.logs))]_mcVars
+  [][~(/\ ~host.published /\ host'.published
+       /\ Cardinality(host'.logs) < Cardinality(host.logs))]_mcVars
 =============================================================================

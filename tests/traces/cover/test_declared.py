@@ -21,11 +21,12 @@ SEEN_IN = {
     "groups-offsets": "Z96",
     "voters-join": "Z116",
     "reassignment-moves": "Z133",
+    "snapshots-load": "Z119",
+    "hosting-directories": "Z139",
 }
 """By graph, a bug that has other edges there."""
 WITHOUT = {
     "classic": "a request to join that is handled again begins a generation more: without an end",
-    "snapshots": "none is made yet",
 }
 """Protocols that have no graph, and why."""
 

@@ -1,0 +1,20 @@
+---------------------------- MODULE HostingInputs -----------------------------
+(***************************************************************************)
+(* Which inputs with fields may come to a broker and its metadata, where    *)
+(* every edge of a graph is driven: as `local` of                           *)
+(* reference/hosting/protocol.py says.                                      *)
+(***************************************************************************)
+EXTENDS Hosting
+
+Inputs_TopicCreated(n, row) ==
+  {[type |-> "TopicCreated", assigned |-> assigned] : assigned \in BOOLEAN}
+Inputs_LogDirFailure(n, row) ==
+  {[type |-> "LogDirFailure", directory |-> d] : d \in Directories}
+Inputs_ReportDirectory(n, row) ==
+  {[type |-> "ReportDirectory", directory |-> d] : d \in Directories}
+Inputs_MoveReplica(n, row) ==
+  {[type |-> "MoveReplica", directory |-> d] : d \in Directories}
+Inputs_HostRestart(n, row) ==
+  {[type |-> "HostRestart", directories |-> some] :
+     some \in IF row.running THEN {} ELSE SUBSET Directories \ {{}}}
+==============================================================================
