@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
-from reference.quorum.messages import Crash
 from reference.quorum.types import is_running
 from reference.snapshots.handlers import SnapshotHandlers
 from reference.snapshots.messages import INPUTS, MESSAGES, CleanSnapshots, CreateSnapshot, Input
@@ -31,16 +30,9 @@ METADATA_REPLICA_KIND: Final = NodeKind(
 
 
 def _local(constants: Constants, node: int, row: SnapshotRow) -> Iterator[Input]:
-    """All that may come to a node by itself.
-
-    No crash takes a set that was in force: Kafka flushes what it appends before it hears of
-    anything (KafkaRaftClient.maybeAppendBatches), so nothing is counted by a set that may go.
-    """
+    """All that may come to a node by itself."""
     assert _voters is not None
-    last = row.voter.history[-1].offset
-    for input in _voters.local(constants, node, row.voter):
-        if not isinstance(input, Crash) or input.keep > last:
-            yield input
+    yield from _voters.local(constants, node, row.voter)
     if is_running(row.voter.quorum):
         for offset in range(1, row.voter.quorum.high_watermark + 1):
             yield CreateSnapshot(offset)

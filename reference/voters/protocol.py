@@ -51,13 +51,18 @@ CONTROLLER_KIND: Final = NodeKind(
 
 
 def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
-    """All that may come to a node by itself."""
+    """All that may come to a node by itself.
+
+    No crash takes a set that was in force: Kafka flushes what it appends before it hears of
+    anything (KafkaRaftClient.maybeAppendBatches), so nothing is counted by a set that may go.
+    """
     quorum = row.quorum
     if quorum.role == "Down":
         yield Restart()
     if not is_running(quorum):
         return
-    yield from (Crash(keep) for keep in range(quorum.flushed, len(quorum.log) + 1))
+    least = max(quorum.flushed, row.history[-1].offset + 1)
+    yield from (Crash(keep) for keep in range(least, len(quorum.log) + 1))
     yield from (ElectionTimeout(), FetchTimeout(), Flush())
     peers = [peer for peer in constants.nodes if peer != node]
     for peer, connection in zip(constants.nodes, quorum.connections, strict=True):

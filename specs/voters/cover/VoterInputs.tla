@@ -18,6 +18,7 @@ Inputs_RequestTimeout(n, row) ==
   {[type |-> "RequestTimeout", peer |-> v] :
      v \in {peer \in Nodes : Running(row) /\ row.quorum.connections[peer] # "Ready"}}
 Inputs_Crash(n, row) ==
-  {[type |-> "Crash", keep |-> keep] :
-     keep \in IF Running(row) THEN row.quorum.flushed..Len(row.quorum.log) ELSE {}}
+  LET least == MaxOf(row.quorum.flushed, LastOf(row.history).offset + 1)
+  IN {[type |-> "Crash", keep |-> keep] :
+        keep \in IF Running(row) THEN least..Len(row.quorum.log) ELSE {}}
 ==============================================================================

@@ -10,6 +10,7 @@ from reference.protocols import ProtocolError
 from reference.quorum.messages import (
     NO_DIVERGENCE,
     CheckQuorumTimeout,
+    Crash,
     ElectionTimeout,
     EndQuorumEpochRequest,
     FetchRequest,
@@ -17,8 +18,18 @@ from reference.quorum.messages import (
 from reference.runner.run import simulate_run
 from reference.voters.handlers import VoterHandlers
 from reference.voters.messages import FetchResponse, Input, RemoveVoter
-from reference.voters.types import VoterRow, VotersLog
-from tests.reference.voters.plants import LOG, OPENED, THREE, following, leading, voters
+from reference.voters.protocol import VOTERS
+from reference.voters.types import VoterRow, VotersEntry, VotersLog
+from tests.reference.voters.plants import (
+    LOG,
+    OPENED,
+    PLANTED,
+    THREE,
+    following,
+    leading,
+    state,
+    voters,
+)
 
 HANDLERS = VoterHandlers(THREE)
 
@@ -65,6 +76,23 @@ def test_check_quorum_spares_a_sole_voter_only_if_it_leads() -> None:
     assert HANDLERS.step(1, leading(alone), CheckQuorumTimeout()) is None
     outside = leading((OPENED, voters(2)), 1)
     assert step(1, outside, CheckQuorumTimeout()).quorum.role == "Resigned"
+
+
+def test_no_run_has_a_crash_that_takes_a_set_in_force() -> None:
+    """The set of one commits what the set of two has not, and its record is on no disk yet."""
+    short = following(LOG[:1])
+    log = (OPENED, VotersEntry(1, 7))
+    before = state({1: leading(log, 1, end_offsets=(-1, 1, -1)), 2: short, 3: short})
+    removing = step(1, before[1], RemoveVoter(2))
+    alone = step(1, removing, FetchRequest(2, 1, 1, 1, 1))
+    assert alone.quorum.high_watermark == alone.quorum.flushed == 2
+    now = state({**before, 1: alone}, before)
+    assert PLANTED.violated(before, now) == set()
+    lossy = step(1, alone, Crash(2))
+    assert PLANTED.violated(now, state({**now, 1: lossy}, now)) == {"CommittedSurvives"}
+    assert VOTERS.world is not None
+    crashes = [each for each in VOTERS.world.local(THREE, 1, alone) if isinstance(each, Crash)]
+    assert crashes == [Crash(3)]
 
 
 def test_constants_of_no_quorum_are_refused() -> None:
