@@ -79,6 +79,7 @@ BUGS = {
     "groups": ("Z94", -2),
     "voters": ("Z110", 1),
     "reassignment": ("Z130", -2),
+    "hosting": ("Z139", 1),
 }
 
 
