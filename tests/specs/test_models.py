@@ -20,7 +20,7 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
-_PARTS |= {"IsMove", "CommittedNow", "Quorum", "Judged", "Records", "P"}
+_PARTS |= {"Follows", "IsMove", "CommittedNow", "Quorum", "Judged", "Records", "P"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
