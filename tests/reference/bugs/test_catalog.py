@@ -163,7 +163,7 @@ def test_a_bug_is_found_by_its_id() -> None:
         *[("Z1", "quorum", "Z01"), ("z99", "quorum", "Z09"), ("Z22", "quorum", "Z21")],
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z68")],
         *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z69")],
-        *[("Z6", None, "Z06"), ("z87", None, "Z98, Z97, Z82"), ("unclean election", None, "Z53")],
+        *[("Z6", None, "Z06"), ("z87", None, "Z98, Z97, Z83"), ("unclean election", None, "Z53")],
         *[("fencing", None, "known are Z01")],
     ],
 )
