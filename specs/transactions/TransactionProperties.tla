@@ -234,7 +234,8 @@ ZombieFenced == [][ZombieFencedStep]_vars
 GuardKeptStep ==
   Version = 2 =>
     \A p \in Partitions :
-      (partitions[p].guard # -1 /\ partitions'[p].guard = -1 /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
+      (/\ partitions[p].guard # -1 /\ partitions'[p].guard = -1
+       /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
         partitions'[p].producer.epoch > partitions[p].guard
 GuardKept == [][GuardKeptStep]_vars
 =============================================================================
