@@ -32,6 +32,8 @@ def _constants(texts: Mapping[str, str]) -> Constants:
             2 if settings.number("Version") == 2 else 1,
             tuple(range(1, len(settings.members("Clients")) + 1)),
             settings.number("MaxCoordinators"),
+            settings.number("MaxEpoch"),
+            texts["HearsErrors"] == "TRUE",
         )
     except ToolError as error:
         raise BadInput(str(error)) from None

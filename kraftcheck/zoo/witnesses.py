@@ -35,7 +35,15 @@ GROUNDS: Mapping[str, dict[str, Any]] = {
     "Z65": {"late": 200, "doubled": 200, "elect": 300},
     "Z71": {"elect": 300},
     "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
-    "Z73": {"version": 2, "late": 200, "doubled": 200},
+    "Z73": {
+        **{"version": 2, "late": 200, "doubled": 200, "max_epoch": 32766},
+        **{"hears_errors": False},
+    },
+    "Z76": {"version": 2, "late": 200, "doubled": 200},
+    "Z77": {"version": 2, "max_epoch": 1, "transaction_timeout": 200},
+    "Z78": {"version": 2, "max_epoch": 1},
+    "Z79": {"version": 2, "hears_errors": True, "abort": 100},
+    "Z80": {"version": 2, "hears_errors": True, "transaction_timeout": 200, "late": 200},
     "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
     "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
     "Z99": {

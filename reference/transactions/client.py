@@ -2,7 +2,8 @@
 
 Law of this file: a handler is a pure function of the row and the input. A transaction writes at
 most one batch to a partition. A producer that is told an error does nothing more; it differs from
-one that waits in that no later answer reaches it, so errors change nothing here.
+one that waits in that no later answer reaches it, so errors change nothing here, unless producers
+hear errors: then one notes those that no producer survives when it ends a transaction (X36).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from reference.transactions.messages import (
     Commit,
     Decision,
     Ended,
+    EndRefused,
     EndTxn,
     Initialize,
     Initialized,
@@ -104,6 +106,12 @@ class ClientHandlers:
         if not self.rules.epoch_per_transaction:
             ready = replace(ready, sequences=row.sequences)
         return Outcome(ready)
+
+    def handle_end_refused(self, c: int, row: Client, m: EndRefused) -> Outcome | None:
+        if row.status != "Ending" or m.txn != row.txn or not self._constants.hears_errors:
+            return None
+        fenced = m.error == "PRODUCER_FENCED"
+        return Outcome(replace(row, status="Fenced" if fenced else "Failed"))
 
     def handle_retry(self, c: int, row: Client, input: Retry) -> Outcome | None:
         """X33."""

@@ -24,6 +24,7 @@ from reference.transactions.messages import (
     AppendTimeout,
     Elect,
     Ended,
+    EndRefused,
     EndTxn,
     Fence,
     FindLeader,
@@ -189,7 +190,9 @@ class CoordinatorHandlers:
         txn, request = txn_of(c.pending), c.pending.request
         answer = None
         if not isinstance(request, NobodyAsks):
-            answer = Answer(request, "NONE", txn.epoch)
+            ended = self.rules.end_answered_epoch
+            epoch = ended(txn.epoch) if txn.state in PREPARING else txn.epoch
+            answer = Answer(request, "NONE", epoch)
         if txn.state in PREPARING:
             waiting = self._waiting_for_markers(c, txn, row.leaderless)
             done = Done(waiting, (), self._markers_of(waiting, row.leaderless), answer)
@@ -220,7 +223,8 @@ class CoordinatorHandlers:
             return None
         if not self.rules.is_marker_reply_current(c, marker):
             return None
-        left = tuple([p for p in c.to_mark if p != marker.partition])
+        marked = self.rules.marked_by(c, marker)
+        left = tuple([p for p in c.to_mark if p not in marked])
         return self._lifted(row, Done(replace(c, to_mark=left)))
 
     def handle_markers_done(self, row: Coordinators, input: MarkersDone) -> Outcome | None:
@@ -270,9 +274,8 @@ class CoordinatorHandlers:
     def _waiting_for_markers(
         self, c: Coordinator, txn: Txn, leaderless: tuple[int, ...]
     ) -> Coordinator:
-        pending = replace(
-            NOTHING_PENDING, state=completed_as(decision_of(txn.state)), epoch=txn.epoch
-        )
+        epoch = self.rules.completed_epoch(txn.epoch)
+        pending = replace(NOTHING_PENDING, state=completed_as(decision_of(txn.state)), epoch=epoch)
         where = self.rules.marker_destination
         to_mark = tuple([p for p in txn.partitions if where(p not in leaderless) != "Deleted"])
         return replace(c, txn=txn, pending=pending, to_mark=to_mark)
@@ -310,7 +313,18 @@ class CoordinatorHandlers:
             return Outcome(after, done.sent)
         if done.answer.error == "NONE":
             return Outcome(after, (*done.sent, self._told(done.answer)))
-        return Outcome(after, ignored=done.answer.error)
+        refused = self._refused(done.answer)
+        return Outcome(after, refused, "" if refused else done.answer.error)
+
+    def _refused(self, answer: Answer) -> tuple[EndRefused, ...]:
+        """To a producer that hears errors: those that no producer survives."""
+        m = answer.request
+        if not self.rules.constants.hears_errors or not isinstance(m, EndTxn):
+            return ()
+        match answer.error:
+            case "PRODUCER_FENCED" | "INVALID_TXN_STATE" as error:
+                return (EndRefused(COORDINATOR, m.source, m.txn, error),)
+        return ()
 
     def _told(self, answer: Answer) -> Message:
         """Who hears an answer, and of what."""

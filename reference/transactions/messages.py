@@ -22,6 +22,7 @@ NO_CLIENT: Final = 0
 """Of a request that a partition's leader makes."""
 
 Decision: TypeAlias = Literal["Commit", "Abort"]
+Fatal: TypeAlias = Literal["PRODUCER_FENCED", "INVALID_TXN_STATE"]
 TxnState: TypeAlias = Literal[
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"
 ]
@@ -111,6 +112,13 @@ class Ended(Message, frozen=True):
 
     txn: int
     epoch: int
+
+
+class EndRefused(Message, frozen=True):
+    """X36. The producer is unusable after it."""
+
+    txn: int
+    error: Fatal
 
 
 class Allowed(Message, frozen=True):
@@ -239,7 +247,7 @@ class Retry(Input, frozen=True):
     """X33. What nobody has answered is sent again."""
 
 
-ANSWERS: Final = (Initialized, PartitionAdded, Ended, Allowed, Produced, MarkerReply)
+ANSWERS: Final = (Initialized, PartitionAdded, Ended, EndRefused, Allowed, Produced, MarkerReply)
 MESSAGES: Final = (
     *(InitProducerId, AddPartitions, Verify, EndTxn, Produce, WriteTxnMarkers),
     *ANSWERS,
@@ -250,5 +258,6 @@ COORDINATOR_INPUTS: Final = (
 )
 PARTITION_INPUTS: Final = (Produce, Ask, Allowed, Verified, WriteTxnMarkers)
 PRODUCER_INPUTS: Final = (
-    *(Send, PartitionAdded, Produced, Commit, Abort, Ended, Retry, Initialize, Initialized),
+    *(Send, PartitionAdded, Produced, Commit, Abort, Ended, EndRefused, Retry),
+    *(Initialize, Initialized),
 )

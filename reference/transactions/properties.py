@@ -29,7 +29,7 @@ from reference.transactions.types import (
 TXN_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
 )
-STATUSES: Final = ("Off", "Initializing", "Ready", "Open", "Ending")
+STATUSES: Final = ("Off", "Initializing", "Ready", "Open", "Ending", "Fenced", "Failed")
 
 
 class Decided(NamedTuple):
@@ -49,14 +49,15 @@ class Told(NamedTuple):
 
 
 class History(msgspec.Struct, frozen=True):
-    """asked: transactions whose producer asked to commit them. handed_out: the epoch that
-    InitProducerId was last answered with. late: (partition, transaction) of batches that were
-    appended below that epoch.
+    """asked: transactions whose producer asked to commit them. aborts: epochs in which one asked to
+    abort. handed_out: the epoch that InitProducerId was last answered with. late: (partition,
+    transaction) of batches that were appended below that epoch.
     """
 
     decided: frozenset[Decided] = frozenset()
     told: frozenset[Told] = frozenset()
     asked: frozenset[int] = frozenset()
+    aborts: frozenset[int] = frozenset()
     handed_out: int = 0
     late: frozenset[tuple[int, int]] = frozenset()
 
@@ -105,6 +106,11 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
         for c, row in new.clients.items()
         if row.decision == "Commit" and _moved(old, new, c, "Open", "Ending")
     }
+    aborts = {
+        row.epoch
+        for c, row in new.clients.items()
+        if row.decision == "Abort" and _moved(old, new, c, "Open", "Ending")
+    }
     late = {
         (p, entry.txn)
         for p, row in new.partitions.items()
@@ -115,6 +121,7 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
         past.decided | {d for d in decided if d.state not in ("Empty", "Ongoing")},
         past.told | told,
         past.asked | asked,
+        past.aborts | aborts,
         handed[0] if handed else past.handed_out,
         past.late | late,
     )
@@ -152,6 +159,15 @@ def fates(state: State) -> set[tuple[int, str, int]]:
 
 def decision_is(state: str) -> Decision:
     return "Commit" if state in ("PrepareCommit", "CompleteCommit") else "Abort"
+
+
+def is_first_of_id(constants: Constants, epoch: int) -> bool:
+    """Each producer id has max_epoch + 1 epochs to give, and one that it ends with."""
+    return epoch % (constants.max_epoch + 2) == 0
+
+
+def is_last_of_id(constants: Constants, epoch: int) -> bool:
+    return epoch % (constants.max_epoch + 2) == constants.max_epoch + 1
 
 
 def has_fate(state: State, txn: int, wanted: str) -> str | None:
@@ -303,8 +319,11 @@ def log_matches_markers(state: State) -> str | None:
     decided = state.history.decided
     for done in sorted(d for d in decided if d.state.startswith("Complete")):
         decision = decision_is(done.state)
-        prepared = [d for d in decided if d[:2] == (f"Prepare{decision}", done.epoch)]
-        if not any(_all_marked(state, d.partitions, done.epoch, decision) for d in prepared):
+        epochs = {done.epoch}
+        if is_first_of_id(state.constants, done.epoch):
+            epochs.add(done.epoch - 1)
+        prepared = [d for d in decided if d.state == f"Prepare{decision}" and d.epoch in epochs]
+        if not any(_all_marked(state, d.partitions, d.epoch, decision) for d in prepared):
             return f"{done.state} of epoch {done.epoch} is committed, and a marker is missing"
     return None
 
@@ -362,6 +381,49 @@ def no_hanging(state: State) -> str | None:
     return None
 
 
+def epochs_in_bounds(state: State) -> str | None:
+    """The last epoch of a producer id is given to nobody, and with an epoch for each transaction
+    none is ended with a number of the next id.
+
+    Misses: whether the next id is one that nobody else has.
+    """
+    for c, row in state.clients.items():
+        if is_last_of_id(state.constants, row.epoch):
+            return f"producer {c} has epoch {row.epoch}, which is given to nobody"
+    prepared = [d for d in state.history.decided if d.state.startswith("Prepare")]
+    over = sorted(d.epoch for d in prepared if is_first_of_id(state.constants, d.epoch))
+    if state.constants.version == 2 and over:
+        return f"a transaction is ended with epoch {over[0]}, of the next producer id"
+    return None
+
+
+def fenced_by_others(state: State) -> str | None:
+    """Who is told that it is fenced was replaced, or its coordinator has aborted its transaction by
+    itself.
+
+    Misses: version 1; runs in which producers hear no errors.
+    """
+    decided, aborts = state.history.decided, state.history.aborts
+    if any(d.state == "PrepareAbort" and d.epoch - 1 not in aborts for d in decided):
+        return None
+    for c, row in state.clients.items():
+        others = [each.status for other, each in state.clients.items() if other != c]
+        if state.constants.version == 2 and row.status == "Fenced" and {*others} <= {"Off"}:
+            return f"producer {c} is told that it is fenced, and nobody has fenced it"
+    return None
+
+
+def end_not_refused(state: State) -> str | None:
+    """No producer asks for what the state of its transaction does not allow, so none is told so.
+
+    Misses: version 1; runs in which producers hear no errors.
+    """
+    failed = [c for c, row in state.clients.items() if row.status == "Failed"]
+    if state.constants.version != 2 or not failed:
+        return None
+    return f"producer {failed[0]} is told INVALID_TXN_STATE, after which it is unusable"
+
+
 def epoch_held_once(state: State) -> str | None:
     """No two instances hold one epoch.
 
@@ -415,9 +477,30 @@ def zombie_fenced(old: State, new: State) -> str | None:
     return f"a request of epoch {request.epoch} begins {after.state} after a newer one was told"
 
 
+def guard_kept(old: State, new: State) -> str | None:
+    """A guard goes with a batch that is appended, or with a marker of a larger epoch: none takes
+    the guard of a later transaction.
+
+    Misses: version 1; a guard that goes with the late batch of an earlier transaction.
+    """
+    if new.constants.version != 2:
+        return None
+    for p, row in new.partitions.items():
+        before = old.partitions[p]
+        grown = row.log[len(before.log) :]
+        if before.guard == -1 or row.guard != -1 or any(e.kind == "Batch" for e in grown):
+            continue
+        if row.producer.epoch <= before.guard:
+            return (
+                f"partition {p} loses the guard of epoch {before.guard} to a marker of epoch "
+                f"{row.producer.epoch}"
+            )
+    return None
+
+
 def _named(name: str, check: Callable[..., str | None]) -> Property:
     """Of a state, or of a step."""
-    of_steps = check in (epoch_monotonic, zombie_fenced)
+    of_steps = check in (epoch_monotonic, zombie_fenced, guard_kept)
 
     def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
         new = state_of(constants, after)
@@ -441,7 +524,11 @@ PROPERTIES: Final = (
     _named("ZombieCommitsNothing", zombie_commits_nothing),
     _named("ExactlyOnceAppend", exactly_once_append),
     _named("NoHanging", no_hanging),
+    _named("EpochsInBounds", epochs_in_bounds),
+    _named("FencedByOthers", fenced_by_others),
+    _named("EndNotRefused", end_not_refused),
     _named("EpochHeldOnce", epoch_held_once),
     _named("EpochMonotonic", epoch_monotonic),
     _named("ZombieFenced", zombie_fenced),
+    _named("GuardKept", guard_kept),
 )

@@ -162,6 +162,8 @@ def _of_producer(constants: Constants, c: int, row: Client) -> Iterable[Input]:
         return (Initialize(),)
     if row.status == "Ending":
         return (Retry(),)
+    if row.status not in ("Ready", "Open"):
+        return ()
     left = [p for p in constants.partitions if p not in row.sent]
     txn = row.txn if row.status == "Open" else next_txn(constants, c, row)
     ends: tuple[Input, ...] = ()
@@ -236,6 +238,8 @@ TRANSACTIONS: Final = Protocol(
             "version": (2, 1),
             "clients": ((1, 2),),
             "max_coordinators": (3,),
+            "max_epoch": (32766, 1),
+            "hears_errors": (False, True),
         },
         local=_local,
         properties=PROPERTIES,

@@ -4,6 +4,9 @@ Law of this file: a rule is a pure function of its arguments and the constants; 
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the
 same place in the order. A bug replaces some of them in a subclass and nothing else.
 
+Epochs are counted through the producer ids of the transactional id: the k-th id, from 0, has those
+from k * epochs_of_id on, so that a producer is known by its epoch.
+
 Where Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and Kafka's is a bug. What
 is answered is an error, or "Append": a transition begins, and the answer waits until its record is
 committed.
@@ -43,11 +46,13 @@ def decision_of(state: str) -> Decision:
 class TransactionRules:
     """The decisions, for one set of constants."""
 
-    __slots__ = ("constants", "epoch_per_transaction")
+    __slots__ = ("constants", "epoch_per_transaction", "epochs_of_id")
 
     def __init__(self, constants: Constants) -> None:
         self.constants = constants
         self.epoch_per_transaction = constants.version == 2
+        # One more than producers are given: what the last one is fenced with.
+        self.epochs_of_id = constants.max_epoch + 2
 
     # --- Coordinator ---
 
@@ -57,9 +62,17 @@ class TransactionRules:
         """
         return True
 
+    def is_exhausted(self, epoch: int) -> bool:
+        """X7. When a producer id has no epoch left to be given."""
+        return epoch % self.epochs_of_id >= self.constants.max_epoch
+
+    def next_producer_id(self, epoch: int) -> int:
+        """X7, X20. The first epoch of the next producer id."""
+        return (epoch // self.epochs_of_id + 1) * self.epochs_of_id
+
     def initialised_epoch(self, epoch: int) -> int:
         """X7. The epoch that a new instance of the producer is given."""
-        return epoch + 1
+        return self.next_producer_id(epoch) if self.is_exhausted(epoch) else epoch + 1
 
     def fenced_epoch(self, epoch: int) -> int:
         """X8. The epoch with which the coordinator aborts: nobody's."""
@@ -68,6 +81,19 @@ class TransactionRules:
     def ended_epoch(self, epoch: int) -> int:
         """X19, X20. The epoch after a producer ended its transaction."""
         return epoch + 1 if self.epoch_per_transaction else epoch
+
+    def completed_epoch(self, epoch: int) -> int:
+        """X20. The epoch of a transaction that is complete, of the one that it was prepared with.
+        Nobody is given the last one of a producer id.
+        """
+        is_last = epoch % self.epochs_of_id > self.constants.max_epoch
+        return self.next_producer_id(epoch) if self.epoch_per_transaction and is_last else epoch
+
+    def end_answered_epoch(self, epoch: int) -> int:
+        """X21. What the producer is told at its end: the identity that it will have
+        (KAFKA-18660).
+        """
+        return self.completed_epoch(epoch)
 
     def init_producer_id_answer(self, row: Coordinator) -> str:
         """X6. An error, "Append" or "Fence"."""
@@ -122,7 +148,8 @@ class TransactionRules:
         """X20. What a retry and the transaction at hand are told; commit after an abort by the
         coordinator is PRODUCER_FENCED (KAFKA-20785).
         """
-        is_retry, is_current = row.txn.epoch == m.epoch + 1, row.txn.epoch == m.epoch
+        is_retry = row.txn.epoch in (m.epoch + 1, self.completed_epoch(m.epoch + 1))
+        is_current = row.txn.epoch == m.epoch
         state, aborts = row.txn.state, m.decision == "Abort"
         if self.is_end_pending(row):
             return "CONCURRENT_TRANSACTIONS"
@@ -153,6 +180,12 @@ class TransactionRules:
         or "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted.
         """
         return "Leader" if has_leader else "Later"
+
+    def marked_by(self, row: Coordinator, m: WriteTxnMarkers) -> tuple[int, ...]:
+        """X23, X24. The partitions that have their marker by this answer: those of one request may
+        be appended at different times (KAFKA-17877).
+        """
+        return (m.partition,)
 
     def is_marker_reply_current(self, row: Coordinator, m: WriteTxnMarkers) -> bool:
         """X24. Whether this answer to a marker is about the row's transaction."""
@@ -217,6 +250,6 @@ class TransactionRules:
 
     def marker_clears_guard(self, guard: int, m: WriteTxnMarkers) -> bool:
         """A guard of the marker's own epoch belongs to the next transaction (KAFKA-18575,
-        KAFKA-18654).
+        KAFKA-18654), one of a larger epoch to one after that. Kafka 4.3.1 spares the first only.
         """
-        return not (self.epoch_per_transaction and guard == m.epoch)
+        return not (self.epoch_per_transaction and guard >= m.epoch)

@@ -25,18 +25,22 @@ UNKNOWN: Final = -1
 """No epoch, no sequence: Kafka's own sentinel."""
 
 Pended: TypeAlias = Literal[TxnState, "None", "PrepareEpochFence"]
-Status: TypeAlias = Literal["Off", "Initializing", "Ready", "Open", "Ending"]
+Status: TypeAlias = Literal["Off", "Initializing", "Ready", "Open", "Ending", "Fenced", "Failed"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="protocol"):
     """partitions, clients: their nodes, all above 0. version: 2 has an epoch for each transaction
     (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
+    max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
+    ends their use.
     """
 
     partitions: SetOf[int]
     version: Literal[1, 2]
     clients: SetOf[int]
     max_coordinators: AtLeastOne
+    max_epoch: AtLeastOne = 32766
+    hears_errors: bool = False
 
 
 # --- The transaction log and its coordinators

@@ -3,7 +3,8 @@
 (* A producer with the transactional id (X32, X33, X37): one instance of    *)
 (* it.  A transaction writes at most one batch to a partition.              *)
 (*                                                                          *)
-(*   status      "Off", "Initializing", "Ready", "Open", "Ending"           *)
+(*   status      "Off", "Initializing", "Ready", "Open", "Ending";          *)
+(*               "Fenced", "Failed": it was told so, and does nothing more  *)
 (*   epoch       the producer epoch that it was given                       *)
 (*   txn         the number of its transaction, known to properties only    *)
 (*   sent        the partitions of its batches; with version 1 those that   *)
@@ -15,9 +16,12 @@
 (*                                                                          *)
 (* A producer that is told an error does nothing more: it differs from one  *)
 (* that waits in that it cannot be answered by a later copy.  So errors     *)
-(* change nothing here.                                                     *)
+(* change nothing here, unless HearsErrors: then it notes those that no     *)
+(* producer survives when it ends a transaction (X36).                      *)
 (***************************************************************************)
 EXTENDS TransactionRules
+
+CONSTANT HearsErrors   \* whether a producer notes what it was told last
 
 NoSequences == [p \in Partitions |-> 0]
 
@@ -68,6 +72,14 @@ Step_HandleEnded(row, m, epoch) ==
   THEN Doing([InitialClient("Ready") EXCEPT
                 !.epoch = epoch,
                 !.sequences = IF EpochPerTransaction THEN NoSequences ELSE row.sequences], {})
+  ELSE {}
+
+(* X36.  After these a producer is unusable.                                *)
+Fatal == {"PRODUCER_FENCED", "INVALID_TXN_STATE"}
+
+Step_HandleEndRefused(row, m, error) ==
+  IF HearsErrors /\ error \in Fatal /\ row.status = "Ending" /\ m.txn = row.txn
+  THEN Doing([row EXCEPT !.status = IF error = "PRODUCER_FENCED" THEN "Fenced" ELSE "Failed"], {})
   ELSE {}
 
 Step_Initialize(row) ==

@@ -116,7 +116,7 @@ WaitingForMarkers(row, txn, leaderless) ==
   [row EXCEPT
      !.txn = txn,
      !.pending = [NothingPending EXCEPT !.state = CompletedAs(DecisionOf(txn.state)),
-                                        !.epoch = txn.epoch],
+                                        !.epoch = CompletedEpoch(txn.epoch)],
      !.toMark = {p \in txn.partitions : MarkerDestination(p \notin leaderless) # "Deleted"}]
 
 MarkersOf(row, leaderless) ==
@@ -126,7 +126,9 @@ MarkersOf(row, leaderless) ==
 Step_HandleAcknowledged(row, leaderless) ==
   LET txn == TxnOf(row.pending)
       answers == IF row.pending.request = NoRequest THEN {}
-                 ELSE {Answer(row.pending.request, "NONE", txn.epoch)}
+                 ELSE {Answer(row.pending.request, "NONE",
+                             IF txn.state \in Preparing THEN EndAnsweredEpoch(txn.epoch)
+                             ELSE txn.epoch)}
       waiting == WaitingForMarkers(row, txn, leaderless)
   IN CASE ~row.active \/ ~row.pending.logged -> {}
        [] txn.state \in Preparing ->
@@ -147,7 +149,7 @@ Step_HandleMarkersAgain(row, leaderless) ==
 
 Step_HandleMarkerReply(row, m) ==
   IF row.active /\ IsMarkerReplyCurrent(row, m)
-  THEN {Outcome([row EXCEPT !.toMark = @ \ {m.partition}], <<>>, {}, {})} ELSE {}
+  THEN {Outcome([row EXCEPT !.toMark = @ \ MarkedBy(row, m)], <<>>, {}, {})} ELSE {}
 
 Step_HandleMarkersDone(row) ==
   IF row.pending.state \in Completed /\ ~row.pending.logged /\ row.toMark = {}

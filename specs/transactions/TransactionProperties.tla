@@ -61,6 +61,11 @@ Fates == UNION {{<<partitions[p].log[i].txn, Fate(p, i), p>> : i \in Batches(p)}
                   p \in Partitions}
 
 PrepareOf(decision) == IF decision = "Commit" THEN "PrepareCommit" ELSE "PrepareAbort"
+(* Each producer id has MaxEpoch + 1 epochs to give, and one that it ends   *)
+(* with.                                                                    *)
+IsFirstOfId(epoch) == epoch % (MaxEpoch + 2) = 0
+IsLastOfId(epoch) == epoch % (MaxEpoch + 2) = MaxEpoch + 1
+
 DecisionIs(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Commit" ELSE "Abort"
 
 -----------------------------------------------------------------------------
@@ -82,7 +87,8 @@ TransactionTypeInv ==
        /\ partitions[p].guard \in Epochs
        /\ \A v \in partitions[p].verifying : v.request.partition = p
   /\ \A c \in Clients :
-       clients[c].status \in {"Off", "Initializing", "Ready", "Open", "Ending"}
+       clients[c].status \in {"Off", "Initializing", "Ready", "Open", "Ending", "Fenced",
+                              "Failed"}
 
 (* T: what a partition knows of its producer is what its log says.          *)
 ProducerStateIsOfLog ==
@@ -146,9 +152,10 @@ OnePreparedDecision ==
 LogMatchesMarkers ==
   \A d \in decided : d.state \in {"CompleteCommit", "CompleteAbort"} =>
     \E prepared \in decided :
-      /\ prepared.state = PrepareOf(DecisionIs(d.state)) /\ prepared.epoch = d.epoch
+      /\ prepared.state = PrepareOf(DecisionIs(d.state))
+      /\ prepared.epoch = d.epoch \/ (IsFirstOfId(d.epoch) /\ prepared.epoch = d.epoch - 1)
       /\ \A p \in prepared.partitions : \E i \in Markers(p) :
-           /\ partitions[p].log[i].epoch = d.epoch
+           /\ partitions[p].log[i].epoch = prepared.epoch
            /\ partitions[p].log[i].decision = DecisionIs(d.state)
 
 (* An instance that a newer one has replaced commits nothing any more.      *)
@@ -173,6 +180,27 @@ NoHanging ==
     \A p \in Partitions : partitions[p].producer.open =>
       /\ row.txn.state \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
       /\ p \in row.txn.partitions
+
+(* The last epoch of a producer id is given to nobody, and with an epoch    *)
+(* for each transaction none is ended with a number of the next id.         *)
+EpochsInBounds ==
+  /\ \A c \in Clients : ~IsLastOfId(clients[c].epoch)
+  /\ Version = 2 => \A d \in decided :
+       d.state \in {"PrepareCommit", "PrepareAbort"} => ~IsFirstOfId(d.epoch)
+
+(* Who is told that it is fenced was replaced, or its coordinator has       *)
+(* aborted its transaction by itself.                                       *)
+FencedByOthers ==
+  \A c \in Clients : Version = 2 /\ clients[c].status = "Fenced" =>
+    \/ \E other \in Clients \ {c} : clients[other].status # "Off"
+    \/ \E d \in decided :
+         /\ d.state = "PrepareAbort"
+         /\ ~\E m \in network : /\ m.type = "EndTxn" /\ m.decision = "Abort"
+                               /\ m.epoch + 1 = d.epoch
+
+(* No producer asks for what the state of its transaction does not allow,   *)
+(* so none is told so.                                                      *)
+EndNotRefused == \A c \in Clients : Version = 2 => clients[c].status # "Failed"
 
 (* No two instances hold one epoch.                                         *)
 EpochHeldOnce ==
@@ -200,4 +228,14 @@ ZombieFencedStep ==
   IN after # before /\ after.request.type \in {"AddPartitions", "EndTxn"} =>
        after.request.epoch >= handedOut
 ZombieFenced == [][ZombieFencedStep]_vars
+
+(* A guard goes with a batch that is appended, or with a marker of a larger *)
+(* epoch: none takes the guard of a later transaction.                      *)
+GuardKeptStep ==
+  Version = 2 =>
+    \A p \in Partitions :
+      (/\ partitions[p].guard # -1 /\ partitions'[p].guard = -1
+       /\ ~(AppendedTo(p) /\ LastIn(p).kind = "Batch")) =>
+        partitions'[p].producer.epoch > partitions[p].guard
+GuardKept == [][GuardKeptStep]_vars
 =============================================================================

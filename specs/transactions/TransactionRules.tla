@@ -9,19 +9,25 @@
 (* Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and   *)
 (* Kafka's is an overlay (Z70, Z71, Z72).                                   *)
 (*                                                                          *)
-(* There is one transactional id with one producer id, so a producer is     *)
-(* known by its epoch.  Law of this file: no property calls an operator of  *)
-(* it, or else replacing the operator would change the property with it.    *)
+(* There is one transactional id.  Its epochs are counted through its       *)
+(* producer ids: the k-th id, from 0, has those from k * EpochsOfId on, so  *)
+(* that a producer is known by its epoch.  Law of this file: no property    *)
+(* calls an operator of it, or else replacing the operator would change the *)
+(* property with it.                                                        *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
   Partitions,   \* the partitions that transactions write to
-  Version       \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
+  Version,      \* 2: an epoch for each transaction (KIP-890, part 2); 1: before it
+  MaxEpoch      \* the last epoch that a producer is given; Kafka: 32766
 
 Unknown == -1   \* no epoch, no sequence: Kafka's own sentinel
 
 EpochPerTransaction == Version = 2
+
+(* One more than producers are given: what the last one is fenced with.     *)
+EpochsOfId == MaxEpoch + 2
 
 Preparing == {"PrepareCommit", "PrepareAbort"}
 Completed == {"CompleteCommit", "CompleteAbort"}
@@ -38,14 +44,29 @@ DecisionOf(state) == IF state \in {"PrepareCommit", "CompleteCommit"} THEN "Comm
 (* all that it has read (Z71).                                              *)
 ActsOnCommittedOnly == TRUE
 
+(* X7.  When a producer id has no epoch left to be given.                   *)
+IsExhausted(epoch) == epoch % EpochsOfId >= MaxEpoch
+
+(* X7, X20.  The first epoch of the next producer id.                       *)
+NextProducerId(epoch) == (epoch \div EpochsOfId + 1) * EpochsOfId
+
 (* X7.  The epoch that a new instance of the producer is given.             *)
-InitialisedEpoch(epoch) == epoch + 1
+InitialisedEpoch(epoch) == IF IsExhausted(epoch) THEN NextProducerId(epoch) ELSE epoch + 1
 
 (* X8.  The epoch with which the coordinator aborts: nobody's.              *)
 FencedEpoch(epoch) == epoch + 1
 
 (* X19, X20.  The epoch after a producer ended its transaction.             *)
 EndedEpoch(epoch) == IF EpochPerTransaction THEN epoch + 1 ELSE epoch
+
+(* X20.  The epoch of a transaction that is complete, of the one that it    *)
+(* was prepared with.  Nobody is given the last one of a producer id.       *)
+CompletedEpoch(epoch) ==
+  IF EpochPerTransaction /\ epoch % EpochsOfId > MaxEpoch THEN NextProducerId(epoch) ELSE epoch
+
+(* X21.  What the producer is told at its end: the identity that it will    *)
+(* have (KAFKA-18660).                                                      *)
+EndAnsweredEpoch(epoch) == CompletedEpoch(epoch)
 
 (* X6.                                                                      *)
 InitProducerIdAnswer(row) ==
@@ -87,7 +108,7 @@ EndTxnAnswerV1(row, m) ==
 (* X20.  What a retry and the transaction at hand are told; commit after an *)
 (* abort by the coordinator is PRODUCER_FENCED (KAFKA-20785).               *)
 EndTxnAnswerV2(row, m) ==
-  LET isRetry == row.txn.epoch = m.epoch + 1
+  LET isRetry == row.txn.epoch \in {m.epoch + 1, CompletedEpoch(m.epoch + 1)}
       isCurrent == row.txn.epoch = m.epoch
       state == row.txn.state
   IN CASE IsEndPending(row) -> "CONCURRENT_TRANSACTIONS"
@@ -111,6 +132,10 @@ EndTxnAnswer(row, m) ==
 (* X22.  Where the marker of a partition goes that has a leader, or none.   *)
 (* Kafka 4.3.1 takes a partition without a leader for deleted (Z70).        *)
 MarkerDestination(hasLeader) == IF hasLeader THEN "Leader" ELSE "Later"
+
+(* X23, X24.  The partitions that have their marker by this answer: those   *)
+(* of one request may be appended at different times (KAFKA-17877).         *)
+MarkedBy(row, m) == {m.partition}
 
 (* X24.  Whether this answer to a marker is about the row's transaction.    *)
 IsMarkerReplyCurrent(row, m) ==
@@ -162,6 +187,7 @@ MarkerError(producer, m) ==
     [] OTHER -> "NONE"
 
 (* A guard of the marker's own epoch belongs to the next transaction        *)
-(* (KAFKA-18575, KAFKA-18654).                                              *)
-MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard = m.epoch)
+(* (KAFKA-18575, KAFKA-18654), one of a larger epoch to one after that.     *)
+(* Kafka 4.3.1 spares the first only (transactions-guard-lost).             *)
+MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
 =============================================================================

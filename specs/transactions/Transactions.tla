@@ -52,7 +52,9 @@ Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitio
 (* Who is told an answer, and what it does.                                 *)
 ClientStep(a) ==
   LET m == a.request IN
-  CASE a.error # "NONE" -> {}
+  CASE a.error # "NONE" /\ m.type = "EndTxn" ->
+         Step_HandleEndRefused(clients[m.client], m, a.error)
+    [] a.error # "NONE" -> {}
     [] m.type = "InitProducerId" -> Step_HandleInitialized(clients[m.client], a.epoch)
     [] m.type = "EndTxn" -> Step_HandleEnded(clients[m.client], m, a.epoch)
     [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->

@@ -32,6 +32,7 @@ def variables(rows: Rows) -> Variables:
     whole: Any = form(log)
     tails = frozenset(tail["records"] for tail in whole["log"]["tails"])
     asked = [EndTxn(1, 0, 1, 0, "Commit", txn) for txn in sorted(past.asked)]
+    asked += [EndTxn(1, 0, 1, epoch, "Abort", 0) for epoch in sorted(past.aborts)]
     return {
         "coordinators": whole["coordinators"],
         "leaderEpoch": log.leader_epoch,
@@ -73,8 +74,11 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield from (("ActsOnCommittedOnly", ()), ("AnswersWhenDeposed", ()))
     yield from (
         (rule, (epoch,))
-        for rule in ("InitialisedEpoch", "FencedEpoch", "EndedEpoch")
-        for epoch in (0, 3)
+        for rule in (
+            *("IsExhausted", "NextProducerId", "InitialisedEpoch", "FencedEpoch", "EndedEpoch"),
+            *("CompletedEpoch", "EndAnsweredEpoch"),
+        )
+        for epoch in (0, 1, 2, 3)
     )
     yield from (("MarkerDestination", (has,)) for has in (False, True))
     adds = [AddPartitions(1, 0, 1, p, e, 0) for p in (11, 12) for e in (1, 2)]
@@ -93,7 +97,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("VerifyAnswer", (row, m)) for m in verifies)
         for rule in ("EndTxnAnswerV1", "EndTxnAnswerV2", "EndTxnAnswer"):
             yield from ((rule, (row, m)) for m in ends)
-        yield from (("IsMarkerReplyCurrent", (row, m)) for m in markers)
+        for rule in ("MarkedBy", "IsMarkerReplyCurrent"):
+            yield from ((rule, (row, m)) for m in markers)
     for producer in producers():
         yield from (("IsDuplicateBatch", (producer, m)) for m in batches)
         yield from ((rule, (producer, 1)) for rule in ("IsOngoing", "NeedsVerification"))
@@ -106,9 +111,9 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
 PLAIN: Final = Plain(
     PLANTED,
     "TransactionProperties",
-    ("EpochMonotonic", "ZombieFenced"),
+    ("EpochMonotonic", "ZombieFenced", "GuardKept"),
     variables,
     questions,
-    (replace(TWO, version=1), TWO),
+    (replace(TWO, version=1), TWO, replace(TWO, max_epoch=1)),
     ("Z73", {"MarkerEpochOk", "MarkerError"}),
 )

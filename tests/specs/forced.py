@@ -83,6 +83,7 @@ T_ONE = "transactions-one"
 T_LATE = "transactions-v1-late-batch"
 T_LEADERLESS = "transactions-leaderless"
 T_INSTANCES = "transactions-instances"
+T_EPOCHS = "transactions-epochs-one"
 G_ONE = "groups-one"
 G_JOINING = "groups-joining"
 G_TWO = "groups-two"
@@ -125,9 +126,13 @@ TABLES = (
         (
             Forced("EpochPerTransaction", "", "FALSE", T_LEADERLESS),
             Forced("ActsOnCommittedOnly", "", "FALSE", T_ONE),
+            Forced("IsExhausted", "epoch", "TRUE", T_INSTANCES),
+            Forced("NextProducerId", "epoch", "0", T_EPOCHS),
             Forced("InitialisedEpoch", "epoch", "epoch", T_INSTANCES),
             Forced("FencedEpoch", "epoch", "epoch", T_ONE),
             Forced("EndedEpoch", "epoch", "epoch", T_ONE),
+            Forced("CompletedEpoch", "epoch", "epoch", T_EPOCHS),
+            Forced("EndAnsweredEpoch", "epoch", "epoch", T_EPOCHS),
             Forced("InitProducerIdAnswer", "row", '"CONCURRENT_TRANSACTIONS"', T_INSTANCES),
             Forced("AddPartitionsAnswer", "row, m", '"PRODUCER_FENCED"', T_ONE),
             Forced("VerifyAnswer", "row, m", '"TRANSACTION_ABORTABLE"', T_LATE),
@@ -137,6 +142,7 @@ TABLES = (
             Forced("EndTxnAnswerV2", "row, m", '"PRODUCER_FENCED"', T_ONE),
             Forced("EndTxnAnswer", "row, m", '"PRODUCER_FENCED"', T_ONE),
             Forced("MarkerDestination", "hasLeader", '"Later"', T_LEADERLESS),
+            Forced("MarkedBy", "row, m", "{}", T_ONE),
             Forced("IsMarkerReplyCurrent", "row, m", "FALSE", T_ONE),
             Forced("IsDuplicateBatch", "producer, m", "TRUE", T_ONE),
             Forced("IsOngoing", "producer, epoch", "TRUE", T_ONE),

@@ -20,7 +20,8 @@ _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted", "Abstract"}
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
-_PARTS |= {"Follows", "IsMove", "CommittedNow", "Quorum", "Judged", "Records", "P"}
+_PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
+_PARTS |= {"Records", "P"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
@@ -62,7 +63,7 @@ def complaints(specs: Path) -> list[str]:
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 23
-    assert len(properties("TransactionProperties")) == 16
+    assert len(properties("TransactionProperties")) == 20
     assert len(properties("GroupProperties")) == 14
     assert len(properties("GroupReplayProperties")) == 3
     assert len(properties("GroupOffsetsProperties")) == 5

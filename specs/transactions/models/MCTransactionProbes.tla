@@ -48,6 +48,9 @@ NoNewInstanceProbe ==
   \A t \in CommitsTold : \E m \in network :
     m.type = "EndTxn" /\ m.txn = t.txn /\ m.client = 1
 
+(* A producer goes on with the next producer id.                            *)
+NoNextProducerIdProbe == \A c \in Clients : clients[c].epoch < EpochsOfId
+
 (* A marker waits for a leader.                                             *)
 NoWaitingMarkerProbe ==
   \A n \in 1..MaxCoordinators : coordinators[n].toMark \cap leaderless = {}

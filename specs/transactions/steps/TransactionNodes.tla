@@ -48,7 +48,9 @@ Current(row) == row.coordinators[row.leaderEpoch]
 Told(a) ==
   LET m == a.request
       told(content) == {From(CoordinatorNode, m.source, content)}
-  IN CASE a.error # "NONE" -> {}
+  IN CASE HearsErrors /\ m.type = "EndTxn" /\ a.error \in Fatal ->
+            told([type |-> "EndRefused", txn |-> m.txn, error |-> a.error])
+       [] a.error # "NONE" -> {}
        [] m.type = "InitProducerId" -> told([type |-> "Initialized", epoch |-> a.epoch])
        [] m.type = "EndTxn" -> told([type |-> "Ended", txn |-> m.txn, epoch |-> a.epoch])
        [] m.type = "AddPartitions" /\ ~EpochPerTransaction ->
@@ -195,6 +197,7 @@ Node_HandleProduced(n, row, m) == Did(n, Step_HandleProduced(row, m))
 Node_HandleCommit(n, row, input) == Did(n, Step_End(n, row, "Commit"))
 Node_HandleAbort(n, row, input) == Did(n, Step_End(n, row, "Abort"))
 Node_HandleEnded(n, row, m) == Did(n, Step_HandleEnded(row, m, m.epoch))
+Node_HandleEndRefused(n, row, m) == Did(n, Step_HandleEndRefused(row, m, m.error))
 
 (* It asks for an epoch, and again as long as it has none.                  *)
 Node_HandleInitialize(n, row, input) ==

@@ -37,7 +37,7 @@ BESIDE |= {"HandleLoseLeader", "HandleFindLeader"}
 
 
 def rule_signatures(specs_dir: Path) -> tuple[list[str], list[str]]:
-    words = (*WORDS, "EpochPerTransaction")
+    words = (*WORDS, "EpochPerTransaction", "EpochsOfId")
     return signatures(specs_dir, "TransactionRules", TransactionRules, words)
 
 
@@ -74,10 +74,10 @@ def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def history(specs_dir: Path) -> tuple[list[str], list[str]]:
-    """asked: in the spec, the network tells."""
+    """asked, aborts: in the spec, the network tells."""
     text = re.sub(r"\\\*[^\n]*", "", spec(specs_dir, "TransactionProperties"))
     variables = text.partition("VARIABLES")[2].partition("vars ==")[0]
-    ours = [name for name in History.__struct_fields__ if name != "asked"]
+    ours = [name for name in History.__struct_fields__ if name not in ("asked", "aborts")]
     return [snake(name) for name in re.findall(r"\w+", variables)], ours
 
 

@@ -89,6 +89,7 @@ def plants() -> tuple[Plant, ...]:
     both_ready = {2: replace(rows[2], status="Ready", epoch=1)}
     open_now = partition(*COMMITTED, batch(2, 1))
     known = Txn("Ongoing", 1, (12,))
+    over = Decided("PrepareAbort", TWO.max_epoch + 2, ())
     twice = partition(batch(1, 0), batch(1, 0), marker("Commit", 1))
     reordered = partition(batch(2, 0), batch(1, 0), marker("Commit", 1))
     both_told = frozenset({Told(1, "Commit", 1), Told(2, "Commit", 1)})
@@ -120,10 +121,15 @@ def plants() -> tuple[Plant, ...]:
         _plant("ExactlyOnceAppend", {11: reordered}, told=both_told, asked=frozenset({1, 2})),
         _plant("NoHanging", {11: open_now}),
         _plant("NoHanging", {11: open_now, **_coordinator(txn=known)}),
+        _plant("EpochsInBounds", {1: replace(rows[1], epoch=TWO.max_epoch + 1)}),
+        _plant("EpochsInBounds", {}, decided=frozenset({*_ENDED, over})),
+        _plant("FencedByOthers", {1: replace(rows[1], status="Fenced")}),
+        _plant("EndNotRefused", {1: replace(rows[1], status="Failed")}),
         _plant("EpochHeldOnce", both_ready),
         _plant("EpochMonotonic", older),
         _plant("EpochMonotonic", earlier),
         _plant("ZombieFenced", _coordinator(pending=_of_epoch(0)), handed_out=2),
+        Plant("GuardKept", {**rows, 12: replace(rows[12], guard=1)}, rows),
     )
 
 

@@ -1,0 +1,30 @@
+"""Z76 (KAFKA-18575): a marker takes away the guard of the next transaction.
+
+The coordinator has let its first batch in, and the batch is refused all the same: a transaction is
+aborted that nothing was wrong with.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import NO_CLIENT, declared
+from reference.transactions.messages import WriteTxnMarkers
+from reference.transactions.rules import TransactionRules
+
+
+class Z76NextGuardCleared(TransactionRules):
+    __slots__ = ()
+
+    def marker_clears_guard(self, guard: int, m: WriteTxnMarkers) -> bool:
+        return True
+
+
+BUG = declared(
+    __name__,
+    Z76NextGuardCleared,
+    "GuardKept",
+    source="X14",
+    year=2025,
+    nodes=1,
+    detectors=NO_CLIENT,
+    field="guard of a partition",
+)
