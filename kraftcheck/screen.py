@@ -8,6 +8,7 @@ a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -29,6 +30,15 @@ from rich.progress import (
 
 # Without a terminal: a line of progress at most so often.
 PLAIN_INTERVAL_S = 10.0
+
+COMMAND = "kraftcheck "
+"""A command is never wrapped: it is to be copied as it is."""
+
+FURTHER_IN = 4
+"""A line that goes on below begins there so many characters further in."""
+
+LABEL = re.compile(r"\S{1,10} {2,}(?=\S)")
+"""What a line of a legend begins with."""
 
 LAST_MIN = 16
 """In fewer characters nothing is wrapped."""
@@ -67,10 +77,12 @@ class Screen:
         return Screen(quiet=self.quiet, results=False)
 
     def line(self, text: str = "") -> None:
-        """A line of the result; nothing with `--json`."""
+        """A line of the result; nothing with `--json`. Where it is longer than the terminal is wide
+        it goes on below, further in.
+        """
         # Not click.echo, which writes past the stream that a bar puts in the place of stdout.
         if self.results and not self.json:
-            print(text if sys.stdout.isatty() else click.unstyle(text))
+            print(hanging(text, room_on_screen()) if sys.stdout.isatty() else click.unstyle(text))
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Lines of a label and what it says; a line without a label belongs to the one above."""
@@ -78,8 +90,7 @@ class Screen:
         width = max((len(label) for label, _ in known), default=0)
         room = room_on_screen()
         for label, said in known:
-            # A command is to be copied as it is.
-            space = None if said.startswith("kraftcheck ") else room and room - width - 2
+            space = None if said.startswith(COMMAND) else room and room - width - 2
             for at, part in enumerate(wrapped(said, space)):
                 self.line(f"{(label if not at else '').ljust(width)}  {coloured(part, said)}")
 
@@ -197,11 +208,12 @@ class Columns:
         words = [_text(cell) for cell in cells]
         if words == self._heads:
             return words[0]
+        width = max(map(len, self._heads[1:]))
         told = [
-            f"  {part}" if at else f"  {head} {part}".rstrip()
+            f"  {('' if at else head).ljust(width)}  {part}"
             for head, said in zip(self._heads[1:], words[1:], strict=True)
             if said != "-"
-            for at, part in enumerate(wrapped(said, (self._room or 0) - len(head) - 3))
+            for at, part in enumerate(wrapped(said, (self._room or 0) - width - 4))
         ]
         return "\n".join([words[0], *told])
 
@@ -225,6 +237,26 @@ def wrapped(text: str, room: int | None) -> list[str]:
     if room is None or room < LAST_MIN or len(text) <= room:
         return [text]
     return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+
+
+def hanging(text: str, room: int | None) -> str:
+    """The text in lines of so many characters, those after the first further in than it begins, or
+    below what its label says; what names a command stays whole.
+    """
+    if "\n" in text:
+        return "\n".join(hanging(line, room) for line in text.split("\n"))
+    if room is None or len(click.unstyle(text)) <= room or COMMAND in text:
+        return text
+    label = LABEL.match(text)
+    lead = len(text) - len(text.lstrip()) + FURTHER_IN
+    # A multiple, so that lines which begin with numbers of several widths go on below each other.
+    inside = label.end() if label else -(-lead // FURTHER_IN) * FURTHER_IN
+    if room - inside < LAST_MIN:
+        return text
+    indent = " " * inside
+    return "\n".join(
+        textwrap.wrap(text, room, subsequent_indent=indent, break_on_hyphens=False, tabsize=4)
+    )
 
 
 def coloured(text: str, word: str) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kraftcheck import screen as module
-from kraftcheck.screen import Columns, Screen
+from kraftcheck.screen import Columns, Screen, hanging
 
 
 def test_columns_are_aligned() -> None:
@@ -86,3 +86,23 @@ def test_a_table_fits_a_narrow_terminal(room: int) -> None:
 
 def test_without_a_terminal_a_row_is_a_line() -> None:
     assert "\n" not in Columns(["a", "b"], [["x" * 80, "y" * 80]]).row(["x" * 80, "y" * 80])
+
+
+STEP = (
+    f"   12   1.000000  0 U>P      0   -    - 0          -  Timeout  => {'VoteRequest 0>1; ' * 6}"
+)
+
+
+@pytest.mark.parametrize("room", [60, 34])
+@pytest.mark.parametrize("text", [STEP, f"log     {'end offset and epoch ' * 9}", "a word " * 30])
+def test_a_long_line_goes_on_below_further_in(text: str, room: int) -> None:
+    first, *rest = hanging(text, room).split("\n")
+    assert rest and max(map(len, [first, *rest])) <= room
+    inside = {len(line) - len(line.lstrip()) for line in rest}
+    assert len(inside) == 1 and inside.pop() > len(first) - len(first.lstrip())
+    assert " ".join([first, *rest]).split() == text.split()
+
+
+def test_a_command_is_never_broken() -> None:
+    told = f"try it    kraftcheck replay {'x' * 80}"
+    assert hanging(told, 60) == told and hanging(told, None) == told
