@@ -88,7 +88,7 @@ def test_without_a_terminal_a_row_is_a_line() -> None:
     assert "\n" not in Columns(["a", "b"], [["x" * 80, "y" * 80]]).row(["x" * 80, "y" * 80])
 
 
-STEP = (
+STEP = f"   12   1.000000  0 U>P      0   -    - 0     -  Timeout  => {'VoteRequest 0>1; ' * 6}"
     f"   12   1.000000  0 U>P      0   -    - 0          -  Timeout  => {'VoteRequest 0>1; ' * 6}"
 )
 
