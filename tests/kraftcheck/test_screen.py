@@ -89,8 +89,6 @@ def test_without_a_terminal_a_row_is_a_line() -> None:
 
 
 STEP = f"   12   1.000000  0 U>P      0   -    - 0     -  Timeout  => {'VoteRequest 0>1; ' * 6}"
-    f"   12   1.000000  0 U>P      0   -    - 0          -  Timeout  => {'VoteRequest 0>1; ' * 6}"
-)
 
 
 @pytest.mark.parametrize("room", [60, 34])
