@@ -28,8 +28,10 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-# Without a terminal: a line of progress at most so often.
-PLAIN_INTERVAL_S = 10.0
+PLAIN_INTERVAL_S = 2.0
+"""Without a terminal: the first line of progress after so long, and the next ones when a quarter of
+the time until then has gone once more, so that hours do not fill a log."""
+PLAIN_GROWTH = 0.25
 
 COMMAND = "kraftcheck "
 """A command is never wrapped: it is to be copied as it is."""
@@ -153,8 +155,9 @@ class _Plain:
 
     def update(self, done: int, note: str = "") -> None:
         self._done = done
-        if monotonic() - self._last >= PLAIN_INTERVAL_S:
-            self._last = monotonic()
+        now = monotonic()
+        if now - self._last >= max(PLAIN_INTERVAL_S, (self._last - self._begin) * PLAIN_GROWTH):
+            self._last = now
             self._say(note)
 
     def end(self) -> None:
@@ -208,12 +211,15 @@ class Columns:
         words = [_text(cell) for cell in cells]
         if words == self._heads:
             return words[0]
-        width = max(map(len, self._heads[1:]))
+        room = self._room or 0
+        width = max(map(len, self._heads[1:])) + 1
+        if room - width - 3 < LAST_MIN:
+            width = 0
         told = [
-            f"  {('' if at else head).ljust(width)}  {part}"
+            f"  {'' if at else head:{width}} {part}"
             for head, said in zip(self._heads[1:], words[1:], strict=True)
             if said != "-"
-            for at, part in enumerate(wrapped(said, (self._room or 0) - width - 4))
+            for at, part in enumerate(wrapped(said, room - max(width, len(head)) - 3))
         ]
         return "\n".join([words[0], *told])
 
