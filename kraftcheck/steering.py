@@ -102,7 +102,7 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
     failure = replayed.failure
     found = failure.name if failure else ""
     if failure:
-        screen.line(f"!! {failure.name}")
+        screen.line(f"!! {failure.name}: {failure.what}")
         screen.line(f"   {failure.sentence}")
     if left_out:
         screen.line(f"!! {len(left_out)} of {len(loaded.script.moves)} moves were not possible")
@@ -111,7 +111,7 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         said, does = loaded.script.violates or "nothing", found or "nothing"
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
     if page is not None:
-        wrong = [f"{failure.name}: {failure.sentence}"] if failure else []
+        wrong = [f"{failure.name}: {failure.what}", failure.sentence] if failure else []
         write_page(page, picture(str(path), run, notes, wrong))
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:

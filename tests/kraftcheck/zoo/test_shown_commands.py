@@ -30,4 +30,8 @@ def test_the_recommended_command_finds_it(id: str, tmp_path: Path) -> None:
 def test_every_command_is_one_of_ours() -> None:
     verbs = {words[0] for each in CATALOG for words in commands(each.id)}
     assert verbs <= {"simulate", "replay", "conform", "check"}
-    assert sum(bool(commands(each.id)) for each in CATALOG) > 70
+
+
+def test_of_every_bug_that_can_be_replayed_a_run_is_stored() -> None:
+    replayed = [each.id for each in CATALOG if each.in_scope and not each.is_control]
+    assert replayed and [id for id in replayed if not commands(id)] == []
