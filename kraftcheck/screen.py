@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Protocol
 
@@ -32,6 +33,8 @@ PLAIN_INTERVAL_S = 2.0
 """Without a terminal: the first line of progress after so long, and the next ones when a quarter of
 the time until then has gone once more, so that hours do not fill a log."""
 PLAIN_GROWTH = 0.25
+BEAT_S = 0.5
+"""How often it is looked whether such a line is due."""
 
 COMMAND = "kraftcheck "
 """A command is never wrapped: it is to be copied as it is."""
@@ -116,7 +119,11 @@ class Screen:
                 yield _Bar(bar, bar.add_task(label, total=total, note=""))
         else:
             plain = _Plain(label, total)
-            yield plain
+            try:
+                yield plain
+            except BaseException:
+                plain.stop()
+                raise
             plain.end()
 
 
@@ -148,25 +155,44 @@ class _Bar:
 
 
 class _Plain:
+    """Lines now and then, whether or not the work says anything meanwhile: a thread sees to it."""
+
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, total
         self._begin = self._last = monotonic()
-        self._done = 0
+        self._done, self._note = 0, ""
+        self._lock, self._ended = Lock(), Event()
+        self._pulse = Thread(target=self._beat, daemon=True)
+        self._pulse.start()
 
     def update(self, done: int, note: str = "") -> None:
-        self._done = done
-        now = monotonic()
-        if now - self._last >= max(PLAIN_INTERVAL_S, (self._last - self._begin) * PLAIN_GROWTH):
-            self._last = now
-            self._say(note)
+        self._done, self._note = done, note
+        self._if_due()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._pulse.join()
 
     def end(self) -> None:
-        self._say("")
+        self.stop()
+        self._note = ""
+        self._say()
 
-    def _say(self, note: str) -> None:
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            self._if_due()
+
+    def _if_due(self) -> None:
+        with self._lock:
+            now = monotonic()
+            if now - self._last >= max(PLAIN_INTERVAL_S, (self._last - self._begin) * PLAIN_GROWTH):
+                self._last = now
+                self._say()
+
+    def _say(self) -> None:
         seconds = monotonic() - self._begin
         text = f"{self._label}: {self._done} of {self._total}, {seconds:.1f} s"
-        click.echo(f"{text}, {note}" if note else text, err=True)
+        click.echo(f"{text}, {self._note}" if self._note else text, err=True)
 
 
 class Columns:

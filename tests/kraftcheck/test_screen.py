@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import sleep
 
 import pytest
 
@@ -51,6 +52,19 @@ def test_progress_without_a_terminal_is_plain_and_rare(
     lines = said.splitlines()
     assert out == "" and len(lines) == 2
     assert lines[0].startswith("working: 3 of 3, ") and lines[0].endswith(" s, nearly")
+
+
+def test_work_that_says_nothing_is_not_silent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PLAIN_INTERVAL_S", 0.05)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    with Screen().progress("recording", 3) as meter:
+        meter.update(0, "asking")
+        sleep(0.3)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("recording: 0 of 3, ") and first.endswith(" s, asking")
+    assert not last.endswith("asking")
 
 
 def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
