@@ -65,15 +65,6 @@ def agree(a: Log, b: Log, offset: int) -> bool:
     return prefix(a, offset) == prefix(b, offset)
 
 
-def first_missing(log: Log, wanted: Log, offset: int) -> str:
-    """In words the first record of `wanted` below `offset` that `log` has not, or has otherwise:
-    where they do not agree below it.
-    """
-    both = min(len(log), len(wanted), offset)
-    at = next((i for i in range(both) if log[i] != wanted[i]), both)
-    return f"the record at {at}"
-
-
 def slice_of(log: Log, offset: int, end: int, limit: int) -> Log:
     """The records from `offset` on, at most `limit` of them, none at or above `end`."""
     return log[offset : min(end, offset + limit)]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from reference.kit.log import Log, agree, cache_of, first_missing, is_prefix_of, prefix
+from reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
 from reference.kit.properties import Declared, Invariant
 from reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
 
@@ -100,6 +100,15 @@ def is_majority(nodes: list[int], rows: Rows) -> bool:
 def not_outlived(row: Row, rows: Rows) -> bool:
     """No node is in a later epoch than this one."""
     return all(other.epoch <= row.epoch for other in rows.values())
+
+
+def first_missing(log: Log, wanted: Log, offset: int) -> str:
+    """In words the first record of `wanted` below `offset` that `log` has not, or has otherwise:
+    where they do not agree below it.
+    """
+    both = min(len(log), len(wanted), offset)
+    at = next((i for i in range(both) if log[i] != wanted[i]), both)
+    return f"the record at {at}"
 
 
 # --- Types ---
