@@ -150,6 +150,9 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
     if hunt is None or oracle is None:
         return []
     one = known[oracle]
+    if one.schedule and oracle == "steps":
+        # No state of it is wrong: a replay alone shows nothing, TLC has to be asked.
+        return [("try it", command("bugs", "run", found.id, "--oracle", oracle, "--stored"))]
     if one.schedule:
         return [("try it", command("replay", near(FOLDER / one.schedule)))]
     options = [
