@@ -112,9 +112,9 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
     if page is not None:
         # What the run itself says is at the head of the page without this.
-        said = {f"{each.invariant}: {each.explanation}" for each in run.result.violations}
+        shown = {f"{each.invariant}: {each.explanation}" for each in run.result.violations}
         lines = [f"{failure.name}: {failure.what}", failure.sentence] if failure else []
-        wrong = [line for line in lines if line not in said]
+        wrong = [line for line in lines if line not in shown]
         write_page(page, picture(str(path), run, notes, wrong))
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:
