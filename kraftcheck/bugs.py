@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.screen import Columns, Screen
+from kraftcheck.screen import Columns, Screen, room_on_screen
 from kraftcheck.zoo import counterexamples
 from kraftcheck.zoo.counterexamples import Counterexample
 from kraftcheck.zoo.diffs import python_diffs, tla_diffs
@@ -56,7 +56,7 @@ def show(id: str, screen: Screen) -> int:
     found = bug(id)
     screen.line(f"{found.id}  {found.title}")
     screen.line()
-    for line in textwrap.wrap(found.story, 96):
+    for line in textwrap.wrap(found.story, min(96, room_on_screen() or 96)):
         screen.line(line)
     screen.line()
     screen.facts(_facts(found))
@@ -77,7 +77,7 @@ def show(id: str, screen: Screen) -> int:
 def _heading(title: str, screen: Screen) -> None:
     screen.line()
     screen.line(title)
-    screen.line("-" * len(title))
+    screen.line("-" * min(len(title), room_on_screen() or len(title)))
 
 
 def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
@@ -150,6 +150,9 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
     if hunt is None or oracle is None:
         return []
     one = known[oracle]
+    if one.schedule and oracle == "steps":
+        # No state of it is wrong: a replay alone shows nothing, TLC has to be asked.
+        return [("try it", command("bugs", "run", found.id, "--oracle", oracle, "--stored"))]
     if one.schedule:
         return [("try it", command("replay", near(FOLDER / one.schedule)))]
     options = [

@@ -255,6 +255,7 @@ def _shown(
     script = small.script
     facts = [
         ("violates", small.failure.name),
+        ("", small.failure.what),
         ("", small.failure.sentence),
         ("shrunk", f"{before} moves, now {len(script.moves)}, after {small.attempts:,} attempts"),
     ]

@@ -8,11 +8,13 @@ a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Protocol
 
@@ -27,8 +29,21 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-# Without a terminal: a line of progress at most so often.
-PLAIN_INTERVAL_S = 10.0
+PLAIN_INTERVAL_S = 2.0
+"""Without a terminal: the first line of progress after so long, and the next ones when a quarter of
+the time until then has gone once more, so that hours do not fill a log."""
+PLAIN_GROWTH = 0.25
+BEAT_S = 0.5
+"""How often it is looked whether such a line is due."""
+
+COMMAND = "kraftcheck "
+"""A command is never wrapped: it is to be copied as it is."""
+
+FURTHER_IN = 4
+"""A line that goes on below begins there so many characters further in."""
+
+LABEL = re.compile(r"\S{1,10} {2,}(?=\S)")
+"""What a line of a legend begins with."""
 
 LAST_MIN = 16
 """In fewer characters nothing is wrapped."""
@@ -67,10 +82,12 @@ class Screen:
         return Screen(quiet=self.quiet, results=False)
 
     def line(self, text: str = "") -> None:
-        """A line of the result; nothing with `--json`."""
+        """A line of the result; nothing with `--json`. Where it is longer than the terminal is wide
+        it goes on below, further in.
+        """
         # Not click.echo, which writes past the stream that a bar puts in the place of stdout.
         if self.results and not self.json:
-            print(text if sys.stdout.isatty() else click.unstyle(text))
+            print(hanging(text, room_on_screen()) if sys.stdout.isatty() else click.unstyle(text))
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Lines of a label and what it says; a line without a label belongs to the one above."""
@@ -78,8 +95,7 @@ class Screen:
         width = max((len(label) for label, _ in known), default=0)
         room = room_on_screen()
         for label, said in known:
-            # A command is to be copied as it is.
-            space = None if said.startswith("kraftcheck ") else room and room - width - 2
+            space = None if said.startswith(COMMAND) else room and room - width - 2
             for at, part in enumerate(wrapped(said, space)):
                 self.line(f"{(label if not at else '').ljust(width)}  {coloured(part, said)}")
 
@@ -103,7 +119,11 @@ class Screen:
                 yield _Bar(bar, bar.add_task(label, total=total, note=""))
         else:
             plain = _Plain(label, total)
-            yield plain
+            try:
+                yield plain
+            except BaseException:
+                plain.stop()
+                raise
             plain.end()
 
 
@@ -135,24 +155,44 @@ class _Bar:
 
 
 class _Plain:
+    """Lines now and then, whether or not the work says anything meanwhile: a thread sees to it."""
+
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, total
         self._begin = self._last = monotonic()
-        self._done = 0
+        self._done, self._note = 0, ""
+        self._lock, self._ended = Lock(), Event()
+        self._pulse = Thread(target=self._beat, daemon=True)
+        self._pulse.start()
 
     def update(self, done: int, note: str = "") -> None:
-        self._done = done
-        if monotonic() - self._last >= PLAIN_INTERVAL_S:
-            self._last = monotonic()
-            self._say(note)
+        self._done, self._note = done, note
+        self._if_due()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._pulse.join()
 
     def end(self) -> None:
-        self._say("")
+        self.stop()
+        self._note = ""
+        self._say()
 
-    def _say(self, note: str) -> None:
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            self._if_due()
+
+    def _if_due(self) -> None:
+        with self._lock:
+            now = monotonic()
+            if now - self._last >= max(PLAIN_INTERVAL_S, (self._last - self._begin) * PLAIN_GROWTH):
+                self._last = now
+                self._say()
+
+    def _say(self) -> None:
         seconds = monotonic() - self._begin
         text = f"{self._label}: {self._done} of {self._total}, {seconds:.1f} s"
-        click.echo(f"{text}, {note}" if note else text, err=True)
+        click.echo(f"{text}, {self._note}" if self._note else text, err=True)
 
 
 class Columns:
@@ -197,11 +237,15 @@ class Columns:
         words = [_text(cell) for cell in cells]
         if words == self._heads:
             return words[0]
+        room = self._room or 0
+        width = max(map(len, self._heads[1:])) + 1
+        if room - width - 3 < LAST_MIN:
+            width = 0
         told = [
-            f"  {part}" if at else f"  {head} {part}".rstrip()
+            f"  {'' if at else head:{width}} {part}"
             for head, said in zip(self._heads[1:], words[1:], strict=True)
             if said != "-"
-            for at, part in enumerate(wrapped(said, (self._room or 0) - len(head) - 3))
+            for at, part in enumerate(wrapped(said, room - max(width, len(head)) - 3))
         ]
         return "\n".join([words[0], *told])
 
@@ -225,6 +269,26 @@ def wrapped(text: str, room: int | None) -> list[str]:
     if room is None or room < LAST_MIN or len(text) <= room:
         return [text]
     return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+
+
+def hanging(text: str, room: int | None) -> str:
+    """The text in lines of so many characters, those after the first further in than it begins, or
+    below what its label says; what names a command stays whole.
+    """
+    if "\n" in text:
+        return "\n".join(hanging(line, room) for line in text.split("\n"))
+    if room is None or len(click.unstyle(text)) <= room or COMMAND in text:
+        return text
+    label = LABEL.match(text)
+    lead = len(text) - len(text.lstrip()) + FURTHER_IN
+    # A multiple, so that lines which begin with numbers of several widths go on below each other.
+    inside = label.end() if label else -(-lead // FURTHER_IN) * FURTHER_IN
+    if room - inside < LAST_MIN:
+        return text
+    indent = " " * inside
+    return "\n".join(
+        textwrap.wrap(text, room, subsequent_indent=indent, break_on_hyphens=False, tabsize=4)
+    )
 
 
 def coloured(text: str, word: str) -> str:

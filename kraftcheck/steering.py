@@ -102,7 +102,7 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
     failure = replayed.failure
     found = failure.name if failure else ""
     if failure:
-        screen.line(f"!! {failure.name}")
+        screen.line(f"!! {failure.name}: {failure.what}")
         screen.line(f"   {failure.sentence}")
     if left_out:
         screen.line(f"!! {len(left_out)} of {len(loaded.script.moves)} moves were not possible")
@@ -111,7 +111,10 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         said, does = loaded.script.violates or "nothing", found or "nothing"
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
     if page is not None:
-        wrong = [f"{failure.name}: {failure.sentence}"] if failure else []
+        # What the run itself says is at the head of the page without this.
+        shown = {f"{each.invariant}: {each.explanation}" for each in run.result.violations}
+        lines = [f"{failure.name}: {failure.what}", failure.sentence] if failure else []
+        wrong = [line for line in lines if line not in shown]
         write_page(page, picture(str(path), run, notes, wrong))
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:

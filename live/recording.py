@@ -149,6 +149,7 @@ def record(
     was recorded stays, as incomplete.
     """
     library = _library(plan)
+    told(f"asking {bootstrap} for topic {plan.topic}")
     plan, there = _with_topic(bootstrap, plan, patience)
     if there is not None and there.records:
         library = Behind(library, there.ends)

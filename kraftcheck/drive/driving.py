@@ -397,7 +397,7 @@ def _concluded(driver: _Driver, place: Path, screen: Screen) -> int:
         ],
         "judged": foreign.document(judged),
     }
-    artifacts.write_json(place / RESULT, told)
+    artifacts.write_sealed(place / RESULT, told)
     screen.document(told)
     return exits.code_of(judged.found.verdict)
 

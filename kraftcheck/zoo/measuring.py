@@ -48,7 +48,7 @@ def run(
         out=artifacts.claim(out),
     )
     total, done = sum(1 for _ in campaigns.pieces(entries, asked)), 0
-    with screen.progress("campaigns", total) as meter:
+    with exits.resumable(), screen.progress("campaigns", total) as meter:
 
         def told(piece: Piece, found: Found) -> None:
             nonlocal done

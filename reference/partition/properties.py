@@ -153,6 +153,15 @@ def agree_below(a: RecordLog, b: RecordLog, end: int) -> bool:
     return len(a) >= end and len(b) >= end and all(map(same_record, a[:end], b[:end]))
 
 
+def first_missing(log: RecordLog, wanted: RecordLog, end: int) -> str:
+    """In words the first record of `wanted` below `end` that `log` has not, or has otherwise: where
+    they do not agree below it.
+    """
+    both = min(len(log), len(wanted), end)
+    at = next((i for i in range(both) if not same_record(log[i], wanted[i])), both)
+    return f"the record at {at}"
+
+
 def holds_committed(history: PartitionHistory, log: RecordLog) -> bool:
     return agree_below(log, history.committed, len(history.committed))
 
@@ -303,7 +312,10 @@ def weak_isr(after: PartitionState) -> str | None:
             told = r == n or other.broker_epoch == known
             has = agree_below(other.log, row.log, row.high_watermark)
             if is_running(other) and told and not has:
-                return f"{r} is in the ISR of leader {n} and lacks what is committed there"
+                missing = first_missing(other.log, row.log, row.high_watermark)
+                return (
+                    f"{r} is in the ISR of leader {n} and lacks {missing}, which is committed there"
+                )
     return None
 
 
@@ -317,7 +329,8 @@ def strong_isr(after: PartitionState) -> str | None:
         for r in after.controller.partition.isr if is_leader(row) else ():
             other = after.rows[r]
             if is_running(other) and not agree_below(other.log, row.log, row.high_watermark):
-                return f"{r} is in the ISR and lacks what leader {n} calls committed"
+                missing = first_missing(other.log, row.log, row.high_watermark)
+                return f"{r} is in the ISR and lacks {missing}, which leader {n} calls committed"
     return None
 
 
@@ -331,7 +344,8 @@ def valid_high_watermark(after: PartitionState) -> str | None:
         for r in after.controller.partition.isr if is_current_leader(after, n) else ():
             other = after.rows[r]
             if is_running(other) and len(other.log) < row.high_watermark:
-                return f"{r} is in the ISR and ends below the high watermark of leader {n}"
+                reaches = f"ends at {len(other.log)}, below the high watermark {row.high_watermark}"
+                return f"{r} is in the ISR and {reaches} of leader {n}"
     return None
 
 
@@ -368,7 +382,8 @@ def leader_candidate_completeness(after: PartitionState, history: PartitionHisto
     for r in sorted({*partition.isr, *partition.elr}):
         row = after.rows[r]
         if is_running(row) and not holds_committed(history, row.log):
-            return f"{r} may be elected and lacks committed records"
+            missing = first_missing(row.log, history.committed, len(history.committed))
+            return f"{r} may be elected and lacks {missing}, which is committed"
     return None
 
 
@@ -384,7 +399,8 @@ def partition_leader_completeness(after: PartitionState, history: PartitionHisto
         return None
     row = after.rows[leader]
     if not holds_committed(history, row.log):
-        return f"leader {leader} lacks committed records"
+        missing = first_missing(row.log, history.committed, len(history.committed))
+        return f"leader {leader} lacks {missing}, which is committed"
     lost = history.acked - values_in(row.log)
     if row.log_start == 0 and lost:
         return f"leader {leader} lacks the acked values {sorted(lost)}"

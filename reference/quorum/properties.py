@@ -102,6 +102,15 @@ def not_outlived(row: Row, rows: Rows) -> bool:
     return all(other.epoch <= row.epoch for other in rows.values())
 
 
+def first_missing(log: Log, wanted: Log, offset: int) -> str:
+    """In words the first record of `wanted` below `offset` that `log` has not, or has otherwise:
+    where they do not agree below it.
+    """
+    both = min(len(log), len(wanted), offset)
+    at = next((i for i in range(both) if log[i] != wanted[i]), both)
+    return f"the record at {at}"
+
+
 # --- Types ---
 
 
@@ -226,7 +235,8 @@ def log_matching_committed(after: Rows) -> str | None:
         for b, two in after.items():
             offset = min(one.high_watermark, two.high_watermark)
             if offset > 0 and not agree(one.log, two.log, offset):
-                return f"nodes {a} and {b} differ below high watermark {offset}"
+                where = first_missing(one.log, two.log, offset)
+                return f"nodes {a} and {b} differ in {where}, below high watermark {offset}"
     return None
 
 
@@ -258,7 +268,8 @@ def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
     for n, row in after.items():
         complete = is_prefix_of(history.committed, row.log)
         if is_leader(row) and not_outlived(row, after) and not complete:
-            return f"leader {n} of epoch {row.epoch} lacks committed records"
+            missing = first_missing(row.log, history.committed, len(history.committed))
+            return f"leader {n} of epoch {row.epoch} lacks {missing}, which is committed"
     return None
 
 
@@ -277,7 +288,8 @@ def majority_reached_high_watermark(after: Rows) -> str | None:
                 and agree(other.log, row.log, row.high_watermark)
             ]
             if not is_majority(holders, after):
-                return f"only {holders} hold what leader {n} committed"
+                end = row.high_watermark
+                return f"only {holders} hold what leader {n} committed, the records below {end}"
     return None
 
 
@@ -296,7 +308,9 @@ def durable_majority(after: Rows) -> str | None:
                 and agree(other.log, row.log, row.high_watermark)
             ]
             if not is_majority(holders, after):
-                return f"only {holders} hold on disk what leader {n} committed"
+                end = row.high_watermark
+                held = f"hold on disk what leader {n} committed"
+                return f"only {holders} {held}, the records below {end}"
     return None
 
 
@@ -312,7 +326,8 @@ def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
         if row.flushed >= len(history.committed) and is_prefix_of(history.committed, row.log)
     ]
     if not is_majority(holders, after):
-        return f"only {holders} hold on disk what was committed"
+        end = len(history.committed)
+        return f"only {holders} hold on disk what was committed, the records below {end}"
     return None
 
 
@@ -410,7 +425,8 @@ def no_truncate_below_high_watermark(before: Rows, after: Rows) -> str | None:
         known = before[n].high_watermark
         kept = len(row.log) >= known and agree(before[n].log, row.log, known)
         if is_running(before[n]) and is_running(row) and known > 0 and not kept:
-            return f"node {n} changed its log below its high watermark {known}"
+            missing = first_missing(row.log, before[n].log, known)
+            return f"node {n} has lost {missing}, below its high watermark {known}"
     return None
 
 

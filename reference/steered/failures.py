@@ -23,10 +23,13 @@ class Named(Protocol):
 
 
 class Failure(AssertionError):
-    """name: the property; sentence: what it says; moves: all up to the failure, in words."""
+    """name: the property; sentence: what it says; what: who does otherwise, and in what; moves: all
+    up to the failure, in words.
+    """
 
-    def __init__(self, name: str, sentence: str, text: str, moves: list[str]) -> None:
+    def __init__(self, name: str, sentence: str, what: str, text: str, moves: list[str]) -> None:
         self.name = name
+        self.what = what
         self.sentence = sentence
         self.moves = moves
         super().__init__(f"{text}\n{script(moves)}")
@@ -37,8 +40,7 @@ class Violation(Failure):
 
     def __init__(self, invariant: Named, what: str, moves: list[str]) -> None:
         text = f"{invariant.name} is violated: {invariant.sentence}\n  {what}"
-        super().__init__(invariant.name, invariant.sentence, text, moves)
-        self.what = what
+        super().__init__(invariant.name, invariant.sentence, what, text, moves)
 
 
 class NoProgress(Failure):
@@ -48,7 +50,8 @@ class NoProgress(Failure):
         self.reason = reason
         name = f"no progress: {re.sub('[0-9]+', '#', reason)}"
         sentence = "Once all faults have ended, a new record is committed everywhere."
-        super().__init__(name, sentence, f"no progress after the faults ended: {reason}", moves)
+        text = f"no progress after the faults ended: {reason}"
+        super().__init__(name, sentence, reason, text, moves)
 
 
 class PromiseBroken(Failure):
@@ -57,7 +60,7 @@ class PromiseBroken(Failure):
     def __init__(self, what: str, moves: list[str]) -> None:
         name = f"promise: {re.sub('[0-9]+', '#', what)}"
         sentence = "What clients see is as consistent as configuration and faults promise."
-        super().__init__(name, sentence, what, moves)
+        super().__init__(name, sentence, what, what, moves)
 
 
 class StepRejected(Failure):
@@ -68,7 +71,7 @@ class StepRejected(Failure):
     def __init__(self, action: str, what: str, moves: list[str]) -> None:
         name = f"{REJECTED}{action}"
         sentence = "Every step of a node is one that the relation of the spec allows."
-        super().__init__(name, sentence, f"{name}: {what}", moves)
+        super().__init__(name, sentence, what, f"{name}: {what}", moves)
 
 
 def script(moves: list[str]) -> str:

@@ -204,7 +204,8 @@ def committed_survives(constants: Constants, after: Rows, committed: VotersLog) 
     logs = [row.quorum.log for row in after.values() if is_prefix_of(committed, row.quorum.log)]
     if any(is_majority_of(holders, last_voters(constants, log)) for log in (committed, *logs)):
         return None
-    return f"only {holders} hold on disk what was committed"
+    end = len(committed)
+    return f"only {holders} hold on disk what was committed, the records below {end}"
 
 
 @_property("state")

@@ -67,12 +67,16 @@ def test_rows_that_are_followed_are_those_that_were_recorded(quorum: Run) -> Non
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
-        ("tlc-Z34.moves", 1, "1 is in the ISR of leader 0 and lacks what is committed there"),
+        (
+            "tlc-Z34.moves",
+            1,
+            "1 is in the ISR of leader 0 and lacks the record at 0, which is committed there",
+        ),
         ("tlc-Z71.schedule", 1, "partition 11 has Abort of epoch 1, which is not decided"),
         (
             "cluster-Z41-LeaderCandidateCompleteness.moves",
             1,
-            "partition 0: 1 may be elected and lacks committed records",
+            "partition 0: 1 may be elected and lacks the record at 0, which is committed",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from kraftcheck.retracing import following
 from kraftcheck.retracing.following import follow
 from kraftcheck.retracing.moves import converted, run
 from kraftcheck.retracing.search import ANY, AtLeast, Limits, Made
+from kraftcheck.zoo.schedules import FOLDER as SCHEDULES
 from reference.quorum.messages import Crash, ElectionTimeout, Resign
 from reference.steered.scripts import read
 from specs import SPECS
@@ -70,6 +71,13 @@ def test_a_counterexample_becomes_a_schedule(
     assert told["refused"]["lines"] and told["correct_violates"] == ""
     again = call("replay", path)
     assert again.exit_code == 1 and f"!! {violates}" in again.stdout
+
+
+def test_a_replay_ends_with_who_lacks_what() -> None:
+    *_, wrong, rule = call("replay", SCHEDULES / "Z38.moves").stdout.splitlines()
+    lacks = "2 is in the ISR and lacks the record at 0, which leader 0 calls committed"
+    assert wrong == f"!! StrongIsr: {lacks}"
+    assert rule.strip().startswith("Whoever the controller counts as in sync")
 
 
 def test_the_story_is_told(tmp_path: Path) -> None:

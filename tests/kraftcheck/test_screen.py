@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from time import sleep
 
 import pytest
 
 from kraftcheck import screen as module
-from kraftcheck.screen import Columns, Screen
+from kraftcheck.screen import Columns, Screen, hanging
 
 
 def test_columns_are_aligned() -> None:
@@ -53,6 +54,19 @@ def test_progress_without_a_terminal_is_plain_and_rare(
     assert lines[0].startswith("working: 3 of 3, ") and lines[0].endswith(" s, nearly")
 
 
+def test_work_that_says_nothing_is_not_silent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PLAIN_INTERVAL_S", 0.05)
+    monkeypatch.setattr(module, "BEAT_S", 0.02)
+    with Screen().progress("recording", 3) as meter:
+        meter.update(0, "asking")
+        sleep(0.3)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("recording: 0 of 3, ") and first.endswith(" s, asking")
+    assert not last.endswith("asking")
+
+
 def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     with Screen(quiet=True).progress("working", 3) as meter:
         meter.update(3)
@@ -86,3 +100,21 @@ def test_a_table_fits_a_narrow_terminal(room: int) -> None:
 
 def test_without_a_terminal_a_row_is_a_line() -> None:
     assert "\n" not in Columns(["a", "b"], [["x" * 80, "y" * 80]]).row(["x" * 80, "y" * 80])
+
+
+STEP = f"   12   1.000000  0 U>P      0   -    - 0     -  Timeout  => {'VoteRequest 0>1; ' * 6}"
+
+
+@pytest.mark.parametrize("room", [60, 34])
+@pytest.mark.parametrize("text", [STEP, f"log     {'end offset and epoch ' * 9}", "a word " * 30])
+def test_a_long_line_goes_on_below_further_in(text: str, room: int) -> None:
+    first, *rest = hanging(text, room).split("\n")
+    assert rest and max(map(len, [first, *rest])) <= room
+    inside = {len(line) - len(line.lstrip()) for line in rest}
+    assert len(inside) == 1 and inside.pop() > len(first) - len(first.lstrip())
+    assert " ".join([first, *rest]).split() == text.split()
+
+
+def test_a_command_is_never_broken() -> None:
+    told = f"try it    kraftcheck replay {'x' * 80}"
+    assert hanging(told, 60) == told and hanging(told, None) == told

@@ -29,5 +29,14 @@ def test_the_recommended_command_finds_it(id: str, tmp_path: Path) -> None:
 
 def test_every_command_is_one_of_ours() -> None:
     verbs = {words[0] for each in CATALOG for words in commands(each.id)}
-    assert verbs <= {"simulate", "replay", "conform", "check"}
-    assert sum(bool(commands(each.id)) for each in CATALOG) > 70
+    assert verbs <= {"simulate", "replay", "conform", "check", "bugs"}
+
+
+def test_of_every_bug_that_can_be_replayed_a_run_is_stored() -> None:
+    replayed = [each.id for each in CATALOG if each.in_scope and not each.is_control]
+    assert replayed and [id for id in replayed if not commands(id)] == []
+
+
+def test_a_schedule_without_a_wrong_state_is_judged_and_not_only_told() -> None:
+    """Z46: every state is right, and one step is not."""
+    assert commands("Z46") == [["bugs", "run", "Z46", "--oracle", "steps", "--stored"]]

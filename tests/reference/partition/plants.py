@@ -313,7 +313,7 @@ PLANTS: Final = [
     _broken("StrongIsr", "3 is in the ISR", 3, log=altered, broker_epoch=9),
     _broken(
         "ValidHighWatermark",
-        "3 is in the ISR and ends below",
+        "3 is in the ISR and ends at 1, below",
         3,
         first="StrongIsr",
         log=shorter,
@@ -343,7 +343,7 @@ PLANTS: Final = [
     _broken("LeaderCandidateCompleteness", "3 may be elected", 3, eligible, **SHORT),
     _broken(
         "PartitionLeaderCompleteness",
-        "leader 1 lacks committed records",
+        "leader 1 lacks the record at",
         1,
         first="WeakIsr",
         log=altered,
