@@ -27,6 +27,7 @@ from reference.classic.messages import (
 )
 from reference.classic.properties import PROPERTIES
 from reference.classic.rules import ClassicRules
+from reference.classic.sometimes import sometimes
 from reference.classic.types import (
     INITIAL_MEMBER,
     ClassicCoordinator,
@@ -111,6 +112,7 @@ CLASSIC: Final = Protocol(
     kind_of=lambda constants, n: COORDINATOR_KIND if n == COORDINATOR else MEMBER_KIND,
     handlers=_handlers,
     rules=(ClassicRules,),
+    sometimes=tuple(sometimes.all),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -29,6 +29,7 @@ from reference.reassignment.messages import (
 )
 from reference.reassignment.properties import PROPERTIES, holders_after
 from reference.reassignment.rules import ReassignmentRules
+from reference.reassignment.sometimes import sometimes
 from reference.reassignment.types import (
     CONTROLLER,
     NOBODY,
@@ -124,6 +125,7 @@ REASSIGNMENT: Final = Protocol(
     handlers=_handlers,
     rules=(ReassignmentRules,),
     names={CONTROLLER: "C"},
+    sometimes=tuple(sometimes.all),
     extends=PARTITION.name,
     world=World(
         constants={

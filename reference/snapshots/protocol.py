@@ -11,6 +11,7 @@ from reference.snapshots.handlers import SnapshotHandlers
 from reference.snapshots.messages import INPUTS, MESSAGES, CleanSnapshots, CreateSnapshot, Input
 from reference.snapshots.properties import PROPERTIES, committed_next
 from reference.snapshots.rules import SnapshotRules
+from reference.snapshots.sometimes import sometimes
 from reference.snapshots.types import Constants, SnapshotRow, initial_snapshot_row
 from reference.voters.protocol import VOTERS
 
@@ -55,6 +56,7 @@ SNAPSHOTS: Final = Protocol(
     kind_of=lambda constants, node: METADATA_REPLICA_KIND,
     handlers=_handlers,
     rules=(SnapshotRules,),
+    sometimes=tuple(sometimes.all),
     extends=VOTERS.name,
     world=World(
         constants={

@@ -33,6 +33,7 @@ from reference.voters.messages import (
 )
 from reference.voters.properties import PROPERTIES, committed_next
 from reference.voters.rules import VoterRules
+from reference.voters.sometimes import sometimes
 from reference.voters.types import Constants, VoterRow, initial_voter_row
 
 LONGEST: Final = 12
@@ -96,6 +97,7 @@ VOTERS: Final = Protocol(
     kind_of=lambda constants, node: CONTROLLER_KIND,
     handlers=_handlers,
     rules=(VoterRules,),
+    sometimes=tuple(sometimes.all),
     extends=QUORUM.name,
     world=World(
         constants={
