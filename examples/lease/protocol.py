@@ -20,6 +20,7 @@ from reference.kit.protocol import (
     Substitution,
     World,
 )
+from reference.kit.sometimes import Conditions
 from traces.checkers.models import REFUSED, Model
 from traces.history import Operation
 
@@ -190,6 +191,24 @@ def written_rises(
     return f"a write of token {new} was accepted after one of token {old}" if new < old else None
 
 
+# -- What runs should come to now and then
+
+
+sometimes = Conditions()
+
+
+@sometimes(WriteRequest)
+def late_write_arrives(before: Server, input: WriteRequest) -> bool:
+    """A client writes under a lease after which another one was written under."""
+    return input.token < before.written
+
+
+@sometimes(AcquireRequest)
+def lease_is_asked_for_while_it_is_lent(before: Server, input: AcquireRequest) -> bool:
+    """A client asks for the lease that another one has."""
+    return before.left > 0 and before.holder != input.source
+
+
 # -- The protocol
 
 
@@ -225,6 +244,7 @@ PROTOCOL = Protocol(
     kind_of=lambda constants, node: SERVER_KIND if node == SERVER else CLIENT_KIND,
     handlers=handlers,
     rules=(LeaseRules,),
+    sometimes=tuple(sometimes.all),
     modules=__file__.rpartition("/")[0],
     world=World(
         constants={"clients": ((1, 2), (1,), (1, 2, 3)), "ticks": (1, 2, 3)},

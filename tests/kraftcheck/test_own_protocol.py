@@ -121,6 +121,35 @@ def test_the_variable_alone_has_both_sides_compared_too(tmp_path: Path) -> None:
     assert "does not define InitialClient" in done.stderr and done.stderr.count("\n") == 1
 
 
+NEVER_SO = '''
+@sometimes(WriteRequest)
+def nobody_writes(before: Server, input: WriteRequest) -> bool:
+    """It cannot be."""
+    return input.token < 0
+
+
+# -- The protocol
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.tlc
+def test_a_campaign_says_which_conditions_no_run_came_to(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples/lease", tmp_path / "lease"))
+    text = (folder / "protocol.py").read_text("utf-8")
+    (folder / "protocol.py").write_text(text.replace("# -- The protocol\n", NEVER_SO), "utf-8")
+    out = tmp_path / "out"
+    few = ("--scenario", "lease", "--runs", "20", "--seed", "1", "--out", str(out))
+    done = asked(folder, "campaign", "run", *few)
+    assert done.returncode == 0, done.stderr
+    assert "    never reached: NobodyWrites\n" in done.stdout
+    found = json.loads((out / "findings.json").read_bytes())
+    told = found["configurations"][0]["sometimes"]
+    reached = {each["name"] for each in told["reached"]}
+    assert reached == {"LateWriteArrives", "LeaseIsAskedForWhileItIsLent"}
+    assert "NobodyWrites" in (out / "report.html").read_text("utf-8")
+
+
 # -- Two at once
 
 

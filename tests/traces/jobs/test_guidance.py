@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from reference.kit.protocol import Protocol
 from reference.kit.sometimes import Sometimes
 from reference.protocols import PROTOCOLS
 from reference.runner import run as sim
@@ -245,6 +246,14 @@ def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
     assert len(conditions_of("cluster")) == sum(
         len(p.sometimes) for p in PROTOCOLS if p.name in ("quorum", "partition")
     )
+
+
+@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p.world], ids=lambda p: str(p.name))
+def test_conditions_can_be_asked_of_runs_and_most_are_reached(protocol: Protocol) -> None:
+    part = Part(simulate_part(protocol.name, 1, 0, 40))
+    told = novelty.sometimes(part, protocol.name)
+    assert {kind for kind, _ in told} == {SOMETIMES}
+    assert 2 * len(told) > len(protocol.sometimes) > 0
 
 
 # -- What a campaign says of conditions
