@@ -154,8 +154,11 @@ TABLES = (
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
         ),
-        # Words, and no decisions.
-        frozenset({"Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf"}),
+        # Words, and no decisions; how many epochs an id is counted as having.
+        frozenset(
+            {"Unknown", "Preparing", "Completed", "Prepared", "CompletedAs", "DecisionOf"}
+            | {"EpochsOfId"}
+        ),
         Forced("FencedEpoch", "epoch", "1 + epoch", T_ONE),
     ),
     Table(
