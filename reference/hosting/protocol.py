@@ -31,6 +31,7 @@ from reference.hosting.messages import (
 )
 from reference.hosting.properties import PROPERTIES
 from reference.hosting.rules import HostingRules
+from reference.hosting.sometimes import sometimes
 from reference.hosting.types import Constants, HostRow, initial_host_row
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 
@@ -85,6 +86,7 @@ HOSTING: Final = Protocol(
     kind_of=lambda constants, node: HOST_KIND,
     handlers=_handlers,
     rules=(HostingRules,),
+    sometimes=tuple(sometimes.all),
     world=World(
         constants={"brokers": ((1,), (1, 2)), "directories": ((1, 2), (1,), (1, 2, 3))},
         local=_local,

@@ -73,7 +73,7 @@ def test_a_subtle_change_of_the_reference_is_refused(
 )
 def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows need no epoch, and a change that runs meet seldom shows on inputs that none gave."""
-    for name, few in (("RUNS", 3), ("ROWS", 8), ("CHANGES", 1)):
+    for name, few in (("RUNS", 6), ("ROWS", 16), ("CHANGES", 2)):
         monkeypatch.setattr(attempts, name, few)
     [rules, *_] = protocol.rules
     planted = next(each.id for each in bugs_of(protocol.name) if replaces(each, rules))
