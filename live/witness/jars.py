@@ -55,7 +55,11 @@ _MOVED: Final = (
     ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog;", "kafka.log.UnifiedLog;"),
     ("4.2", "org.apache.kafka.server.partition.", "kafka.cluster."),
     ("4.3", "org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record."),
-    ("4.3", "org.apache.kafka.metadata.KRaftMetadataCache;", "kafka.server.metadata.KRaftMetadataCache;"),
+    (
+        "4.3",
+        "org.apache.kafka.metadata.KRaftMetadataCache;",
+        "kafka.server.metadata.KRaftMetadataCache;",
+    ),
 )
 """Classes that are elsewhere in versions before one: since when, where they are now, and were."""
 
