@@ -63,9 +63,17 @@ def version_of(pom: Path) -> str:
 
 _HERE = Path(__file__).resolve().parent / "kafka"
 POM = _HERE / "pom.xml"
-CHECKSUMS = _HERE / "checksums.txt"
-KAFKA = Artifacts("kafka", POM, CHECKSUMS, version_of(POM))
-"""The broker, with its command-line tools."""
+KNOWN = _HERE / "checksums"
+
+
+def broker(version: str) -> Artifacts:
+    """The broker of this version, with its command-line tools; of a version that is known."""
+    return Artifacts("kafka", POM, KNOWN / f"{version}.txt", version)
+
+
+KAFKA = broker(version_of(POM))
+"""The one that clusters of ours run."""
+CHECKSUMS = KAFKA.checksums
 
 
 def version() -> str:

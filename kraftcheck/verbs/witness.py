@@ -153,3 +153,21 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 
     found, chosen = graphs(specs, names, tiers)
     return int(found.cover(chosen, specs, **options))
+
+
+@witness.command("versions")
+@click.option("--runs", type=RUNS, default=6, show_default=True, help="How many, of each kind.")
+@SEED
+@click.option("--moves", type=RUNS, default=120, show_default=True, help="Of each run.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for steps and versions.json.")
+@JAR
+@shown
+def witness_versions(**options: Any) -> int:
+    """Say of each known release of Kafka which steps differ, and which finds it has.
+
+    \b
+    Example: kraftcheck witness versions --seed 1 --out runs/versions
+    """
+    from kraftcheck.witness.releases import beside
+
+    return beside(**options)

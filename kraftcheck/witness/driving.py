@@ -27,7 +27,7 @@ from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import constants_form, header
 from live.witness.host import Host, running
-from live.witness.jars import ClassPath, class_path
+from live.witness.jars import COMPONENTS, ClassPath, class_path
 from reference.kit.protocol import Protocol
 from reference.sim.choices import run_seed
 from reference.steered.failures import Failure
@@ -80,13 +80,13 @@ class Component(Interface):
 def host_of(
     kafka: Kafka, protocol: Protocol, constants: Any, answers: str = "number"
 ) -> Iterator[Host]:
-    """A JVM with nodes of these classes. Its logs lie in memory where the system has such a
-    place, and are gone afterwards.
+    """A JVM with nodes of these classes; brokers have no log but the real one. Its logs lie in
+    memory where the system has such a place, and are gone afterwards.
     """
     path: ClassPath = tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     with ExitStack() as stack:
         logs = ""
-        if kafka.files:
+        if kafka.files or COMPONENTS[protocol.name].broker:
             place = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
             made = tempfile.TemporaryDirectory(prefix="kraftcheck-witness-", dir=place)
             logs = stack.enter_context(made)
@@ -175,8 +175,8 @@ def by_chance(
     Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used.
     """
     use_jar(jar)
-    profile = kafka.allowed()
     protocol = component.protocol
+    profile = kafka.allowed(protocol.name)
     tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     place = artifacts.claim(out)
     begin = monotonic()
@@ -294,12 +294,12 @@ def replay(
     `by_chance`.
     """
     use_jar(jar)
-    profile = kafka.allowed()
+    protocol = component.protocol
+    profile = kafka.allowed(protocol.name)
     try:
         setting = component.setting(script.options)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: options: {error}") from None
-    protocol = component.protocol
     constants = component.constants(setting)
 
     def drive() -> following.Followed:

@@ -32,12 +32,14 @@ class Kafka(NamedTuple):
     profile: str
     files: bool
 
-    def allowed(self) -> Profile | None:
-        """Raises BadInput: no such version, or none for it; ToolError: none of this name."""
+    def allowed(self, protocol: str) -> Profile | None:
+        """What else is allowed in steps of a protocol.
+
+        Raises BadInput: no such version, or none for it; ToolError: none of this name."""
         tried(lambda: check_version(self.version))
         if self.profile == SPECS_ALONE:
             return None
-        found = read_profile(self.profile) if self.profile else profile_of(self.version)
+        found = read_profile(self.profile) if self.profile else profile_of(self.version, protocol)
         if found is None:
             known = ", ".join([*names(), SPECS_ALONE])
             raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")

@@ -122,7 +122,7 @@ def cover(
 ) -> int:
     """Takes every edge of the graphs. Raises as `by_chance`."""
     use_jar(jar)
-    profile = kafka.allowed()
+    profile = kafka.allowed(voters(kafka).protocol.name)
     place = artifacts.claim(out) if out else None
     columns = Columns(
         GRAPH_HEADS, [(m.name, m.states, m.edges, m.edges, *[""] * 4) for m in chosen]

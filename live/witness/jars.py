@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from live.artifacts import KAFKA, ArtifactError, Artifacts, cache, version_of
+from live.artifacts import KAFKA, ArtifactError, Artifacts, broker, cache, version_of
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -29,24 +29,39 @@ class Component(NamedTuple):
     """What is driven of Kafka: the classes under `java/FOLDER`, with those of `java/host`.
 
     node: the class whose `nodes` makes them. broker: whether it takes the broker's jars
-    (live/kafka), of which one version is known, beside those of the witness. host: the program.
+    (live/kafka) beside those of the witness. host: the program. all_versions: whether it can be
+    compiled against all that are known, and not only that of our clusters.
     """
 
     node: str
     broker: bool
     folder: str
     host: str = "kraftcheck.witness.Host"
+    all_versions: bool = False
 
 
-_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum")
+_VOTER: Final = Component("org.apache.kafka.raft.Voter", False, "quorum", all_versions=True)
 COMPONENTS: Final = {
     "quorum": _VOTER,
     "quorum41": _VOTER,
-    "partition": Component("kafka.cluster.Broker", True, "partition"),
+    "partition": Component("kafka.cluster.Broker", True, "partition", all_versions=True),
     "storage": Component("", True, "storage", host="kraftcheck.storage.Logs"),
     "reassignment": Component("org.apache.kafka.controller.Assignments", True, "reassignment"),
 }
 """By protocol, and the log on disk."""
+
+_MOVED: Final = (
+    ("4.1", "org.apache.kafka.server.replica.", "kafka.cluster."),
+    ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog;", "kafka.log.UnifiedLog;"),
+    ("4.2", "org.apache.kafka.server.partition.", "kafka.cluster."),
+    ("4.3", "org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record."),
+    (
+        "4.3",
+        "org.apache.kafka.metadata.KRaftMetadataCache;",
+        "kafka.server.metadata.KRaftMetadataCache;",
+    ),
+)
+"""Classes that are elsewhere in versions before one: since when, where they are now, and were."""
 
 
 class ClassPath(NamedTuple):
@@ -86,12 +101,12 @@ def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quoru
     """
     check_version(version)
     component = COMPONENTS[of]
-    if component.broker and version != KAFKA.version:
+    if not component.all_versions and version != KAFKA.version:
         raise ArtifactError(f"a {of} of Apache Kafka {KAFKA.version} only, not of {version}")
     checksums = _HERE / "checksums" / f"{version}.txt"
     jars = [f"{Artifacts('witness', _POM, checksums, version).libraries()}/*"]
     if component.broker:
-        jars.append(f"{KAFKA.libraries()}/*")
+        jars.append(f"{broker(version).libraries()}/*")
     first = [] if own is None else _own(own)
     entries = (*first, str(_compiled(version, component.folder, jars)), *jars)
     return ClassPath(version, entries, own, component.node, component.host)
@@ -109,32 +124,46 @@ def _own(folder: Path) -> list[str]:
 
 def _compiled(version: str, of: str, jars: list[str]) -> Path:
     """The folder with the host's classes for this version and protocol."""
-    sources = sorted(path for name in ("host", of) for path in (_SOURCES / name).rglob("*.java"))
+    sources = {
+        path.relative_to(_SOURCES): _as_of(version, path.read_text(encoding="utf-8"))
+        for name in ("host", of)
+        for path in sorted((_SOURCES / name).rglob("*.java"))
+    }
     digest = hashlib.sha256()
-    for path in sources:
-        digest.update(f"{path.relative_to(_SOURCES)}\0".encode() + path.read_bytes())
+    for path, text in sources.items():
+        digest.update(f"{path}\0{text}".encode())
     classes = cache() / "witness-host" / f"{version}-{digest.hexdigest()[:16]}"
     if not classes.is_dir():
-        compiler = program("javac")
         classes.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"{version}-", dir=classes.parent))
-        words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(partial)]
-        try:
-            done = subprocess.run(
-                [*words, "-cp", ":".join(jars), *map(str, sources)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                said = [line for line in done.stderr.splitlines() if "error" in line]
-                raise ArtifactError(f"javac, with Kafka {version}: {said[0] if said else 'failed'}")
+        with tempfile.TemporaryDirectory(prefix=f"{version}-", dir=classes.parent) as folder:
+            partial = _compile(version, sources, jars, Path(folder))
             # Whoever was faster has made the same.
             if not classes.is_dir():
                 partial.rename(classes)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
     return classes
+
+
+def _as_of(version: str, text: str) -> str:
+    """A source file that imports classes from where they are in this version."""
+    for since, now, then in _MOVED:
+        if version.split(".")[:2] < since.split("."):
+            text = text.replace(f"import {now}", f"import {then}")
+    return text
+
+
+def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Path) -> Path:
+    """The folder in this place with the classes of these sources. Raises ArtifactError."""
+    compiler = program("javac")
+    for path, text in sources.items():
+        (place / "java" / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / "java" / path).write_text(text, encoding="utf-8")
+    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(place / "classes")]
+    words += ["-cp", ":".join(jars), *(str(place / "java" / path) for path in sources)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if "error" in line]
+        raise ArtifactError(f"javac, with Kafka {version}: {said[0] if said else 'failed'}")
+    return place / "classes"
 
 
 def program(name: str) -> str:

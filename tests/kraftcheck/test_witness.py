@@ -27,10 +27,6 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--kafka", "4.0.2"), "no profile for Kafka 4.0.2: say --as with one of"),
         ((*QUORUM, "--as", "kafka-9"), "there is no profile 'kafka-9'; there are kafka-4.3"),
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
-        (
-            ("partition", "--runs", "1", "--out", "out", "--kafka", "4.2.1", "--as", "kafka-4.3"),
-            "a partition of Apache Kafka 4.3.1 only, not of 4.2.1",
-        ),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
         (
             ("cover", "partition-isr"),

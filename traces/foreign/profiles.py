@@ -46,13 +46,14 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Part(msgspec.Struct, frozen=True):
     """What a profile says of one protocol, which is the name of a folder of specs. module: with the
     replacements, each named K43_X for the operator X, or for Step_X. judges: the modules of steps
-    in whose place it stands. replaces: by operator, the module that defines it. entries: those that
-    apply.
+    in whose place it stands. versions: of the implementation that it is true of, as their numbers
+    begin. replaces: by operator, the module that defines it. entries: those that apply.
     """
 
     protocol: str
     module: str
     judges: tuple[str, ...]
+    versions: tuple[str, ...]
     replaces: dict[str, str]
     entries: tuple[Entry, ...]
 
@@ -71,10 +72,9 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """versions: of the implementation that it is true of, as their numbers begin."""
+    """What implementations of a name do otherwise, protocol by protocol."""
 
     name: str
-    versions: tuple[str, ...]
     parts: tuple[Part, ...]
 
     @property
@@ -104,7 +104,6 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
     if name not in names(specs):
         raise ToolError(f"there is no profile {name!r:.40}; there are {', '.join(names(specs))}")
     parts: list[Part] = []
-    versions: set[str] = set()
     for path in _files(specs)[name]:
         try:
             file = msgspec.convert(read_toml(path), _File)
@@ -112,16 +111,17 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
             raise ToolError(f"{path}: {error}") from None
         about = path.parents[1].name
         entries = tuple(file.entry)
-        parts.append(Part(about, file.module, tuple(file.judges), file.replaces, entries))
-        versions |= {*file.versions}
-    return Profile(name, tuple(sorted(versions)), tuple(parts))
+        judges, versions = tuple(file.judges), tuple(file.versions)
+        parts.append(Part(about, file.module, judges, versions, file.replaces, entries))
+    return Profile(name, tuple(parts))
 
 
-def profile_of(version: str, specs: Path = SPECS) -> Profile | None:
-    """The profile of a version such as 4.2.1, if there is one."""
+def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | None:
+    """The profile that says of a version such as 4.2.1 what it does of a protocol, if any does."""
     short = ".".join(version.split(".")[:2])
     profiles = (read_profile(name, specs) for name in names(specs))
-    return next((profile for profile in profiles if short in profile.versions), None)
+    found = (p for p in profiles if any(short in part.versions for part in p.of(protocol).parts))
+    return next(found, None)
 
 
 def under(profile: Profile | None, frame: StepFrame, specs: Path = SPECS) -> StepFrame:

@@ -220,7 +220,8 @@ def test_a_profile_that_is_not_there_is_named() -> None:
 
 def test_a_profile_is_found_by_version() -> None:
     assert names() == ["kafka-4.3"]
-    assert profile_of("4.2.1") == PROFILE
+    assert profile_of("4.2.1", "quorum41") == PROFILE
     assert [part.protocol for part in PROFILE.parts] == ["partition", "quorum41"]
-    assert profile_of("4.0.2") is None
-    assert profile_of("3.9.2") is None
+    assert profile_of("4.0.2", "partition") == PROFILE
+    assert profile_of("4.0.2", "quorum41") is None
+    assert profile_of("3.9.2", "partition") is None

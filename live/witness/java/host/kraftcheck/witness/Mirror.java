@@ -49,6 +49,13 @@ public final class Mirror {
         return find(owner.getClass(), name) != null;
     }
 
+    /** Whether a type, or that of an object, has a public method of this name with so many arguments. */
+    public static boolean has(Object owner, String name, int arguments) {
+        Class<?> type = owner instanceof Class<?> itself ? itself : owner.getClass();
+        return Arrays.stream(type.getMethods())
+                .anyMatch(m -> m.getName().equals(name) && m.getParameterCount() == arguments);
+    }
+
     /** What a public method returns, which is the only one of its name with so many arguments. */
     public static <T> T call(Object owner, String name, Object... arguments) {
         return called(owner.getClass(), owner, name, arguments);
@@ -101,7 +108,7 @@ public final class Mirror {
 
     private static Class<?> boxed(Class<?> type) {
         return type == int.class ? Integer.class : type == boolean.class ? Boolean.class
-                : type == long.class ? Long.class : type;
+                : type == long.class ? Long.class : type == short.class ? Short.class : type;
     }
 
     private static Field field(Class<?> type, String name) {

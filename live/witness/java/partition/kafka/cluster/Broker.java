@@ -11,6 +11,8 @@ import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.FetchResponseData.EpochEndOffset;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.replica.ClientMetadata;
 import org.apache.kafka.common.requests.FetchRequest;
@@ -27,6 +29,9 @@ import org.apache.kafka.server.replica.ReplicaState;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.FetchDataInfo;
+import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints;
+import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
 import scala.Option;
 import scala.Some;
@@ -187,22 +192,29 @@ public final class Broker extends Node {
             return;
         }
         if (change.leads()) {
-            partition.makeLeader(now, false, (folder, topic) -> Optional.empty(), new Some<>(TOPIC_ID), Option.empty());
+            become("makeLeader", now);
             lastFetchedEpoch = leads() ? NOBODY : lastFetchedEpoch;
         } else {
-            boolean anew = partition.makeFollower(
-                    now, false, (folder, topic) -> Optional.empty(), new Some<>(TOPIC_ID), Option.empty());
-            lastFetchedEpoch = anew ? log.kafka.latestEpoch().orElse(NOBODY) : lastFetchedEpoch;
+            boolean anew = become("makeFollower", now);
+            lastFetchedEpoch = anew ? log.latestEpoch().orElse(NOBODY) : lastFetchedEpoch;
             mayComplete = true;
         }
+    }
+
+    /** Before 4.2 it is told in the form of a LeaderAndIsr request, as ReplicaManager does. */
+    private boolean become(String what, PartitionRegistration now) {
+        OffsetCheckpoints none = (folder, topic) -> Optional.empty();
+        Some<Uuid> topicId = new Some<>(TOPIC_ID);
+        return Mirror.has(now, "toLeaderAndIsrPartitionState", 2)
+                ? Mirror.call(partition, what, Mirror.call(now, "toLeaderAndIsrPartitionState", TOPIC, false), none, topicId,
+                        Option.empty())
+                : Mirror.call(partition, what, now, false, none, topicId, Option.empty());
     }
 
     private void produce(JsonNode in) {
         int acks = in.get("acks").asInt();
         try {
-            var info = partition.appendRecordsToLeader(PartitionLog.records(in), AppendOrigin.CLIENT, acks,
-                    RequestLocal.noCaching(), partition.appendRecordsToLeader$default$5(),
-                    partition.appendRecordsToLeader$default$6());
+            LogAppendInfo info = appended(PartitionLog.records(in), acks);
             if (acks == 1) {
                 produced(in, Errors.NONE, info.firstOffset());
             } else if (acks == -1) {
@@ -218,6 +230,16 @@ public final class Broker extends Node {
         }
     }
 
+    /** Of transactions, which are not driven, and of their version, which 4.2 knows first, nothing is said. */
+    private LogAppendInfo appended(Object records, int acks) {
+        Object guard = partition.appendRecordsToLeader$default$5();
+        String what = "appendRecordsToLeader";
+        return Mirror.has(partition, what, 5)
+                ? Mirror.call(partition, what, records, AppendOrigin.CLIENT, acks, RequestLocal.noCaching(), guard)
+                : Mirror.call(partition, what, records, AppendOrigin.CLIENT, acks, RequestLocal.noCaching(), guard,
+                        Mirror.call(partition, "appendRecordsToLeader$default$6"));
+    }
+
     private Runnable waitsTooLong(JsonNode request) {
         List<Waiting> alike = parked.stream().filter(each -> each.request.equals(request)).toList();
         return alike.isEmpty() ? null : () -> {
@@ -229,8 +251,7 @@ public final class Broker extends Node {
     private void serve(JsonNode in) {
         long before = log.kafka.highWatermark();
         int follower = in.get("source").asInt();
-        FetchParams how = new FetchParams(follower, in.get("brokerEpoch").asLong(), 0, 1, Integer.MAX_VALUE,
-                FetchIsolation.LOG_END, Optional.empty());
+        FetchParams how = reader(follower, in.get("brokerEpoch").asLong(), FetchIsolation.LOG_END, Optional.empty());
         Map<String, Object> answer = answer("ReplicaFetchResponse", in);
         LogReadInfo found = null;
         Errors error = Errors.NONE;
@@ -241,13 +262,12 @@ public final class Broker extends Node {
         }
         answer.put("error", error.name());
         answer.put("records", found == null ? List.of()
-                : log.entries(found.fetchedData().records, in.get("fetchOffset").asLong(), fetchMaxRecords));
-        var diverging = found == null ? Optional.<org.apache.kafka.common.message.FetchResponseData.EpochEndOffset>empty()
-                : found.divergingEpoch();
+                : log.entries(Mirror.<FetchDataInfo>get(found, "fetchedData").records, in.get("fetchOffset").asLong(), fetchMaxRecords));
+        Optional<EpochEndOffset> diverging = found == null ? Optional.empty() : Mirror.get(found, "divergingEpoch");
         answer.put("diverging", Json.fields("epoch", diverging.map(d -> d.epoch()).orElse(NOBODY),
                 "endOffset", diverging.map(d -> d.endOffset()).orElse(UNDEFINED)));
-        answer.put("highWatermark", found == null ? before : found.highWatermark());
-        answer.put("logStart", found == null ? log.kafka.logStartOffset() : found.logStartOffset());
+        answer.put("highWatermark", found == null ? (Object) before : Mirror.get(found, "highWatermark"));
+        answer.put("logStart", found == null ? (Object) log.kafka.logStartOffset() : Mirror.get(found, "logStartOffset"));
         // A follower that is out of range asks for it.
         answer.put("endOffset", error == Errors.OFFSET_OUT_OF_RANGE ? log.kafka.logEndOffset() : UNDEFINED);
         send(follower, answer);
@@ -256,8 +276,7 @@ public final class Broker extends Node {
     private void read(JsonNode in) {
         Optional<ClientMetadata> client = in.get("fromFollower").asBoolean()
                 ? Optional.of(new ClientMetadata.DefaultClientMetadata("", "", null, null, "")) : Optional.empty();
-        FetchParams how = new FetchParams(FetchRequest.ORDINARY_CONSUMER_ID, UNDEFINED, 0, 1, Integer.MAX_VALUE,
-                FetchIsolation.HIGH_WATERMARK, client);
+        FetchParams how = reader(FetchRequest.ORDINARY_CONSUMER_ID, UNDEFINED, FetchIsolation.HIGH_WATERMARK, client);
         Map<String, Object> answer = answer("ConsumerFetchResponse", in);
         LogReadInfo found = null;
         Errors error = Errors.NONE;
@@ -268,10 +287,16 @@ public final class Broker extends Node {
         }
         answer.put("error", error.name());
         answer.put("records", found == null ? List.of()
-                : log.entries(found.fetchedData().records, in.get("fetchOffset").asLong(), fetchMaxRecords));
-        answer.put("highWatermark", found == null ? log.kafka.highWatermark() : found.highWatermark());
-        answer.put("logStart", found == null ? log.kafka.logStartOffset() : found.logStartOffset());
+                : log.entries(Mirror.<FetchDataInfo>get(found, "fetchedData").records, in.get("fetchOffset").asLong(), fetchMaxRecords));
+        answer.put("highWatermark", found == null ? (Object) log.kafka.highWatermark() : Mirror.get(found, "highWatermark"));
+        answer.put("logStart", found == null ? (Object) log.kafka.logStartOffset() : Mirror.get(found, "logStartOffset"));
         send(CLIENTS, answer);
+    }
+
+    /** Before 4.1 it has the version of the request first. */
+    private static FetchParams reader(int id, long brokerEpoch, FetchIsolation until, Optional<ClientMetadata> client) {
+        return Mirror.made(FetchParams.class, ApiKeys.FETCH.latestVersion(), id, brokerEpoch, 0L, 1, Integer.MAX_VALUE,
+                until, client, false);
     }
 
     private LogReadInfo fetched(FetchParams how, JsonNode in, JsonNode epoch, int lastFetched) {
@@ -305,8 +330,8 @@ public final class Broker extends Node {
         }
         return () -> {
             ReplicaState s = replica.stateSnapshot();
-            Mirror.call(Mirror.get(replica, "replicaState"), "set", new ReplicaState(s.logStartOffset(),
-                    s.logEndOffsetMetadata(), s.lastFetchLeaderLogEndOffset(), s.lastFetchTimeMs(), 0, s.brokerEpoch()));
+            Mirror.call(Mirror.get(replica, "replicaState"), "set", Mirror.made(ReplicaState.class, s.logStartOffset(),
+                    s.logEndOffsetMetadata(), s.lastFetchLeaderLogEndOffset(), s.lastFetchTimeMs(), 0L, s.brokerEpoch()));
         };
     }
 
@@ -413,7 +438,7 @@ public final class Broker extends Node {
     }
 
     private java.util.Set<Integer> committed() {
-        return partition.partitionState().isr();
+        return Forms.set(Mirror.call(partition.partitionState(), "isr"));
     }
 
     private Map<String, Object> pending() {
@@ -429,7 +454,7 @@ public final class Broker extends Node {
         if (known == null) {
             return Json.fields("endOffset", UNDEFINED, "brokerEpoch", UNDEFINED, "caughtUp", false);
         }
-        return Json.fields("endOffset", known.logEndOffset(), "brokerEpoch", known.brokerEpoch().orElse(UNDEFINED),
+        return Json.fields("endOffset", known.logEndOffset(), "brokerEpoch", Forms.<Long>optional(known.brokerEpoch()).orElse(UNDEFINED),
                 "caughtUp", time.milliseconds() - known.lastCaughtUpTimeMs() <= LAG_MS);
     }
 

@@ -15,9 +15,11 @@ import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.BatchMetadata;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogOffsetsListener;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+import scala.Some;
 
 import java.io.File;
 import java.io.IOException;
@@ -28,6 +30,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** The log of a replica: Kafka's own, in files. A fetch carries so many records at least, where Kafka counts bytes. */
 final class PartitionLog {
@@ -42,22 +46,34 @@ final class PartitionLog {
 
     PartitionLog(File folder, Time time, int minInSync) {
         this.folder = folder;
-        try {
-            kafka = UnifiedLog.create(folder, new LogConfig(Map.of("min.insync.replicas", "" + minInSync,
-                    "segment.index.bytes", "1024")), 0, 0, NOBODY, STATS, time,
-                    NEVER_MS, new ProducerStateManagerConfig(NEVER_MS, false), NEVER_MS, new LogDirFailureChannel(1),
-                    true, Optional.of(Broker.TOPIC_ID));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        Object config = new LogConfig(Map.of("min.insync.replicas", "" + minInSync, "segment.index.bytes", "1024"));
+        Object producers = new ProducerStateManagerConfig(NEVER_MS, false);
+        Object channel = new LogDirFailureChannel(1);
+        kafka = Mirror.has(UnifiedLog.class, "create", 13)
+                ? Mirror.called(UnifiedLog.class, "create", folder, config, 0L, 0L, NOBODY, STATS, time, NEVER_MS,
+                        producers, NEVER_MS, channel, true, Optional.of(Broker.TOPIC_ID))
+                // Scala, until 4.0.
+                : Mirror.called(UnifiedLog.class, "apply", folder, config, 0L, 0L, NOBODY, STATS, time, NEVER_MS,
+                        producers, NEVER_MS, channel, true, new Some<>(Broker.TOPIC_ID), true,
+                        new ConcurrentHashMap<>(), false, LogOffsetsListener.NO_OP_OFFSETS_LISTENER);
     }
 
     void discard() {
         kafka.closeHandlers();
-        try {
+        tried(() -> {
             Utils.delete(folder);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return null;
+        });
+    }
+
+    /** What may throw an IOException, in one version or another. */
+    private static <T> T tried(Callable<T> work) {
+        try {
+            return work.call();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new UncheckedIOException(new IOException(e));
         }
     }
 
@@ -91,7 +107,7 @@ final class PartitionLog {
         if (same < mine.size() || epochCache().size() > row.get("epochCache").size()) {
             Mirror.call(kafka, "truncateTo", (long) same);
         }
-        boolean anew = mine.isEmpty() && kafka.latestEpoch().isEmpty();
+        boolean anew = mine.isEmpty() && latestEpoch().isEmpty();
         if (anew) {
             row.get("epochCache").forEach(each ->
                     kafka.assignEpochStartOffset(each.get("epoch").asInt(), each.get("start").asLong()));
@@ -112,11 +128,7 @@ final class PartitionLog {
                     anew ? Integer.MAX_VALUE : epoch);
             at = last + 1;
         }
-        try {
-            kafka.updateHighWatermark(row.get("highWatermark").asLong());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        tried(() -> kafka.updateHighWatermark(row.get("highWatermark").asLong()));
         if (row.get("flushed").asLong() > kafka.recoveryPoint()) {
             kafka.flushUptoOffsetExclusive(row.get("flushed").asLong());
         }
@@ -125,12 +137,12 @@ final class PartitionLog {
     // --- Out of Kafka
 
     List<Object> entries() {
-        try {
-            return kafka.logEndOffset() == 0 ? new ArrayList<>() : entries(
-                    kafka.read(0, Integer.MAX_VALUE, FetchIsolation.LOG_END, true).records, 0, Integer.MAX_VALUE);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return kafka.logEndOffset() == 0 ? new ArrayList<>() : entries(
+                tried(() -> kafka.read(0, Integer.MAX_VALUE, FetchIsolation.LOG_END, true)).records, 0, Integer.MAX_VALUE);
+    }
+
+    Optional<Integer> latestEpoch() {
+        return Forms.optional(kafka.latestEpoch());
     }
 
     /** Of these records, from an offset on, so many and the rest of the last batch. */
@@ -154,7 +166,7 @@ final class PartitionLog {
 
     List<Object> epochCache() {
         return kafka.leaderEpochCache().epochEntries().stream()
-                .<Object>map(each -> Json.fields("epoch", each.epoch(), "start", each.startOffset())).toList();
+                .<Object>map(each -> Json.fields("epoch", Mirror.get(each, "epoch"), "start", Mirror.get(each, "startOffset"))).toList();
     }
 
     List<Object> producers() {
@@ -162,7 +174,7 @@ final class PartitionLog {
         new TreeMap<>(kafka.producerStateManager().activeProducers()).forEach((id, state) -> {
             List<Object> batches = new ArrayList<>();
             for (BatchMetadata batch : state.batchMetadata()) {
-                batches.add(Json.fields("first", batch.firstSeq(), "last", batch.lastSeq(), "offset", batch.firstOffset()));
+                batches.add(Json.fields("first", batch.firstSeq(), "last", Mirror.get(batch, "lastSeq"), "offset", batch.firstOffset()));
             }
             found.add(Json.fields("producer", id, "epoch", state.producerEpoch(), "batches", batches));
         });
