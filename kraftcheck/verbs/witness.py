@@ -156,6 +156,9 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 
 
 @witness.command("versions")
+@click.option(
+    "--kafka", "releases", metavar="VERSION", multiple=True, help="A release; default: all known."
+)
 @click.option("--runs", type=RUNS, default=6, show_default=True, help="How many, of each kind.")
 @SEED
 @click.option("--moves", type=RUNS, default=120, show_default=True, help="Of each run.")
@@ -163,7 +166,7 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 @JAR
 @shown
 def witness_versions(**options: Any) -> int:
-    """Say of each known release of Kafka which steps differ, and which finds it has.
+    """Say of releases of Kafka which steps differ, and which finds each has.
 
     \b
     Example: kraftcheck witness versions --seed 1 --out runs/versions

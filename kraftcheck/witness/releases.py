@@ -8,6 +8,7 @@ Law of this file: a find is there if its schedule breaks on these classes the pr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import voters
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo import schedules
-from live.witness.jars import DEFAULT, versions
+from live.witness.jars import check_version, versions
 from reference.steered.scripts import Script
 from traces.foreign.profiles import profile_of
 
@@ -33,24 +34,37 @@ FINDS: Final = {"Z67": "partition", "Z68": "quorum", "Z69": "partition"}
 NODES: Final = 3
 
 
-def beside(*, runs: int, seed: int, moves: int, out: Path, jar: str | None, screen: Screen) -> int:
-    """Drives and judges every release that is known. Raises BadInput: one cannot be had or driven;
-    ToolError: TLC cannot be used.
+def beside(
+    *,
+    releases: Sequence[str],
+    runs: int,
+    seed: int,
+    moves: int,
+    out: Path,
+    jar: str | None,
+    screen: Screen,
+) -> int:
+    """Drives and judges these releases, or all that are known. Raises BadInput: one cannot be had
+    or driven; ToolError: TLC cannot be used.
     """
     driving.use_jar(jar)
+    chosen = tuple({*releases}) or versions()
+    for version in chosen:
+        tried(partial(check_version, version))
     place = artifacts.claim(out)
     judged: dict[tuple[str, str], Witnessed] = {}
-    newest: dict[str, list[str]] = {}
-    told = []
-    for version in sorted(versions(), key=lambda each: each != DEFAULT):
+    newest: dict[str, tuple[str, list[str]]] = {}
+    told: list[dict[str, Any]] = []
+    for version in sorted(chosen, key=_number, reverse=True):
         screen.note(f"Apache Kafka {version}")
         kafka = Kafka(version, None, "", files=False)
         parts = {}
         for what in ("quorum", "partition"):
             component = _component(what, kafka)
             trace = place / f"{what}-{version}.jsonl"
-            how = {"runs": runs, "seed": seed, "moves": moves}
-            driven = driving.drive(trace, kafka, component, NODES, **how)
+            driven = driving.drive(
+                trace, kafka, component, NODES, runs=runs, seed=seed, moves=moves
+            )
             if not driven.places:
                 raise BadInput("no step was taken: ask for more runs or moves")
             rules = component.protocol.name
@@ -58,15 +72,16 @@ def beside(*, runs: int, seed: int, moves: int, out: Path, jar: str | None, scre
             key = rules, "\n".join(steps)
             if key not in judged:
                 judged[key] = driving.judged(component, trace, profile_of(version, rules))
-            first = newest.setdefault(rules, steps)
-            parts[what] = {"rules": rules, **_of_runs(judged[key], steps, first)}
-        finds = {name: _find(name, kafka, place) for name in FINDS}
+            beside = newest.setdefault(rules, (version, steps))
+            parts[what] = {"rules": rules, **_of_runs(judged[key], steps, *beside)}
+        finds = {name: find(name, kafka, place) for name in FINDS}
         told.append({"version": version, **parts, "finds": finds})
-    told.sort(key=lambda each: each["version"])
-    unknown = any(each[what]["refused"] for each in told for what in ("quorum", "partition"))
+    told.reverse()
+    refused = any(each[what]["refused"] for each in told for what in ("quorum", "partition"))
     has = any(find["there"] for each in told for find in each["finds"].values())
-    code = exits.VIOLATED if unknown or has else exits.HOLDS
-    document = {"verdict": exits.VERDICTS[code], **how, "nodes": NODES, "versions": told}
+    code = exits.VIOLATED if refused or has else exits.HOLDS
+    how = {"runs": runs, "seed": seed, "moves": moves, "nodes": NODES}
+    document = {"verdict": exits.VERDICTS[code], **how, "versions": told}
     for each in told:
         screen.facts(_facts(each))
         screen.line()
@@ -75,18 +90,27 @@ def beside(*, runs: int, seed: int, moves: int, out: Path, jar: str | None, scre
     return code
 
 
+def _number(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
 def _component(what: str, kafka: Kafka) -> Any:
     return voters(kafka) if what == "quorum" else BROKERS
 
 
-def _of_runs(found: Witnessed, steps: Sequence[str], newest: Sequence[str]) -> dict[str, Any]:
-    """first_differing: where a trace parts from that of the newest release by the same rules."""
-    pairs = zip(steps, newest, strict=False)
+def _of_runs(
+    found: Witnessed, steps: Sequence[str], beside: str, others: Sequence[str]
+) -> dict[str, Any]:
+    """beside: the newest release by the same rules, and its steps. first_differing: the line of the
+    trace at which the two part, if they do.
+    """
+    pairs = zip(steps, others, strict=False)
     parts = next((n for n, (one, two) in enumerate(pairs) if one != two), None)
-    if parts is None and len(steps) != len(newest):
-        parts = min(len(steps), len(newest))
+    if parts is None and len(steps) != len(others):
+        parts = min(len(steps), len(others))
     return {
         "steps": len(steps),
+        "beside": beside,
         "first_differing": None if parts is None else parts + 2,
         "refused": _actions(found),
         "known": {met.name: len(met.lines) for met in found.met},
@@ -99,8 +123,10 @@ def _actions(found: Witnessed) -> dict[str, int]:
     return {action: actions.count(action) for action in sorted({*actions})}
 
 
-def _find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
-    """What a schedule does on these classes: its steps are kept, and judged by the specs alone."""
+def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
+    """What the schedule of a find does on these classes; its steps are kept in the folder. there:
+    whether it breaks what it says. bugs: which known bugs its steps need.
+    """
     component = _component(FINDS[name], kafka)
     script = schedules.stored(f"{name}.moves")
     followed = tried(lambda: _followed(script, component, kafka))
@@ -110,11 +136,13 @@ def _find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
     lines += (driving.of_run(text, 0) for text, _ in followed.schedule.lines)
     artifacts.write_whole(trace, "".join(lines))
     failure = followed.failure
+    found = driving.judged(component, trace, profile_of(kafka.version, component.protocol.name))
     return {
         "there": failure is not None and failure.name == script.violates,
         "violates": failure.name if failure else "",
         "left_out": len(followed.left_out),
-        "refused": _actions(driving.judged(component, trace, None)),
+        "bugs": [met.name for met in found.met if met.of == "bug"],
+        "refused": _actions(found),
         "stopped": followed.schedule.thrown,
     }
 
@@ -132,13 +160,16 @@ def _facts(of: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [("Kafka", of["version"])]
     for what in ("quorum", "partition"):
         part = of[what]
-        parts = part["first_differing"]
-        same = "as the newest by these rules" if parts is None else f"differs from line {parts} on"
+        parts, beside = part["first_differing"], part["beside"]
+        same = f"as {beside}" if parts is None else f"not as {beside} from line {parts} on"
+        if beside == of["version"]:
+            same = "the newest by these"
         facts.append((what, f"{part['steps']:,} steps by the rules of {part['rules']}, {same}"))
         known = ", ".join(f"{count:,} {name}" for name, count in part["known"].items())
         refused = ", ".join(f"{count:,} {name}" for name, count in part["refused"].items())
         facts.append(("", f"known: {known or 'none'}; refused: {refused or 'none'}"))
-    for name, find in of["finds"].items():
-        by = ", ".join(find["refused"]) or "nothing refused"
-        facts.append((name, f"{find['violates']} ({by})" if find["there"] else "not there"))
+    for name, each in of["finds"].items():
+        by = ", ".join([*each["bugs"], *(f"refused {action}" for action in each["refused"])])
+        there = f"{each['violates']} ({by or 'nothing refused'})"
+        facts.append((name, there if each["there"] else "not there"))
     return facts

@@ -27,6 +27,7 @@ def run(*words: str) -> Result:
         ((*QUORUM, "--kafka", "4.0.2"), "no profile for Kafka 4.0.2: say --as with one of"),
         ((*QUORUM, "--as", "kafka-9"), "there is no profile 'kafka-9'; there are kafka-4.3"),
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
+        (("versions", "--kafka", "3.9.9", "--out", "out"), "3.9.9"),
         (("replay", f"{ROOT}/README.md"), "line 1: no moves"),
         (
             ("cover", "partition-isr"),

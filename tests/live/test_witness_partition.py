@@ -13,6 +13,7 @@ from kraftcheck.witness import following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS, METHODS
+from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
 from kraftcheck.zoo.schedules import FOLDER
 from live.witness import jars
@@ -205,6 +206,15 @@ def test_z67_is_in_the_release_and_its_fix_is_accepted(kafka_sources: Path, tmp_
     mended, trace = followed("Z67", KAFKA._replace(jars=classes), tmp_path / "fixed.jsonl")
     assert mended.failure is None
     assert refused(trace) == []
+
+    told = find("Z67", KAFKA, tmp_path)
+    assert (told["there"], "keeps-end-offsets" in told["bugs"]) == (True, True)
+    told = find("Z67", KAFKA._replace(jars=classes), tmp_path)
+    assert (told["there"], told["violates"], "keeps-end-offsets" in told["bugs"]) == (
+        False,
+        "",
+        False,
+    )
 
 
 def test_z69_is_in_the_release(tmp_path: Path) -> None:

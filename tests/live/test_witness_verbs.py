@@ -73,6 +73,17 @@ def test_bugs_of_the_partition_by_one_command(bug: str, violates: str, entry: st
     assert "HandleMetadataUpdate" in {each["action"] for each in strict}
 
 
+def test_releases_beside_each_other(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("--kafka", "4.3.1", "--runs", "1", "--moves", "60", "--out", str(out))
+    [found] = run(VIOLATED, "versions", *words)["versions"]
+    assert {name for name, each in found["finds"].items() if each["there"]} == {"Z67", "Z68", "Z69"}
+    for of in ("quorum", "partition"):
+        assert found[of]["steps"] > 20 and found[of]["refused"] == {}
+        assert (found[of]["beside"], found[of]["first_differing"]) == ("4.3.1", None)
+    assert json.loads((out / "versions.json").read_text("utf-8"))["verdict"] == "violated"
+
+
 def test_z68_by_one_command() -> None:
     found = run(VIOLATED, "replay", str(ROOT / "kraftcheck/zoo/schedules/Z68.moves"))
     assert (found["violates"], found["as_said"], found["left_out"]) == ("NoIllegalState", True, [])

@@ -28,6 +28,8 @@ OWN = (
     *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
     # Who plays the peers of a node: of which protocols there are movers of their own.
     "kraftcheck.drive.peers",
+    # Of which protocols Kafka's classes are driven, and whose schedules show a find.
+    "kraftcheck.witness.releases",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
