@@ -9,13 +9,17 @@ Law of this file: nothing is judged or decided; what a step says is taken as it 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from reference.kit.fields import Field, Kind, fields_of, spec_name
 from reference.kit.messages import Addressed, canonical
 from reference.protocols import protocol_of
+
+ROWS_KEPT: Final = 4096
+"""So many rows are kept as texts: the row after a step is the one before the next."""
 
 
 class Outcome(NamedTuple):
@@ -56,6 +60,7 @@ class Speech:
         self._rows: dict[tuple[type[Any], bytes], Any] = {}
         self._inputs: dict[bytes, Any] = {}
         self._texts: dict[Any, str] = {}
+        self._row_text = lru_cache(ROWS_KEPT)(self._encoded)
         types = [*protocol.messages, *(each for kind in protocol.kinds for each in kind.inputs)]
         self._types = {_tag(of): of for of in types}
 
@@ -87,16 +92,16 @@ class Speech:
 
     def row_text(self, row: Any) -> str:
         """A row as a witness writes it."""
-        return msgspec.json.encode(self._form(row)).decode()
+        return self._row_text(row).decode()
 
     def line(self, node: int, before: Any, input: Any, outcome: Any) -> str:
         """A step that another implementation has taken, as a line of the trace."""
         parts = {
             "node": node,
-            "before": self._form(before),
-            "input": self._form(input),
-            "after": self._form(outcome.row),
-            "sent": [self._form(m) for m in outcome.sent],
+            "before": msgspec.Raw(self._row_text(before)),
+            "input": msgspec.Raw(self.text(input).encode()),
+            "after": msgspec.Raw(self._row_text(outcome.row)),
+            "sent": [msgspec.Raw(self.text(m).encode()) for m in outcome.sent],
             "ignored": outcome.ignored,
         }
         return msgspec.json.encode(parts).decode()
@@ -105,11 +110,14 @@ class Speech:
         """A step that another implementation has taken, as a witness is told to follow it."""
         parts = {
             "input": msgspec.Raw(self.text(input).encode()),
-            "row": self._form(outcome.row),
+            "row": msgspec.Raw(self._row_text(outcome.row)),
             "sent": [msgspec.Raw(self.text(m).encode()) for m in outcome.sent],
             "ignored": outcome.ignored,
         }
         return msgspec.json.encode(parts).decode()
+
+    def _encoded(self, row: Any) -> bytes:
+        return msgspec.json.encode(self._form(row))
 
     def _row(self, of: type[Any], raw: msgspec.Raw) -> Any:
         key = of, bytes(raw)
