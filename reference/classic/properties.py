@@ -6,15 +6,13 @@ Law of this file: no rule is asked, or else replacing one would change the prope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import signature
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from reference.classic.messages import COORDINATOR
 from reference.classic.types import ClassicCoordinator, ClassicMember, ClassicRecord, Constants
-from reference.kit.properties import sentence_and_misses
-from reference.kit.protocol import Property
+from reference.kit.properties import of_state
 
 Rows = Mapping[int, Any]
 
@@ -127,17 +125,7 @@ def generations_monotonic(old: State, new: State) -> str | None:
     return f"generation {before} goes back to {after}" if after < before else None
 
 
-def _named(name: str, check: Callable[..., str | None]) -> Property:
-    """Of a state, or of a step."""
-    of_steps = len(signature(check).parameters) == 2
-
-    def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
-        new = state_of(constants, after)
-        return check(state_of(constants, before), new) if of_steps else check(new)
-
-    sentence, misses = sentence_and_misses(check)
-    return Property(name, sentence, asked, misses)
-
+_named = of_state(state_of)
 
 PROPERTIES: Final = (
     _named("ClassicTypeInv", classic_type_inv),

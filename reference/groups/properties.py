@@ -7,8 +7,7 @@ EpochIsCommitted sees a part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from inspect import signature
+from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -22,8 +21,7 @@ from reference.groups.types import (
     GroupMember,
     GroupOffsets,
 )
-from reference.kit.properties import sentence_and_misses
-from reference.kit.protocol import Property
+from reference.kit.properties import of_state
 
 RETENTION: Final = 2
 Rows: TypeAlias = Mapping[int, Any]
@@ -413,17 +411,7 @@ def withheld(old: State, new: State) -> str | None:
     return None
 
 
-def _named(name: str, check: Callable[..., str | None]) -> Property:
-    """Of a state, or of a step."""
-    of_steps = len(signature(check).parameters) == 2
-
-    def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
-        new = state_of(constants, after)
-        return check(state_of(constants, before), new) if of_steps else check(new)
-
-    sentence, misses = sentence_and_misses(check)
-    return Property(name, sentence, asked, misses)
-
+_named = of_state(state_of)
 
 PROPERTIES: Final = (
     _named("GroupTypeInv", group_type_inv),

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import signature
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Check: TypeAlias = Callable[..., str | None]
 """None, or briefly what is wrong."""
+
+
+class Property(NamedTuple):
+    """A named property. check: of the constants and of all rows (by node) before and after a step;
+    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
+    """
+
+    name: str
+    sentence: str
+    check: Check
+    misses: str = ""
 
 
 class Invariant(NamedTuple):
@@ -53,6 +65,24 @@ def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
     """A property's docstring: what it means, and what it would miss, each in one line."""
     means, _, misses = " ".join((function.__doc__ or "").split()).partition(" Misses: ")
     return means, misses
+
+
+def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[[str, Check], Property]:
+    """Makes properties of functions of a state, or of the states before and after a step, where
+    state_of makes a state of the constants and of all rows.
+    """
+
+    def named(name: str, check: Check) -> Property:
+        of_steps = len(signature(check).parameters) == 2
+
+        def asked(constants: Any, before: Any, after: Any) -> str | None:
+            new = state_of(constants, after)
+            return check(state_of(constants, before), new) if of_steps else check(new)
+
+        means, misses = sentence_and_misses(check)
+        return Property(name, means, asked, misses)
+
+    return named
 
 
 class Declared:

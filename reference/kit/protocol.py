@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from reference.kit.dispatch import action_name
+from reference.kit.properties import Property as Property  # protocols import it from here
 from reference.kit.sometimes import Sometimes
 
 
@@ -131,17 +132,6 @@ class Witness(NamedTuple):
 
 HISTORY: Final = -1
 """No node: where a run's history stands among its rows (`World.history`)."""
-
-
-class Property(NamedTuple):
-    """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None. misses: what is wrong and yet keeps it.
-    """
-
-    name: str
-    sentence: str
-    check: Callable[..., str | None]
-    misses: str = ""
 
 
 class Outcome(NamedTuple):

@@ -8,15 +8,15 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from reference.kit.properties import sentence_and_misses
-from reference.kit.protocol import HISTORY, Property
+from reference.kit.properties import of_state
+from reference.kit.protocol import HISTORY
 from reference.transactions.messages import COORDINATOR, AddPartitions, Decision, EndTxn
 from reference.transactions.types import (
     Client,
@@ -498,17 +498,7 @@ def guard_kept(old: State, new: State) -> str | None:
     return None
 
 
-def _named(name: str, check: Callable[..., str | None]) -> Property:
-    """Of a state, or of a step."""
-    of_steps = check in (epoch_monotonic, zombie_fenced, guard_kept)
-
-    def asked(constants: Constants, before: Rows, after: Rows) -> str | None:
-        new = state_of(constants, after)
-        return check(state_of(constants, before), new) if of_steps else check(new)
-
-    sentence, misses = sentence_and_misses(check)
-    return Property(name, sentence, asked, misses)
-
+_named = of_state(state_of)
 
 PROPERTIES: Final = (
     _named("TransactionTypeInv", transaction_type_inv),
