@@ -62,6 +62,7 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
         writer.answer()
         writer.do("1")
         cluster.cut(LEFT, CONTROLLER)
+        cluster.cut(LEFT, ADMIN)  # b1 would ask the controller for it, and get no answer
         known = segments(cluster)[-1]
         loads = cluster.log(LEFT).count(LOADED)
         partition.await_leader(LEADER, asking=LEADER)
