@@ -39,13 +39,17 @@ CONTROLS: Final = {
 }
 
 
-def runs(times: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def runs(
+    times: int, changed: Path | None = None
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The cases, each so many times, with what became of each append.
 
-    Raises ClusterError: the program failed.
+    changed: a folder with classes that take the place of Kafka's. Raises
+    ClusterError: the program failed.
     """
     cases = [AMID, *CONTROLS] * times
-    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{libraries()}/*"]
+    path = ":".join([*([str(changed)] if changed else []), f"{libraries()}/*"])
+    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", path]
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         words += [str(LATE_MARKER), folder, *cases]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
