@@ -39,9 +39,7 @@ CONTROLS: Final = {
 }
 
 
-def runs(
-    times: int, changed: Path | None = None
-) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def runs(times: int, changed: Path | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The cases, each so many times, with what became of each append.
 
     changed: a folder with classes that take the place of Kafka's. Raises
