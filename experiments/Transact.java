@@ -1,6 +1,6 @@
 // Kafka's producer with its own settings and a transactional.id, told step by step what to do: each
-// line of input is "begin", "send VALUE", "commit" or "abort". Each is answered by a line of JSON,
-// once it is done, and so is the start.
+// line of input is "begin", "send VALUE [PARTITION]" (of partition 0, if none is said), "commit" or
+// "abort". Each is answered by a line of JSON, once it is done, and so is the start.
 //
 //     java -cp 'libs/*' Transact.java BOOTSTRAP TOPIC TRANSACTIONAL_ID
 
@@ -22,13 +22,14 @@ public class Transact {
             String line = "init";
             do {
                 var words = line.split(" ");
+                int partition = words.length < 3 ? 0 : Integer.parseInt(words[2]);
                 long offset = -1;
                 switch (words[0]) {
                     case "begin" -> producer.beginTransaction();
                     case "commit" -> producer.commitTransaction();
                     case "abort" -> producer.abortTransaction();
                     case "send" -> offset = producer.send(
-                        new ProducerRecord<>(args[1], 0, null, words[1])).get().offset();
+                        new ProducerRecord<>(args[1], partition, null, words[1])).get().offset();
                 }
                 System.out.println("{\"did\":\"%s\",\"offset\":%d}".formatted(line, offset));
                 line = input.readLine();

@@ -23,6 +23,7 @@ Ends with 1 if the broker does not start, with 0 if it does, with 3 if it could 
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from functools import partial
@@ -43,7 +44,7 @@ TIME_MS = 1_700_000_000_000
 """Of every record, so that the index of times is not the first to be full."""
 
 
-def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the broker does not start."""
     partition = Partition(cluster, NODE, NODE, (NODE,))
     words = ("--create", "--if-not-exists", "--topic", TOPIC, "--replica-assignment", "1")
@@ -55,6 +56,10 @@ def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     write(cluster)
     partition.say(f"twice {EACH} records, one segment: {segments(cluster)}")
     (cluster.stop if control else cluster.kill)(NODE)
+    left = folder / NODE
+    shutil.copytree(cluster.partition_file(NODE, f"{TOPIC}-0", ""), left / f"{TOPIC}-0")
+    for file in cluster.partition_file(NODE, "", "").glob(".kafka_cleanshutdown"):
+        shutil.copy(file, left)
     for _ in range(2):
         try:
             cluster.start(NODE)

@@ -121,6 +121,21 @@ def test_what_lies_on_disks_is_named(
     assert {each for each in ("LogMatching", "IndexLowerBound") if each in told} == named
 
 
+@pytest.mark.parametrize(("more", "code"), [(0, 1), (96, 0)])
+def test_an_index_without_room_for_recovery_is_named(
+    more: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z162: what a kill left. more: bytes of room; the broker would start with them."""
+    with zipfile.ZipFile(DATA / "z162.zip") as archive:
+        archive.extractall(tmp_path)
+    for path in (tmp_path / "n1" / "t-0").glob("*index"):
+        path.write_bytes(path.read_bytes() + bytes(more))
+    assert disks.run([tmp_path / "n1"], (), Screen(json=True)) == code
+    assert ("recovery needs 13 entries, and has room for 12" in capsys.readouterr().out) is (
+        code == 1
+    )
+
+
 def test_what_became_of_records_is_counted(tmp_path: Path) -> None:
     judged(COMMIT_LOST[0], tmp_path)
     assert outcomes(tmp_path / HISTORY) == ({1: 0, 2: 1, 4: 4}, {3}, {4: 4})

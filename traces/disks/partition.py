@@ -115,6 +115,8 @@ class _Judge:
         self._offset_index(path.with_suffix(".index"), base, starts, np.array(positions))
         closed = not is_last or self.common.stopped
         self._time_index(path.with_suffix(".timeindex"), base, lasts, np.array(times), closed)
+        if not closed:
+            self._room(path.with_suffix(".index"), base, np.array(positions, dtype=np.int64))
         self._transaction_index(path.with_suffix(".txnindex"), aborted)
 
     def _bad(self, path: Path, bad: Bad, *, is_last: bool) -> None:
@@ -189,6 +191,31 @@ class _Judge:
         elif entries.size and entries[-1, 0] < latest[-1]:
             said = f"it ends with {entries[-1, 0]}, the segment with {latest[-1]}: deleted early"
             self.note("violated", "IndexLowerBound", path, said)
+
+    def _room(self, path: Path, base: int, positions: Table) -> None:
+        """Recovery counts the bytes between entries through, where appends began anew with each
+        start and truncation: it may need more entries, and Kafka fails where the index is full
+        (LogSegment.recover). How many are needed at least: the interval is below the least distance
+        of two entries, unless index.interval.bytes has been raised since.
+        """
+        beside = path.with_suffix(".timeindex")
+        try:
+            index, times = files.offset_index(path, base), files.time_index(beside, base)
+        except (Malformed, FileNotFoundError):
+            return
+        # Only an index that is open is as long as it may get.
+        as_long = abs(path.stat().st_size - beside.stat().st_size) < 12
+        if len(index.entries) < 2 or not as_long or not (index.zeros or times.zeros):
+            return
+        least = int(np.diff(index.entries[:, 1]).min())
+        needed, last = 0, 0
+        for position in positions.tolist():
+            if position - last >= least:
+                needed, last = needed + 1, position
+        room = len(index.entries) + index.zeros
+        if needed > room:
+            said = f"recovery needs {needed} entries, and has room for {room}: no start ends"
+            self.note("violated", "StartUpTotal", path, said)
 
     def _index(self, path: Path, base: int, read: Callable[[Path, int], Index]) -> Index | None:
         """None: there is none, or it is malformed."""

@@ -25,6 +25,8 @@ SEEDS = {
     "Z152": 14,
     "Z153": 10,
     "Z154": 4,
+    "Z161": 6,
+    "Z162": 3,
 }
 """Of a history by chance that shows the bug."""
 COMPACT = Config(segment_bytes=400, index_interval=0, compact=True, delete_retention=0)

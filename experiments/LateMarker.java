@@ -1,0 +1,106 @@
+// Kafka's log of one partition (UnifiedLog), without a broker: a transaction's first batch, verified
+// as ReplicaManager has it verified, and the marker of an earlier transaction once more.
+//
+//     java -cp 'libs/*' LateMarker.java DIRECTORY WHEN...
+//
+// WHEN the marker comes again: "amid" (while the batch is verified), "never", "before" (the
+// verification), "next" (amid, but the batch is of the very next transaction), "used" (amid, but the
+// partition had a part in the transaction between). For each, in a new log, one line of JSON: what
+// became of each append.
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Properties;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.record.internal.ControlRecordType;
+import org.apache.kafka.common.record.internal.EndTransactionMarker;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.util.KafkaScheduler;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+
+public class LateMarker {
+    private static final long PRODUCER = 1000;
+    private static final short VERSION = 2, FIRST = 5;
+    private static final int COORDINATOR = 1;
+
+    private static UnifiedLog log;
+    private static final List<String> steps = new ArrayList<>();
+
+    public static void main(String[] args) throws Exception {
+        for (int at = 1; at < args.length; at++) {
+            run(new File(args[0], at + "/t-0"), args[at]);
+            System.out.println("[" + String.join(",", steps) + "]");
+            steps.clear();
+        }
+        System.exit(0);
+    }
+
+    private static void run(File folder, String when) throws Exception {
+        log = UnifiedLog.create(
+            folder, new LogConfig(new Properties()), 0, 0, new KafkaScheduler(1),
+            new BrokerTopicStats(), Time.SYSTEM, 900_000, new ProducerStateManagerConfig(86_400_000, true),
+            600_000, new LogDirFailureChannel(1), true, Optional.empty());
+        batch("first transaction", FIRST, verify(FIRST));
+        marker("its marker", FIRST + 1);
+        if (when.equals("used")) {
+            batch("second transaction", FIRST + 1, verify(FIRST + 1));
+            marker("its marker", FIRST + 2);
+        }
+        if (when.equals("before")) {
+            marker("the first marker again", FIRST + 1);
+        }
+        int last = when.equals("next") ? FIRST + 1 : FIRST + 2;
+        VerificationGuard guard = verify(last);
+        if (!when.equals("never") && !when.equals("before")) {
+            marker("the first marker again", FIRST + 1);
+        }
+        batch("last transaction", last, guard);
+        log.close();
+    }
+
+    private static VerificationGuard verify(int epoch) {
+        return log.maybeStartTransactionVerification(PRODUCER, 0, (short) epoch, true);
+    }
+
+    private static void batch(String what, int epoch, VerificationGuard guard) {
+        MemoryRecords records = MemoryRecords.withTransactionalRecords(
+            Compression.NONE, PRODUCER, (short) epoch, 0, new SimpleRecord("x".getBytes()));
+        append(what, epoch, () -> log.appendAsLeader(
+            records, 0, AppendOrigin.CLIENT, RequestLocal.noCaching(), guard, VERSION).firstOffset());
+    }
+
+    private static void marker(String what, int epoch) {
+        MemoryRecords records = MemoryRecords.withEndTransactionMarker(
+            PRODUCER, (short) epoch, new EndTransactionMarker(ControlRecordType.COMMIT, COORDINATOR));
+        append(what, epoch, () -> log.appendAsLeader(
+            records, 0, AppendOrigin.COORDINATOR, RequestLocal.noCaching(), VerificationGuard.SENTINEL, VERSION)
+            .firstOffset());
+    }
+
+    private interface Append {
+        long get() throws Exception;
+    }
+
+    private static void append(String what, int epoch, Append append) {
+        String came;
+        try {
+            came = "offset " + append.get();
+        } catch (Exception error) {
+            came = error.getClass().getSimpleName();
+        }
+        boolean guarded = log.verificationGuard(PRODUCER) != VerificationGuard.SENTINEL;
+        steps.add("{\"what\":\"%s\",\"epoch\":%d,\"came\":\"%s\",\"guarded\":%b}".formatted(
+            what, epoch, came, guarded));
+    }
+}

@@ -1,0 +1,119 @@
+"""Z125 on a real cluster: a broker that loads a snapshot goes on leading what it has lost.
+
+    .venv/bin/python -m experiments.left_in_snapshot [--control] [--repeat N]
+
+A broker that follows the metadata applies records, or, where those it lacks are gone, a snapshot.
+A snapshot does not tell it which partitions it is no replica of any more.
+
+1. b1 leads t-0, b2 follows. Kafka's Java producer, with acks=1, writes to it.
+2. The link of b1 and the controller breaks. After nine seconds b1 is fenced, and b2 leads.
+3. t-0 is reassigned to b2 and b3. b1 does not hear of it.
+4. The controller makes snapshots, and what b1 lacks of the metadata log is removed.
+5. The link is whole again. b1 fetches a snapshot and loads it. It should stop to lead t-0 and
+   delete its replica.
+6. The producer, which has no reason to ask who leads, writes ten records more.
+
+The control: the beginning of the metadata log stays, so that b1 applies records.
+
+Not Kafka's own are the settings by which the metadata log is cut within two minutes and not a week.
+Needs root, for network namespaces.
+
+Ends with 1 if what was acked in step 6 is lost, with 0 if it is not, with 3 if it could not be
+tried.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.uncommitted_decision import within
+from live.cluster import Cluster, ClusterError
+
+LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
+CLIENT, ADMIN = "client", "admin"
+METADATA = "__cluster_metadata-0"
+WRITE = Path(__file__).resolve().parent / "Write.java"
+SHORT = {
+    "metadata.log.segment.ms": "5000",
+    "metadata.log.max.snapshot.interval.ms": "5000",
+    "metadata.max.retention.ms": "5000",
+}
+REASONS = (f"broker {', '.join(SHORT)}=5000: the metadata log is cut within two minutes",)
+LOADED = "handleLoadSnapshot("
+LAST = range(100, 110)
+"""What is written at the end."""
+
+
+def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
+    """Whether b1 acks records that are lost."""
+    partition = Partition(cluster, CLIENT, ADMIN, [LEFT, LEADER])
+    partition.create(asking=LEADER, min_insync=1)
+    replica = cluster.partition_file(LEFT, f"{TOPIC}-0", "")
+    with Program(cluster.tool(CLIENT, str(WRITE), cluster.bootstrap, TOPIC)) as writer:
+        writer.answer()
+        writer.do("1")
+        cluster.cut(LEFT, CONTROLLER)
+        cluster.cut(LEFT, ADMIN)  # b1 would ask the controller for it, and get no answer
+        known = segments(cluster)[-1]
+        loads = cluster.log(LEFT).count(LOADED)
+        partition.await_leader(LEADER, asking=LEADER)
+        partition.reassign([LEADER, NEW], asking=LEADER)
+        partition.say(f"b1 is cut off: {partition.await_isr([LEADER, NEW], asking=LEADER)[-60:]}")
+        if control:
+            time.sleep(60)
+        else:
+            await_that(lambda: segments(cluster)[0] > known, 180, "the metadata log is cut")
+        cluster.heal()
+        if control:
+            await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
+        else:
+            await_that(lambda: cluster.log(LEFT).count(LOADED) > loads, 60, "b1 loads a snapshot")
+            time.sleep(10)
+        there = "has" if replica.exists() else "has not"
+        partition.say(f"b1 has caught up, and {there} its replica")
+        for value in LAST:
+            writer.do(str(value))
+    partition.say(partition.describe(LEADER))
+    read = [int(value) for value in partition.read(LEADER)]
+    lost = [value for value in LAST if value not in read]
+    click.echo(f"acked last: {[*LAST]}; Kafka's consumer does not read {lost}")
+    return bool(lost)
+
+
+def segments(cluster: Cluster) -> list[int]:
+    """The first offsets of the controller's metadata log."""
+    folder = cluster.partition_file(CONTROLLER, METADATA, "")
+    return sorted(int(file.stem) for file in folder.glob("*.log"))
+
+
+def await_that(there: Callable[[], bool], seconds: float, what: str) -> None:
+    """Raises ClusterError: it does not happen in time."""
+    if not within(there, seconds):
+        raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="The metadata log keeps its beginning.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("left_in_snapshot")
+def main(control: bool, repeat: int) -> None:
+    """Try whether a broker that loads a snapshot goes on leading what it has lost."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        settings, reasons = ({}, ()) if control else (SHORT, REASONS)
+        words = (repeat, Path(name), "one-controller", settings, reasons, (CLIENT, ADMIN))
+        shown = evidence.repeated(partial(run, control=control), *words)
+    click.echo("VIOLATED: acked records are lost" if shown else "no acked record is lost")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

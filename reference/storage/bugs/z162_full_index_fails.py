@@ -1,0 +1,27 @@
+"""Z162: recovery fails where an index is full.
+
+It may need more entries than appends did, since a start or a truncation counts anew; no start gets
+over it.
+"""
+
+from __future__ import annotations
+
+from reference.bugs.bug import declared
+from reference.storage.rules import StorageRules
+
+
+class Z162FullIndexFails(StorageRules):
+    __slots__ = ()
+
+    def skips_when_full(self) -> bool:
+        return False
+
+
+BUG = declared(
+    __name__,
+    Z162FullIndexFails,
+    "StartUpTotal",
+    source="Apache Kafka 4.3.1",
+    nodes=1,
+    detectors=("crashes",),
+)

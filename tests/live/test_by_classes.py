@@ -1,0 +1,47 @@
+"""What docs/finds says that Kafka's own classes do, and no longer with the change that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.guard_by_classes import AMID, CONTROLS, REFUSAL, runs
+from experiments.snapshots_by_classes import CASES, outcomes
+from tests.live.patched import Plant, compiled, missing, sources
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.xdist_group("by-classes"),
+]
+SPARES_LATER = Plant(
+    "later transactions keep their guard",
+    "org/apache/kafka/storage/internals/log/UnifiedLog.java",
+    "batch.producerEpoch() == entry.epoch()",
+    "batch.producerEpoch() <= entry.epoch()",
+    "",
+    "",
+)
+
+
+def refused(changed: Path | None = None) -> set[str]:
+    return {case for case, steps in runs(1, changed) if steps[-1]["came"] == REFUSAL}
+
+
+def test_a_marker_that_comes_again_takes_the_guard_of_a_later_transaction() -> None:
+    """Z163; the controls keep theirs."""
+    assert len(CONTROLS) == 4
+    assert refused() == {AMID}
+
+
+def test_one_that_is_not_below_the_marker_can_be_spared(tmp_path: Path) -> None:
+    read = sources(tmp_path, "kafka-storage")
+    [changed] = compiled([SPARES_LATER], read, tmp_path, "storage")
+    assert refused(changed) == set()
+
+
+def test_what_a_snapshot_comes_to() -> None:
+    """Z125, Z126, Z128 and Z111, each with its control."""
+    found = {each["case"]: (each["found"], each["control"]) for each in outcomes()}
+    assert found == dict(zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3)], strict=True))
