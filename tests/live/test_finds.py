@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
-from kraftcheck import disks
+from kraftcheck import disks, observing
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from kraftcheck.screen import Screen
@@ -56,6 +56,30 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(f"{name}-control", tmp_path).verdict == "holds"
+
+
+def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
+    """What `conform` ends with, and which rules are broken on disks."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(folder)
+    code = observing.conform(folder, screen=Screen(json=True))
+    told = msgspec.json.decode(capsys.readouterr().out)
+    return code, {each["name"] for each in told["defects"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("z70-logs", {"LogMatchesMarkers", "OneEpochPerTransaction"}),
+        ("z71-logs", {"DecidedBeforeMarked", "TailNotActedOn"}),
+        ("z71-logs-control", set()),
+    ],
+)
+def test_logs_tell_of_it_by_themselves(
+    name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever clients were told: a marker without its decision, a decision without its marker."""
+    assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
 @pytest.mark.parametrize(
