@@ -108,7 +108,8 @@ def _show(judged: Judged, code: int, screen: Screen) -> None:
 def _show_defects(what: str, defects: Sequence[Defect], screen: Screen) -> None:
     for each in defects[:LISTED]:
         brokers = " and ".join(str(broker) for broker in each.brokers)
-        screen.line(f"{what} of {brokers}, {each.key}: {each.name}: {each.reason}")
+        whose = f"{what} of {brokers}" if brokers else what
+        screen.line(f"{whose}, {each.key}: {each.name}: {each.reason}")
 
 
 def _document(judged: Judged, code: int) -> dict[str, Any]:
