@@ -4,6 +4,10 @@ A broker answers of the moment. What it says of a producer must be what some beg
 comes to; what it says of a transactional id must be some row of the transaction log. Where leaders
 changed, what a deposed one had may be cut off by now: what it said until then, and is found
 nowhere, is counted and not judged.
+
+UnifiedLog.lastStableOffset reads the first undecided offset and then the high watermark, without a
+lock: an answer may be above a transaction that began in between, and LsoMonotonic then says so. No
+fetch returns such records. It was not met in what was recorded.
 """
 
 from __future__ import annotations
@@ -22,7 +26,15 @@ from traces.observed.answers import (
     Answer,
 )
 from traces.observed.logs import Replica
-from traces.observed.transactions import STUCK, Report, Written, following, open_in, producers_of
+from traces.observed.transactions import (
+    STUCK,
+    Report,
+    Written,
+    following,
+    open_in,
+    producers_of,
+    reported,
+)
 from traces.observed.txnlog import EMPTY, ONGOING, PREPARED, Log
 from traces.observed.verdicts import Defect
 
@@ -82,10 +94,7 @@ def judge(
         left[TRANSACTION_STATE] = "not every row of the transaction log was recorded"
     if at_rest:
         found += _stuck(told, asked)
-    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
-    for each in found:
-        first.setdefault((each.name, each.key, each.brokers), each)
-    return Report(asked, list(first.values()), left)
+    return reported(asked, found, left, RULES)
 
 
 # -- Producers

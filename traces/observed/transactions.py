@@ -137,14 +137,26 @@ def judge(
         else:
             why = "the cluster did not come to rest"
             left |= dict.fromkeys((STUCK, HANGING), why)
-    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
-    for each in found:
-        first.setdefault((each.name, each.key, each.brokers), each)
-    return Report(asked, list(first.values()), left)
+    # That nothing was open in the end is no gap.
+    return reported(asked, found, left, RULES.keys() - {HANGING})
 
 
 _BOTH: Final = (DECIDED, TAIL, ADDED, MARKED, HANGING)
 """What needs the transaction log and the partitions."""
+
+
+def reported(
+    asked: Counter[str],
+    found: Iterable[Defect],
+    left: dict[str, str],
+    rules: Iterable[str],
+) -> Report:
+    """The first place of each kind; a rule that was never asked is named."""
+    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
+    for each in found:
+        first.setdefault((each.name, each.key, each.brokers), each)
+    never = {name: "there was nothing to ask it of" for name in sorted(rules) if not asked[name]}
+    return Report(asked, list(first.values()), {**never, **left})
 
 
 def producers_of(replica: Replica) -> Producers:
