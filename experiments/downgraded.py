@@ -59,7 +59,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 def begun(cluster: Cluster, *steps: str) -> str:
     """A producer initialises, takes the steps and closes; or what it was told instead.
 
-    One that gives up does not end: closing waits for the request that is under way.
+    Who does not come back in time is killed: closing may wait for a request that is under way.
     """
     process = cluster.tool(ASKED, str(TRANSACT), cluster.bootstrap, TOPIC, ID)
     patience = threading.Timer(PATIENCE_S, process.kill)
