@@ -13,7 +13,7 @@ import msgspec
 
 from experiments.ext4 import disk
 from experiments.tools import TOPIC
-from live import datalog, facts, grouplog, metadata
+from live import datalog, facts, grouplog, metadata, txnlog
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, RECORDING
 from reference.clients.promises import Configuration
@@ -21,8 +21,16 @@ from reference.clients.promises import Configuration
 Run = Callable[[Cluster, Path], bool]
 
 
-def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[datalog.Replica]:
-    """Beside the history: what is on disks, and what promises depend on. Returns the disks."""
+def write(
+    cluster: Cluster,
+    folder: Path,
+    configuration: Configuration,
+    cut: Sequence[txnlog.Cut] = (),
+) -> list[datalog.Replica]:
+    """Beside the history: what is on disks, and what promises depend on. Returns the disks.
+
+    cut: what was seen of the transaction log and is gone (txnlog.Watch).
+    """
     records = metadata.dump(cluster)
     metadata.write(records, folder / metadata.METADATA)
     replicas = datalog.dump(cluster, TOPIC)
@@ -30,6 +38,8 @@ def write(cluster: Cluster, folder: Path, configuration: Configuration) -> list[
     entries = grouplog.dump(cluster, TOPIC, records)
     if entries:
         grouplog.write(entries, folder / grouplog.GROUPS)
+    if configuration.transactions:
+        txnlog.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
     moves = facts.moves_of(TOPIC, records)
     elr = facts.eligible_leaders(records)
     told = {
@@ -53,11 +63,16 @@ def begun(history: Path) -> list[str]:
 
 
 def judge(folder: Path) -> None:
-    """Prints what `kraftcheck check` says of the recording."""
-    words = [str(Path(sys.executable).with_name("kraftcheck")), "check", str(folder / HISTORY)]
-    said = subprocess.run(words, capture_output=True, text=True, check=False)
-    click.echo((said.stdout + said.stderr).rstrip())
-    click.echo(f"kraftcheck check ends with {said.returncode}")
+    """Prints what `kraftcheck check` says of the recording; of one with the transaction log, what
+    `conform` does as well."""
+    verbs = {"check": folder / HISTORY}
+    if (folder / txnlog.TRANSACTIONS).exists():
+        verbs["conform"] = folder
+    for verb, path in verbs.items():
+        words = [str(Path(sys.executable).with_name("kraftcheck")), verb, str(path)]
+        said = subprocess.run(words, capture_output=True, text=True, check=False)
+        click.echo((said.stdout + said.stderr).rstrip())
+        click.echo(f"kraftcheck {verb} ends with {said.returncode}")
 
 
 def repeated(

@@ -41,6 +41,7 @@ import click
 from experiments import evidence
 from experiments.tools import Partition, click_errors
 from experiments.transact import Writer, numbers
+from live import txnlog
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
 from live.journal import HISTORY, Journal
@@ -61,7 +62,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records of a committed transaction are not read."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, NEXT, BEHIND])
     partition.create(asking=NEXT)
-    with Journal(folder / HISTORY) as journal:
+    with Journal(folder / HISTORY) as journal, txnlog.Watch(cluster) as watch:
         setting = Setting(journal, cluster.bootstrap, "t", 1)
         with Writer(cluster, setting, CLIENT) as writer:
             lead = partial(partition.elect, asking=[LEADER, NEXT], topic=STATES, settle=0)
@@ -91,7 +92,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             writer.begin(1)
             committed += writer.end("commit")
         read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
+    evidence.write(cluster, folder, CONFIGURATION, watch.cut)
     states_of = partition.dump(BEHIND, "*.log", "--transaction-log-decoder", topic=STATES)
     for line in [*partition.dump(LEADER, "*.log"), *states_of]:
         click.echo(f"         {line}")

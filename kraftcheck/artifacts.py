@@ -78,12 +78,13 @@ def checkout() -> Path:
     return root
 
 
-def write_whole(path: Path, text: str) -> None:
-    """The file with this text, or as it was."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """The file with this content, or as it was."""
+    data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

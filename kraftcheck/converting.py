@@ -8,12 +8,13 @@ from pathlib import Path
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from traces.formats import detect, jepsen, jsonlines, shiviz, trace
+from traces.formats import detect, jepsen, jsonlines, parquet, shiviz, trace
 from traces.history import History
 
-WRITERS: dict[str, Callable[[History], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[History], Iterator[str] | bytes]] = {
     jepsen.NAME: jepsen.write,
     jsonlines.NAME: jsonlines.write,
+    parquet.NAME: parquet.write,
     shiviz.NAME: shiviz.write,
 }
 
@@ -23,7 +24,7 @@ def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, scr
     if trace.is_trace(path):
         if run is None:
             raise BadInput(f"{path} holds many runs: choose one with --run")
-        text = "".join(
+        told = (
             shiviz.write_run(path, run)
             if to == shiviz.NAME
             else WRITERS[to](trace.history(path, run))
@@ -31,8 +32,8 @@ def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, scr
     elif run is not None:
         raise BadInput(f"{path} is no trace: it has no runs to choose from")
     else:
-        text = "".join(WRITERS[to](detect.read(path, format)))
-    artifacts.write_whole(out, text)
+        told = WRITERS[to](detect.read(path, format))
+    artifacts.write_whole(out, told if isinstance(told, bytes) else "".join(told))
     screen.line(str(out))
     screen.document({"file": str(path), "to": to, "out": str(out)})
     return exits.HOLDS

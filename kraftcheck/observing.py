@@ -84,6 +84,7 @@ def _show(judged: Judged, code: int, screen: Screen) -> None:
             *[("", f"{count:,} {what}") for what, count in sorted(judged.steps.items())],
             ("not judged", unjudged),
             ("disks", f"{judged.replicas} replicas with {judged.entries:,} records"),
+            *[("", f"{count:,} times: {what}") for what, count in sorted(judged.compared.items())],
             ("brokers", f"{judged.answers:,} answers"),
             *[("", f"{count:,} times: {what}") for what, count in sorted(judged.asked.items())],
         ]
@@ -95,6 +96,9 @@ def _show(judged: Judged, code: int, screen: Screen) -> None:
     wrong = (judged.findings, judged.defects, judged.contradictions)
     if left := sum(max(0, len(each) - LISTED) for each in wrong):
         screen.line(f"and {left:,} more; --json has them all")
+    for why in dict.fromkeys(judged.left.values()):
+        rules = ", ".join(rule for rule, reason in judged.left.items() if reason == why)
+        screen.line(f"not judged: {rules}: {why}")
     for witness, why in judged.silent.items():
         screen.line(f"nothing judged of {witness}: {why}")
     if judged.unknown:
@@ -104,7 +108,8 @@ def _show(judged: Judged, code: int, screen: Screen) -> None:
 def _show_defects(what: str, defects: Sequence[Defect], screen: Screen) -> None:
     for each in defects[:LISTED]:
         brokers = " and ".join(str(broker) for broker in each.brokers)
-        screen.line(f"{what} of {brokers}, {each.key}: {each.name}: {each.reason}")
+        whose = f"{what} of {brokers}" if brokers else what
+        screen.line(f"{whose}, {each.key}: {each.name}: {each.reason}")
 
 
 def _document(judged: Judged, code: int) -> dict[str, Any]:
@@ -115,11 +120,13 @@ def _document(judged: Judged, code: int) -> dict[str, Any]:
         "not_judged": dict(sorted(judged.unjudged.items())),
         "replicas": judged.replicas,
         "records_on_disks": judged.entries,
+        "disks_judged": dict(sorted(judged.compared.items())),
         "findings": msgspec.to_builtins(judged.findings),
         "defects": msgspec.to_builtins(judged.defects),
         "answers": judged.answers,
         "answers_judged": dict(sorted(judged.asked.items())),
         "contradictions": msgspec.to_builtins(judged.contradictions),
+        "rules_not_judged": dict(judged.left),
         "nothing_judged_of": list(judged.silent),
         "unknown": judged.unknown or None,
     }

@@ -22,9 +22,15 @@ CHECKPOINT = "leader-epoch-checkpoint"
 
 _FILE = re.compile(r"Dumping (.+)")
 _BATCH = re.compile(
-    r"baseOffset: .* producerId: (-?\d+) .*partitionLeaderEpoch: (\d+) isTransactional: (\w+) "
+    r"baseOffset: (\d+) lastOffset: (\d+) .*baseSequence: (-?\d+) .*producerId: (-?\d+) "
+    r"producerEpoch: (-?\d+) partitionLeaderEpoch: (\d+) isTransactional: (\w+) "
 )
 _RECORD = re.compile(r"\| offset: (\d+) .*?(payload|endTxnMarker): (.*)")
+_COORDINATOR = re.compile(r"coordinatorEpoch: (-?\d+)")
+NOBODY = -1
+
+
+Batch = tuple[int, int, int, int, int, int]
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -32,7 +38,9 @@ class Replica(msgspec.Struct, frozen=True):
 
     records: (offset, leader epoch, value) of each; of a transaction's marker the value is COMMIT or
     ABORT. epochs: the epoch cache, (epoch, first offset). transactions: of each record that belongs
-    to one (offset, producer id, whether it is the marker).
+    to one (offset, producer id, whether it is the marker). batches: of each that a producer with an
+    id wrote, and of each marker, (first offset, last offset, producer id, producer epoch, first
+    sequence number, coordinator epoch); a marker has no sequence number (-1), data no coordinator.
     """
 
     broker: int
@@ -40,6 +48,7 @@ class Replica(msgspec.Struct, frozen=True):
     records: list[tuple[int, int, int | str]]
     epochs: list[tuple[int, int]]
     transactions: list[tuple[int, int, bool]] = []
+    batches: list[Batch] = []
 
 
 class Content(NamedTuple):
@@ -47,6 +56,7 @@ class Content(NamedTuple):
 
     records: list[tuple[int, int, int | str]]
     transactions: list[tuple[int, int, bool]]
+    batches: list[Batch]
 
 
 def dump(cluster: Cluster, topic: str) -> list[Replica]:
@@ -67,29 +77,35 @@ def dump(cluster: Cluster, topic: str) -> list[Replica]:
     contents = parse(said.splitlines())
     replicas = []
     for directory, (broker, key) in places.items():
-        records, transactions = contents.get(directory, Content([], []))
+        content = contents.get(directory, Content([], [], []))
         epochs = epochs_in(directory / CHECKPOINT)
-        replicas.append(Replica(broker, key, records, epochs, transactions))
+        of = (content.records, epochs, content.transactions, content.batches)
+        replicas.append(Replica(broker, key, *of))
     return replicas
 
 
 def parse(lines: Iterable[str]) -> dict[Path, Content]:
     """What DumpLogSegments printed, by the directory of the file."""
     found: dict[Path, Content] = {}
-    content = Content([], [])
-    producer = epoch = -1
+    content = Content([], [], [])
+    producer = epoch = NOBODY
     transactional = False
     for line in lines:
         if file := _FILE.match(line):
-            content = found.setdefault(Path(file[1]).parent, Content([], []))
+            content = found.setdefault(Path(file[1]).parent, Content([], [], []))
         elif batch := _BATCH.match(line):
-            producer, epoch, transactional = int(batch[1]), int(batch[2]), batch[3] == "true"
+            first, last, sequence, producer, term, epoch = map(int, batch.groups()[:6])
+            transactional = batch[7] == "true"
+            if producer != NOBODY:
+                content.batches.append((first, last, producer, term, sequence, NOBODY))
         elif record := _RECORD.match(line):
             offset, marker = int(record[1]), record[2] == "endTxnMarker"
             text = record[3].split()[0] if marker else record[3]
             content.records.append((offset, epoch, int(text) if text.isdigit() else text))
             if transactional:
                 content.transactions.append((offset, producer, marker))
+            if marker and (by := _COORDINATOR.search(record[3])):
+                content.batches[-1] = (*content.batches[-1][:5], int(by[1]))
     return found
 
 

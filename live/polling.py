@@ -10,6 +10,11 @@ the history's clock. traces/observed/answers.py describes the lines and reads th
 | log-end | ListOffsets, as Kafka's replica debugger asks (replica id -2) | every replica |
 | epoch-end | OffsetForLeaderEpoch, of the current epoch and the one before | who leads |
 | quorum | DescribeQuorum, which brokers hand on | the active controller |
+| stable | ListOffsets, as a consumer of committed records | who takes itself for the leader |
+| producers | DescribeProducers | every replica |
+| transaction | ListTransactions, then DescribeTransactions of those | who coordinates them |
+
+The last three are asked where transactions are recorded.
 """
 
 from __future__ import annotations
@@ -17,12 +22,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from kafka.errors import for_code
-from kafka.protocol.admin import DescribeQuorumRequest, DescribeTopicPartitionsRequest
+from kafka.protocol.admin import (
+    DescribeProducersRequest,
+    DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
+    DescribeTransactionsRequest,
+    ListTransactionsRequest,
+)
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetForLeaderEpochRequest
 from kafka.protocol.metadata import MetadataRequest
 
@@ -35,6 +47,7 @@ QUORUM_EVERY: Final = 5
 """Rounds from one question about the quorum to the next."""
 CONSUMER, DEBUGGER = -1, -2
 LATEST, EARLIEST = -1, -2
+READ_COMMITTED: Final = 1
 METADATA_TOPIC: Final = "__cluster_metadata"
 
 Said = dict[str, Any]
@@ -53,7 +66,7 @@ class Question(NamedTuple):
 class Poller:
     """Use as a context: asks every broker in a thread of its own until the context ends.
 
-    brokers: host and port by number.
+    brokers: host and port by number. transactions: whether they are asked about as well.
     """
 
     def __init__(
@@ -63,7 +76,9 @@ class Poller:
         brokers: Mapping[int, tuple[str, int]],
         topic: str,
         partitions: int,
+        transactions: bool = False,
     ) -> None:
+        self._transactions = transactions
         self._journal = journal
         self._file = open(path, "wb")  # noqa: SIM115 (closed by the context)
         self._lock = threading.Lock()
@@ -134,6 +149,8 @@ class Poller:
     def _questions(self, broker: Broker, epochs: dict[int, int], turn: int) -> Iterator[Question]:
         """Each is made when the one before has been answered, of which it may depend."""
         yield from self._about_partitions(broker)
+        if self._transactions:
+            yield from self._about_transactions(broker)
         version = broker.version(ListOffsetsRequest, 7)
         if version is not None and version >= 4:  # from there on an answer names its epoch
             for what, at, asker in (
@@ -174,14 +191,38 @@ class Poller:
             )
             yield Question("partition", request, version, self._described)
 
-    def _list_offsets(self, at: int, asker: int) -> Any:
+    def _about_transactions(self, broker: Broker) -> Iterator[Question]:
+        """The last stable offset comes before the high watermark, which it must not be above."""
+        version = broker.version(ListOffsetsRequest, 7)
+        if version is not None and version >= 4:
+            request = self._list_offsets(LATEST, CONSUMER, READ_COMMITTED)
+            yield Question("stable", request, version, self._offsets)
+        version = broker.version(DescribeProducersRequest, 0)
+        if version is not None:
+            indexes = list(range(self._partitions))
+            topic = DescribeProducersRequest.TopicRequest(
+                name=self._topic, partition_indexes=indexes
+            )
+            yield Question("producers", DescribeProducersRequest(topics=[topic]), version, _known)
+        version = broker.version(ListTransactionsRequest, 0)
+        if version is None:
+            return
+        ids: list[str] = []
+        every = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+        yield Question("listed", every, version, partial(_listed, into=ids))
+        version = broker.version(DescribeTransactionsRequest, 0)
+        if version is not None and ids:
+            described = DescribeTransactionsRequest(transactional_ids=ids)
+            yield Question("transaction", described, version, _transactions)
+
+    def _list_offsets(self, at: int, asker: int, isolation: int = 0) -> Any:
         topic = ListOffsetsRequest.ListOffsetsTopic
         partitions = [
             topic.ListOffsetsPartition(partition_index=p, current_leader_epoch=-1, timestamp=at)
             for p in range(self._partitions)
         ]
         asked = [topic(name=self._topic, partitions=partitions)]
-        return ListOffsetsRequest(replica_id=asker, isolation_level=0, topics=asked)
+        return ListOffsetsRequest(replica_id=asker, isolation_level=isolation, topics=asked)
 
     def _epoch_ends(self, epochs: Mapping[int, int], back: int) -> Any:
         """Naming the current epoch, so that whoever is in another one refuses."""
@@ -252,6 +293,35 @@ def _quorum(response: Any) -> Iterator[Said]:
                 "ends": ends,
                 **_wrong(each.error_code),
             }
+
+
+def _known(response: Any) -> Iterator[Said]:
+    for topic in response.topics:
+        for each in topic.partitions:
+            producers = sorted(
+                (p.producer_id, p.producer_epoch, p.last_sequence, p.coordinator_epoch,
+                 p.current_txn_start_offset)
+                for p in each.active_producers
+            )  # fmt: skip
+            key = f"{topic.name}-{each.partition_index}"
+            yield {"key": key, "producers": producers, **_wrong(each.error_code)}
+
+
+def _listed(response: Any, into: list[str]) -> Iterator[Said]:
+    """Says nothing itself."""
+    into += sorted(each.transactional_id for each in response.transaction_states)
+    yield from ()
+
+
+def _transactions(response: Any) -> Iterator[Said]:
+    for each in response.transaction_states:
+        yield {
+            "id": each.transactional_id,
+            "state": each.transaction_state,
+            "producer": each.producer_id,
+            "producer_epoch": each.producer_epoch,
+            **_wrong(each.error_code),
+        }
 
 
 def _wrong(code: int) -> Said:

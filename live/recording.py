@@ -7,6 +7,7 @@ Writes into a folder
     answers.jsonl    what brokers said of the topic meanwhile, where they were asked
     logs.jsonl       the topic's logs as they lie on the brokers' disks, where it is ours
     groups.jsonl     the log of consumer groups, as far as it is about the topic, likewise
+    transactions.jsonl  the log of transactions, broker by broker, and what was cut from it
     recording.json   how it was made, what promises depend on, and whether it is complete
 
 An incomplete recording (the final read did not reach the end, or the time did not) is kept; only
@@ -19,7 +20,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from live import datalog, facts, grouplog, metadata
+from live import datalog, facts, grouplog, metadata, txnlog
 from live.behind import Behind
 from live.clients import Setting, read_all
 from live.cluster import Cluster, ClusterError
@@ -52,6 +53,8 @@ from live.topics import (
 )
 from live.workloads import WORKLOADS
 
+TXN = "txn"
+"""The workload whose producers write in transactions (WORKLOADS)."""
 TOLD_S = 0.5
 REBALANCE_S = 350.0
 """session.timeout.ms, max.poll.interval.ms and a heartbeat, by the defaults of clients."""
@@ -169,7 +172,8 @@ def record(
                 library=library,
                 first_value=first_value(there),
             )
-            with _observed(bootstrap, plan, journal, folder):
+            watch = txnlog.Watch(cluster) if cluster and plan.workload == TXN else None
+            with watch or nullcontext(), _observed(bootstrap, plan, journal, folder):
                 nemesis, held = _work(setting, plan, cluster, told)
                 told("waiting until the cluster is at rest")
                 at_rest = cluster is None or _settled(cluster, plan)
@@ -179,7 +183,8 @@ def record(
             lines = journal.lines
         # Logs on disks hold what was there before as well.
         own = there is None or not there.records
-        records = _dumped(cluster, plan.topic, folder) if own else []
+        cut = watch.cut if watch else None
+        records = _dumped(cluster, plan.topic, folder, cut) if own else []
         recording = msgspec.structs.replace(
             recording,
             complete=complete,
@@ -223,7 +228,8 @@ def _observed(bootstrap: str, plan: Plan, journal: Journal, folder: Path) -> Ite
     admin = AdminClient({**SILENT, "bootstrap.servers": bootstrap})
     known = admin.list_topics(plan.topic, timeout=20).brokers.values()
     brokers = {broker.id: (str(broker.host), broker.port) for broker in known}
-    with Poller(journal, folder / ANSWERS, brokers, plan.topic, plan.partitions) as poller:
+    what = (plan.topic, plan.partitions, plan.workload == TXN)
+    with Poller(journal, folder / ANSWERS, brokers, *what) as poller:
         yield
     if poller.failed is not None:
         raise poller.failed
@@ -263,8 +269,13 @@ def _write(recording: Recording, folder: Path) -> None:
     (folder / RECORDING).write_bytes(data + b"\n")
 
 
-def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.Record]:
-    """The metadata log; it and the topic's logs as files. Empty where they cannot be had."""
+def _dumped(
+    cluster: Cluster | None, topic: str, folder: Path, cut: Sequence[txnlog.Cut] | None
+) -> list[metadata.Record]:
+    """The metadata log; it and the topic's logs as files. Empty where they cannot be had.
+
+    cut: what was kept of the log of transactions; None: there are none.
+    """
     if cluster is None:
         return []
     try:
@@ -274,6 +285,8 @@ def _dumped(cluster: Cluster | None, topic: str, folder: Path) -> list[metadata.
         entries = grouplog.dump(cluster, topic, records)
         if entries:
             grouplog.write(entries, folder / grouplog.GROUPS)
+        if cut is not None:
+            txnlog.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
     except ClusterError:  # the history is worth keeping without
         return []
     return records
@@ -285,7 +298,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "acks": plan.acks,
         "idempotence": plan.idempotent,
         "retries": plan.retries,
-        "transactions": plan.workload == "txn",
+        "transactions": plan.workload == TXN,
         "min_insync_replicas": plan.min_insync_replicas,
         "replication_factor": plan.replication_factor,
         "elr": facts.eligible_leaders(records),

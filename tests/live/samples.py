@@ -63,6 +63,16 @@ SAMPLES = {
         f"txn-{kind}": Sample(plan(f"txn-{kind}", workload="txn", partitions=2, faults=(kind,)))
         for kind in ROUGH
     },
+    "txn-observed": Sample(
+        plan(
+            "txn-observed",
+            40.0,
+            workload="txn",
+            partitions=2,
+            observe=True,
+            faults=("kill", "partition"),
+        )
+    ),
     **{f"groups-{kind}": Sample(members(kind)) for kind in ROUGH},
     "healthy-observed": Sample(
         plan("healthy-observed", 40.0, observe=True, faults=("kill", "partition"))

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
-from kraftcheck import disks
+from kraftcheck import disks, observing
 from kraftcheck.judgement import Options
 from kraftcheck.judging import judge_file
 from kraftcheck.screen import Screen
@@ -27,6 +27,7 @@ COMMIT_ABORTED, STALE_ELIGIBLE = ("z71", "lost-write"), ("z133", "unseen")
 COPIED_TWICE, SKIPPED = ("z108", "input-twice"), ("z102", "skipped-record")
 ORPHANED, RELEASED_EARLY = ("z107", "stuck-partition"), ("z109", "input-twice")
 ZEROED_TIME = ("z161", "unseen")
+OLD_RECORDS = ("z89", "duplicate")
 ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
@@ -42,6 +43,7 @@ def judged(name: str, folder: Path) -> Judged:
     [
         *(ABORTED_READ, DOUBLED, COMMIT_LOST, ABORT_UNDONE, COMMIT_ABORTED, STALE_ELIGIBLE),
         *(COPIED_TWICE, SKIPPED, ORPHANED, RELEASED_EARLY, ZEROED_TIME),
+        OLD_RECORDS,
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -52,10 +54,36 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "name",
-    ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"],
+    ["z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161", "z89"],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:
     assert judged(f"{name}-control", tmp_path).verdict == "holds"
+
+
+def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
+    """What `conform` ends with, and which rules are broken on disks."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(folder)
+    code = observing.conform(folder, screen=Screen(json=True))
+    told = msgspec.json.decode(capsys.readouterr().out)
+    return code, {each["name"] for each in told["defects"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("z70-logs", {"LogMatchesMarkers", "OneEpochPerTransaction"}),
+        ("z71-logs", {"DecidedBeforeMarked", "TailNotActedOn"}),
+        ("z71-logs-control", set()),
+        ("lost-response", {"stuck"}),
+        ("lost-response-control", set()),
+    ],
+)
+def test_logs_tell_of_it_by_themselves(
+    name: str, found: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever clients were told: a marker without its decision, a decision without its marker."""
+    assert conformed(name, tmp_path, capsys) == (int(bool(found)), found)
 
 
 @pytest.mark.parametrize(

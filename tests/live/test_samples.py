@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,18 @@ from reference.clients.promises import (
     promised,
 )
 from tests.live.samples import DATA, SAMPLES
-from traces.observed import answers, cluster, logs, views
+from traces.observed import (
+    answers,
+    cluster,
+    logs,
+    transaction_answers,
+    transactions,
+    txnlog,
+    views,
+)
 from traces.report.judged import Judged
 
+Changed = Callable[[dict[str, Any]], object]
 HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]
 
 
@@ -238,3 +248,126 @@ def test_one_wrong_answer_is_found(
     code, document = conformed(observed, capsys)
     assert code == exits.VIOLATED
     assert found in {each["name"] for each in document["contradictions"]}
+
+
+@pytest.fixture
+def transactional(tmp_path: Path) -> Path:
+    with zipfile.ZipFile(DATA / "txn-observed.zip") as archive:
+        archive.extractall(tmp_path)
+    return tmp_path
+
+
+RULES = {**transactions.RULES, **transaction_answers.RULES}
+
+
+def test_transactions_are_judged_by_every_rule_and_lost_tails_were_seen(
+    transactional: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = conformed(transactional, capsys)
+    assert (code, told["rules_not_judged"]) == (exits.HOLDS, {})
+    asked = {**told["disks_judged"], **told["answers_judged"]}
+    never = {name for name in RULES if not asked.get(f"{name}: {RULES[name]}")}
+    assert never == {transactions.HANGING}  # nothing was open in the end
+    assert told["disks_judged"][cluster.GONE] == 2
+
+
+def altered(path: Path, at: Callable[[dict[str, Any]], bool], change: Changed) -> None:
+    """Changes one line that is meant: of answers the last, of disks the first."""
+    lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+    sought = reversed(lines) if path.name == answers.NAME else lines
+    change(next(line for line in sought if at(line)))
+    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+
+
+def first_marker(line: dict[str, Any]) -> int:
+    return next(at for at, (*_, marker) in enumerate(line["transactions"]) if marker)
+
+
+def no_marker(line: dict[str, Any]) -> None:
+    """The first one becomes what it is not."""
+    offset = line["transactions"][first_marker(line)][0]
+    line["records"][offset][2] = "ABORT" if line["records"][offset][2] == "COMMIT" else "COMMIT"
+
+
+def of(what: str, **wanted: Any) -> Callable[[dict[str, Any]], bool]:
+    def meant(line: dict[str, Any]) -> bool:
+        told = {**line, "error": line.get("error")}
+        return all(told.get(k) == v for k, v in {"what": what, "error": None, **wanted}.items())
+
+    return meant
+
+
+def any_line(line: dict[str, Any]) -> bool:
+    return True
+
+
+PLANTED: dict[str, tuple[str, Callable[[dict[str, Any]], bool], Changed, str]] = {
+    "a marker": (logs.NAME, any_line, no_marker, "DecidedBeforeMarked"),
+    "a sequence": (
+        logs.NAME,
+        any_line,
+        lambda x: x["batches"][0].__setitem__(4, 3),
+        "SequencesWithoutGap",
+    ),
+    "a state": (
+        txnlog.NAME,
+        any_line,
+        lambda x: x["rows"][-1].update(state="Ongoing"),
+        "TransactionStates",
+    ),
+    "a producer": (
+        txnlog.NAME,
+        any_line,
+        lambda x: x["rows"][-1].update(producer_epoch=9),
+        "EpochMonotonic",
+    ),
+    "the end": (txnlog.NAME, any_line, lambda x: x["rows"].pop(), "not the same"),
+    "a stable offset": (
+        answers.NAME,
+        of(answers.STABLE),
+        lambda x: x.update(offset=1),
+        "LsoMonotonic",
+    ),
+    "a stable end": (
+        answers.NAME,
+        of(answers.STABLE),
+        lambda x: x.update(offset=10**6),
+        "LsoProgress",
+    ),
+    "what a producer is": (
+        answers.NAME,
+        of(answers.PRODUCERS),
+        lambda x: x["producers"][0].__setitem__(4, 7),
+        "ProducerStateIsOfLog",
+    ),
+    "what a transaction is": (
+        answers.NAME,
+        of(answers.TRANSACTION),
+        lambda x: x.update(producer_epoch=5),
+        "TransactionIsOfLog",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "at", "change", "found"), PLANTED.values(), ids=PLANTED)
+def test_one_altered_line_about_transactions_is_found(
+    transactional: Path,
+    name: str,
+    at: Callable[[dict[str, Any]], bool],
+    change: Changed,
+    found: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    altered(transactional / name, at, change)
+    code, told = conformed(transactional, capsys)
+    assert code == exits.VIOLATED
+    assert found in {each["name"] for each in (*told["defects"], *told["contradictions"])}
+
+
+def test_transactions_that_nobody_recorded_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(DATA / "txn-kill.zip") as archive:
+        archive.extractall(tmp_path)
+    _, told = conformed(tmp_path, capsys)
+    assert told["rules_not_judged"].keys() == RULES.keys()

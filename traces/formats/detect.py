@@ -16,23 +16,23 @@ from typing import Final
 
 import msgspec
 
-from traces.formats import jepsen, jsonlines, knossos, loglines, porcupine
+from traces.formats import jepsen, jsonlines, knossos, loglines, parquet, porcupine
 from traces.formats.text import HEAD, head_lines, read_head, shown
 from traces.history import History, HistoryError
 
 READERS: Final[dict[str, ModuleType]] = {
-    module.NAME: module for module in (jepsen, jsonlines, knossos, loglines, porcupine)
+    module.NAME: module for module in (jepsen, jsonlines, knossos, loglines, parquet, porcupine)
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
 
 BINARY: Final = {
-    b"PAR1": "a Parquet file: name the folder of its trace",
     b"JEPSEN": "Jepsen's binary store: export history.edn from it",
     b"\x1f\x8b": "compressed: unpack it first",
     b"PK\x03\x04": "an archive: unpack it first",
 }
 _LINES: Final = 400
+_TRACE: Final = "if it is of a trace, name the trace's folder"
 
 
 class Unrecognised(HistoryError):
@@ -67,6 +67,10 @@ def detect(path: Path) -> str:
     head = read_head(path)
     if not head.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
+    if head.startswith(parquet.MAGIC):
+        if missing := parquet.missing(path):
+            raise Unrecognised(str(path), 0, f"a Parquet file without a column {missing}: {_TRACE}")
+        return parquet.NAME
     for magic, what in BINARY.items():
         if head.startswith(magic):
             raise Unrecognised(str(path), 0, what)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -36,14 +36,20 @@ def _events(path: str, text: str) -> Iterator[Event]:
     fields = Fields(path, colon=False)
     objects = _elements(path, text) if text.lstrip()[:1] == "[" else lines_of(text, path)
     for line, part in objects:
-        form = decoded(path, line, part)
-        if type(form) is dict:
-            for name in ("value", "from", "ends", "to", "key"):
-                if type(form.get(name)) in _OTHERWISE:
-                    form[name] = _fixed(path, line, form[name])
-        yield fields.event(line, form)
+        yield event(fields, path, line, decoded(path, line, part))
 
 
+def event(fields: Fields, path: str, line: int, form: Any) -> Event:
+    """One operation, as msgspec has it. Raises HistoryError."""
+    if type(form) is dict:
+        for name in PARTS:
+            if type(form.get(name)) in _OTHERWISE:
+                form[name] = _fixed(path, line, form[name])
+    return fields.event(line, form)
+
+
+PARTS: Final = ("value", "from", "ends", "to", "key")
+"""Keys whose values have parts."""
 _OTHERWISE = frozenset((list, dict, bool, float))
 """What msgspec makes of a value that the contract has as something else."""
 _DECODER = msgspec.json.Decoder()
@@ -105,9 +111,15 @@ def _fixed(path: str, line: int, value: Any, depth: int = 1) -> Any:
 
 def write(history: History) -> Iterator[str]:
     """The history, line by line. Raises HistoryError: JSON would make one value of two."""
+    for operation in objects(history):
+        yield msgspec.json.encode(operation).decode() + "\n"
+
+
+def objects(history: History) -> Iterator[dict[str, Any]]:
+    """The history, an object for each event. Raises HistoryError as `write` does."""
     _refuse_what_becomes_one(history)
     for operation in operations_of(history):
-        yield msgspec.json.encode(_json(operation)).decode() + "\n"
+        yield _json(operation)
 
 
 def _json(value: Any) -> Any:

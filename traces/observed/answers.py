@@ -9,6 +9,10 @@ there:
 - earliest: `offset`, and `epoch` of the record there;
 - epoch-end: `offset` where epoch `found` ends, the last one up to `asked`, said in `epoch`;
 - quorum: of the metadata log, `leader`, `epoch`, `offset` (its high watermark), `ends` by voter;
+- stable: `offset`, the last stable one, and `epoch` in which the broker is;
+- producers: `producers` of the replica, each (id, epoch, last sequence number, coordinator epoch,
+  first offset of the transaction under way or -1);
+- transaction: of `id`, `state`, `producer` and `producer_epoch`, as its coordinator has them;
 - none: the broker did not answer.
 
 With `error` the broker refused.
@@ -26,6 +30,7 @@ NAME = "answers.jsonl"
 PARTITION, QUORUM = "partition", "quorum"
 EARLIEST, HIGH_WATERMARK, LOG_END = "earliest", "high-watermark", "log-end"
 EPOCH_END = "epoch-end"
+STABLE, PRODUCERS, TRANSACTION = "stable", "producers", "transaction"
 UNKNOWN = -1
 
 
@@ -46,6 +51,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     asked: int = UNKNOWN
     found: int = UNKNOWN
     ends: dict[str, int] = {}
+    producers: list[tuple[int, int, int, int, int]] = []
+    id: str = ""
+    state: str = ""
+    producer: int = UNKNOWN
+    producer_epoch: int = UNKNOWN
 
 
 def read(path: Path) -> list[Answer]:

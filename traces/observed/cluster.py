@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from traces.history import OK, History
-from traces.observed import answers, controller, logs, marks, records, views
+from traces.observed import (
+    answers,
+    controller,
+    logs,
+    marks,
+    records,
+    transaction_answers,
+    transactions,
+    txnlog,
+    views,
+)
 from traces.observed.marks import Acked
 from traces.observed.records import ObservedError
 from traces.observed.verdicts import Judged
@@ -18,6 +29,8 @@ WITNESSES: Final = {
     "brokers": "nobody asked them (`kraftcheck record --observe` does)",
 }
 """Who tells of a recording, and why one does not."""
+
+GONE: Final = "a row of the transaction log was seen on a disk, and is gone"
 
 
 def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -> Judged:
@@ -32,10 +45,12 @@ def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -
     told = answers.read(folder / answers.NAME) if (folder / answers.NAME).is_file() else []
     acked = _acked(history) if history and _is_durable(recording) else []
     said = marks.judge(told, acked, replicas)
-    asked = {**said.asked, **_asked_of_views(told, written)}
+    at_rest = recording.get("at_rest", True) is True
+    quiet = at_rest and recording.get("complete") is True
+    ended, spoken = _transactions(folder, recording, replicas, told, quiet)
+    asked = {**said.asked, **_asked_of_views(told, written), **_meant(spoken.asked)}
     if not written and not any(asked.values()):
         raise ObservedError(f"{folder / answers.NAME}: no broker ever answered; nothing to judge")
-    at_rest = recording.get("at_rest", True) is True
     final = _final(history) if history and recording.get("complete") is True else None
     as_one = _written_as_one(history) if history else ()
     entries = sum(len(replica.records) for replica in replicas)
@@ -51,13 +66,46 @@ def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -
         findings=report.findings,
         replicas=len(replicas),
         entries=entries,
-        defects=logs.judge(replicas, final, as_one, at_rest=at_rest),
+        defects=[*logs.judge(replicas, final, as_one, at_rest=at_rest), *ended.defects],
         answers=len(told),
         asked=asked,
-        contradictions=[*views.judge(told, written), *said.defects],
+        contradictions=[*views.judge(told, written), *said.defects, *spoken.defects],
+        compared=_meant(ended.asked),
+        left={**ended.left, **spoken.left},
         silent=silent,
         unknown="nothing was judged" if len(silent) == len(WITNESSES) else unknown,
     )
+
+
+def _transactions(
+    folder: Path,
+    recording: Mapping[str, Any],
+    replicas: Sequence[logs.Replica],
+    told: Sequence[answers.Answer],
+    at_rest: bool,
+) -> tuple[transactions.Report, transactions.Report]:
+    """What the logs say of transactions, and what brokers said of them; nothing where no client was
+    to have any."""
+    there = (folder / txnlog.NAME).is_file()
+    if not there and not recording.get("configuration", {}).get("transactions"):
+        nothing = transactions.Report(Counter(), [], {})
+        return nothing, nothing
+    coordinators = txnlog.read(folder / txnlog.NAME) if there else None
+    ended = transactions.judge(coordinators, replicas, at_rest=at_rest)
+    log = txnlog.log_of(coordinators) if coordinators else None
+    if log is not None:
+        ended.asked[GONE] = len(log.gone)
+    whole = replicas if all(each.batches or not each.transactions for each in replicas) else []
+    return ended, transaction_answers.judge(told, whole, log, at_rest=at_rest)
+
+
+def _meant(asked: Mapping[str, int]) -> dict[str, int]:
+    """By what a rule asks instead of its name."""
+    meaning = {**transactions.RULES, **transaction_answers.RULES}
+    return {
+        f"{name}: {meaning[name]}" if name in meaning else name: count
+        for name, count in asked.items()
+    }
 
 
 def _asked_of_views(

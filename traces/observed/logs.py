@@ -2,7 +2,9 @@
 
 A replica is a line of `logs.jsonl`, as `kraftcheck record` writes it: broker, key (its partition),
 records as [offset, leader epoch, value], the epoch cache as [epoch, first offset], and of each
-record of a transaction [offset, producer id, whether it is the marker that ends it].
+record of a transaction [offset, producer id, whether it is the marker that ends it]; of each batch
+of a producer [first offset, last offset, producer id, producer epoch, sequence, coordinator epoch],
+the last of which is -1 but for markers.
 
 What is asked (docs/protocol-rules.md):
 
@@ -43,6 +45,7 @@ class Replica(msgspec.Struct, frozen=True):
     records: list[tuple[int, int, Any]]
     epochs: list[tuple[int, int]]
     transactions: list[tuple[int, int, bool]] = []
+    batches: list[tuple[int, int, int, int, int, int]] = []
 
 
 def read(path: Path) -> list[Replica]:

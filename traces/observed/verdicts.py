@@ -31,8 +31,9 @@ class Judged(NamedTuple):
     records: of the metadata log; steps: those that were explained, by what they are; unjudged:
     records by kind. findings, defects, contradictions: what is wrong with the metadata log, on
     disks, with answers. replicas, entries: how many lay on disks, with how many records together.
-    answers: of brokers; asked: how often each rule was. silent: by each witness that told nothing,
-    why. unknown: why it is not known whether all is well; empty: it is.
+    answers: of brokers; asked: how often each rule was; compared: likewise of transactions on
+    disks; left: rules of transactions that were not judged, and why. silent: by each witness that
+    told nothing, why. unknown: why it is not known whether all is well; empty: it is.
     """
 
     records: int
@@ -45,6 +46,8 @@ class Judged(NamedTuple):
     answers: int
     asked: Mapping[str, int]
     contradictions: Sequence[Defect]
+    compared: Mapping[str, int]
+    left: Mapping[str, str]
     silent: Mapping[str, str]
     unknown: str
 

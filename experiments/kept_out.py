@@ -1,0 +1,76 @@
+"""Z88 on a real cluster: a producer that was replaced goes on, and keeps its successor out.
+
+    .venv/bin/python -m experiments.kept_out [--control] [--repeat N]
+
+A producer that initialises fences whoever has its transactional.id: the open transaction is aborted
+with an epoch that nobody has. With an epoch for each transaction (transaction.version 2) the one
+that was fenced is told to abort, and its abort is answered with that very epoch, as if it were the
+retry of an abort of its own. So it goes on; the next attempt of its successor meets an open
+transaction again.
+
+1. A Java producer writes for half a second in each transaction, commits, and aborts when it is told
+   to (Insist.java).
+2. After two seconds another one with the same transactional.id initialises.
+
+The control: transaction.version is 1; there an abort with the epoch before is fenced.
+
+Clients, topic and brokers have Kafka's own settings, but for
+transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
+
+Ends with 1 if the second one gives up after max.block.ms (a minute), with 0 if it can begin.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, Program, click_errors
+from experiments.transact import ID
+from live.cluster import Cluster
+
+INSIST = Path(__file__).resolve().parent / "Insist.java"
+ASKED = "b1"
+SETTINGS = {"transaction.state.log.num.partitions": "1"}
+REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
+VERSION = "transaction.version"
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the second producer is kept out."""
+    del folder  # what clients were told is judged here, not as a history
+    partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
+    partition.create(asking=ASKED)
+    if control:
+        words = ["downgrade", "--feature", f"{VERSION}=1"]
+        click.echo(partition.ask("FeatureCommand", ASKED, *words).strip())
+    with Program(cluster.tool(ASKED, str(INSIST), cluster.bootstrap, TOPIC, ID)) as both:
+        told = both.answer()
+    click.echo(
+        f"the second producer: {told['second']} after {told['ms']} ms; the first one committed "
+        f"{told['committed']} transactions, aborted {told['aborted']} meanwhile, and "
+        f"{'went on' if not told['first'] else 'ended with ' + told['first']}"
+    )
+    return bool(told["second"] != "initialised")
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="transaction.version is 1.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("kept_out")
+def main(control: bool, repeat: int) -> None:
+    """Try whether a producer that was replaced can keep its successor out."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, control=control)
+        shown = evidence.repeated(tried, repeat, Path(name), "one-controller", SETTINGS, REASONS)
+    click.echo("VIOLATED: the second producer is kept out" if shown else "it can begin")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Z89 on a real cluster: a retry is written twice, since its records are old.
+
+    .venv/bin/python -m experiments.old_records [--control] [--repeat N]
+
+A broker forgets a producer whose last record is older than producer.id.expiration.ms (a day). It
+asks the records' own timestamps (ProducerAppendInfo), not when they came: of records that are
+copied with their times, each sweep forgets everything.
+
+1. An idempotent producer (librdkafka's, acks=all) writes a record with a timestamp of two days ago.
+2. It writes another one; the answer is lost. A sweep comes by.
+3. It sends again after three seconds. The broker knows nothing of it, and appends it once more.
+
+The control: the timestamps are of now, all else is the same.
+
+Not Kafka's settings: producer.id.expiration.check.interval.ms=200 (600000 by default: there a retry
+has to span a sweep), and the producer's socket.timeout.ms=3000 (60000).
+
+Ends with 1 if a record was written twice, with 0 if not.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+from confluent_kafka import Producer
+
+from experiments import evidence
+from experiments.tools import TOPIC, Partition, click_errors
+from live.clients import Setting, read_all
+from live.cluster import Cluster
+from live.confluent import SILENT
+from live.journal import HISTORY, Journal
+from live.proxy import Proxy
+from reference.clients.promises import Configuration
+
+HOST, KEY = "n1", "t-0"
+TWO_DAYS_MS = 2 * 24 * 3600 * 1000
+SETTINGS = {"producer.id.expiration.check.interval.ms": "200"}
+REASONS = ("broker producer.id.expiration.check.interval.ms=200: a sweep every 200 ms",)
+PROPERTIES = {"enable.idempotence": True, "acks": "all", "linger.ms": 0, "socket.timeout.ms": 3000}
+CONFIGURATION = Configuration(min_insync_replicas=1, replication_factor=1, one_client=False)
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether a record lies in the log twice."""
+    partition = Partition(cluster, HOST, HOST, [HOST])
+    partition.create(asking=HOST, min_insync=1)
+    proxy = Proxy([cluster.node(HOST)], None)
+    producer = Producer({**SILENT, **PROPERTIES, "bootstrap.servers": proxy.bootstrap})
+    with Journal(folder / HISTORY) as journal:
+        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+        number = setting.processes.next()
+
+        def send(value: int, silent: bool) -> None:
+            journal.event(number, "invoke", "send", [["send", KEY, value]])
+            (proxy.silent.set if silent else proxy.silent.clear)()
+            at = int(time.time() * 1000) - (0 if control else TWO_DAYS_MS)
+            told = []
+
+            def done(error: object, message: object) -> None:
+                told.append((error, message))
+
+            producer.produce(TOPIC, str(value), partition=0, timestamp=at, on_delivery=done)
+            producer.poll(1.5)
+            proxy.silent.clear()
+            producer.flush(30)
+            ((error, message),) = told
+            offset = None if error else message.offset()  # type: ignore[attr-defined]
+            journal.event(
+                number, "info" if error else "ok", "send", [["send", KEY, [offset, value]]]
+            )
+            partition.say(f"{value}: {error or f'acked, offset {offset}'}")
+
+        send(1, silent=False)
+        time.sleep(1)
+        send(2, silent=True)
+        read_all(setting, {})
+    proxy.close()
+    (log,) = evidence.write(cluster, folder, CONFIGURATION)
+    values = [value for _, _, value in log.records]
+    click.echo(f"in the log: {values}")
+    return len(set(values)) < len(values)
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="The records' timestamps are of now.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder for the recordings.")
+@click_errors("old_records")
+def main(control: bool, repeat: int, out: Path | None) -> None:
+    """Try whether a retry of old records is recognised."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, control=control)
+        shown = evidence.repeated(tried, repeat, out or Path(name), "single", SETTINGS, REASONS)
+    click.echo("VIOLATED: a record was written twice" if shown else "each record is there once")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
