@@ -29,8 +29,8 @@ _ONCE = (
 )
 
 _THREE_LEADERS = (
-    "three leaders, the third the first again, then a snapshot: none in 3,800 runs; one that is told "
-    "comes to it (tests/corpus/snapshots-Z122-NoIllegalState.schedule)"
+    "three leaders, the third the first again, then a snapshot: none in 3,800 runs; one that is "
+    "told comes to it (tests/corpus/snapshots-Z122-NoIllegalState.schedule)"
 )
 
 NO_RUN: Mapping[tuple[str, str], str] = MappingProxyType(

@@ -16,6 +16,6 @@ BUG = declared(
     protocol="quorum",
     scope=(
         "needs directory ids and dynamic voters (Q20): here a voter is its id; a node of the "
-        "protocol voters is the key of a voter, so that an empty disk is a node more, which observes"
+        "protocol voters is a voter's key, so that an empty disk is a node more, which observes"
     ),
 )
