@@ -95,7 +95,9 @@ class VoterHandlers:
 
     def in_force(self, row: VoterRow) -> InForceHandlers:
         """The quorum's handlers under the set that is in force at this row's node."""
-        voters = self.rules.voters_of(row)
+        return self._of(self.rules.voters_of(row))
+
+    def _of(self, voters: tuple[int, ...]) -> InForceHandlers:
         if voters not in self._under:
             self._under[voters] = InForceHandlers(in_force(self.constants, voters))
         return self._under[voters]
@@ -143,6 +145,18 @@ class VoterHandlers:
         outcome = self.in_force(row).step(n, row.quorum, input)
         return None if outcome is None else self.after(n, row, outcome)
 
+    def counted(self, n: int, row: VoterRow) -> tuple[int, ...]:
+        """Of whom a majority commits: V20."""
+        voters = self.rules.voters_of(row)
+        if self.rules.counts_itself(n, row) == (n in voters):
+            return voters
+        return tuple(sorted({*voters} ^ {n}))
+
+    def _counting(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
+        """A step of the quorum that may commit, under the set of whom a majority does."""
+        outcome = self._of(self.counted(n, row)).step(n, row.quorum, input)
+        return None if outcome is None else self.after(n, row, outcome)
+
     def refuse(self, row: VoterRow, reason: str) -> Outcome:
         return Outcome(row, (), reason)
 
@@ -154,10 +168,10 @@ class VoterHandlers:
     handle_begin_quorum_epoch_response = _taken
     handle_end_quorum_epoch_request = _taken
     handle_end_quorum_epoch_response = _taken
-    handle_fetch_request = _taken
+    handle_fetch_request = _counting
     handle_fetch_max_wait = _taken
     handle_append = _taken
-    handle_flush = _taken
+    handle_flush = _counting
     handle_begin_quorum_epoch_timeout = _taken
     handle_resign = _taken
     handle_request_timeout = _taken

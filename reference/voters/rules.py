@@ -68,6 +68,10 @@ class VoterRules:
         """V13. Who is no voter does not stand for election."""
         return n in self.voters_of(row)
 
+    def counts_itself(self, n: int, row: VoterRow) -> bool:
+        """V20 (KAFKA-16530). A leader that is no voter is not counted for the high watermark."""
+        return n in self.voters_of(row)
+
     def check_quorum_binds(self, n: int, row: VoterRow) -> bool:
         """V20. A leader waits for no fetches if it is the only voter; one that is no voter waits
         for those of voters, be it of one.

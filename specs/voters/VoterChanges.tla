@@ -74,6 +74,9 @@ After(n, before, outcome) ==
 
 Changed(n, before, outcomes) == UNION {After(n, before, o) : o \in outcomes}
 
+(* Of whom a majority commits: V20.                                         *)
+Counted(n, row) == IF CountsItself(n, row) THEN VotersOf(row) \cup {n} ELSE VotersOf(row) \ {n}
+
 Refuse(row, reason) == {[row |-> row, sent |-> {}, ignored |-> reason]}
 
 -----------------------------------------------------------------------------
@@ -92,13 +95,13 @@ Step_HandleEndQuorumEpochRequest(n, row, m) ==
 Step_HandleEndQuorumEpochResponse(n, row, m) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleEndQuorumEpochResponse(n, row.quorum, m))
 Step_HandleFetchRequest(n, row, m) ==
-  Changed(n, row, InForce(VotersOf(row))!Step_HandleFetchRequest(n, row.quorum, m))
+  Changed(n, row, InForce(Counted(n, row))!Step_HandleFetchRequest(n, row.quorum, m))
 Step_HandleFetchMaxWait(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleFetchMaxWait(n, row.quorum, input))
 Step_HandleAppend(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleAppend(n, row.quorum, input))
 Step_HandleFlush(n, row, input) ==
-  Changed(n, row, InForce(VotersOf(row))!Step_HandleFlush(n, row.quorum, input))
+  Changed(n, row, InForce(Counted(n, row))!Step_HandleFlush(n, row.quorum, input))
 Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleBeginQuorumEpochTimeout(n, row.quorum, input))
 Step_HandleResign(n, row, input) ==

@@ -49,6 +49,10 @@ HistoryAfterTruncation(row, offset) ==
 (* V13.  Who is no voter does not stand for election.                       *)
 MayStand(n, row) == n \in VotersOf(row)
 
+(* V20 (KAFKA-16530).  A leader that is no voter is not counted for the     *)
+(* high watermark.                                                          *)
+CountsItself(n, row) == n \in VotersOf(row)
+
 (* V20.  A leader waits for no fetches if it is the only voter; one that is *)
 (* no voter waits for those of voters, be it of one.                        *)
 CheckQuorumBinds(n, row) == VotersOf(row) # {n}

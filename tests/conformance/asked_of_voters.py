@@ -54,7 +54,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         unread = replace(row, history=row.history[:1], history_end=1)
         yield from (("HistoryAfterAppend", (of, of.quorum)) for of in (row, unread))
         for n in ALL:
-            for rule in ("MayStand", "CheckQuorumBinds", "LeavesAfterRemoval"):
+            for rule in ("MayStand", "CountsItself", "CheckQuorumBinds", "LeavesAfterRemoval"):
                 yield rule, (n, row)
             for rule in ("IsCaughtUp", "AddRefused", "RemoveRefused", "ChangedVoters"):
                 yield rule, (row, n)

@@ -238,6 +238,7 @@ TABLES = (
             Forced("HistoryAfterAppend", "row, quorum", AS_READ, V_ONE),
             Forced("HistoryAfterTruncation", "row, offset", AS_READ, V_REMOVE),
             Forced("MayStand", "n, row", "TRUE", V_ONE),
+            Forced("CountsItself", "n, row", "TRUE", V_REMOVE),
             Forced("FlushesAsObserver", "row", "FALSE", V_CRASH),
             Forced("OwnEpochCommitted", "row", "TRUE", V_REMOVE),
             Forced("LastSetCommitted", "row", "FALSE", V_ONE),

@@ -55,6 +55,7 @@ def complaints(specs: Path) -> list[str]:
         "MCTransactionsLiveness",
         "MCGroupsLiveness",
         "MCClassicLiveness",
+        "MCVotersLiveness",
     )
     required |= {root: [] for root in liveness}
     return lint(read_manifest(specs / "models.toml"), required)

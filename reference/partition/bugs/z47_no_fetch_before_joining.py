@@ -16,5 +16,8 @@ BUG = declared(
     protocol="partition",
     boundary="keeps_end_offsets, for a replica that was removed and added",
     field="remotes",
-    scope="needs reassignment (C14); the replicas are a constant",
+    scope=(
+        "needs reassignment (C14) and what a leader knows of fetches in one row: the replicas of "
+        "partition are a constant, and to reassignment and hosting who has copied all is an input"
+    ),
 )

@@ -14,5 +14,8 @@ BUG = declared(
     "LeaderCompleteness",
     source="KIP-853, PR 10309",
     protocol="quorum",
-    scope="needs directory ids and dynamic voters (Q20); a voter is its id",
+    scope=(
+        "needs directory ids and dynamic voters (Q20): here a voter is its id; a node of the "
+        "protocol voters is a voter's key, so that an empty disk is a node more, which observes"
+    ),
 )

@@ -112,12 +112,36 @@ MCInit ==
   /\ spent = [records |-> IF Seeded THEN MaxRecords ELSE 0, changes |-> 0, expiries |-> 0,
               crashes |-> 0, snapshots |-> 0, cleanings |-> 0]
 
+(* Two tails that part: l leads epoch 1 and has records that nobody else    *)
+(* has, d has led epoch 2 and has its first record alone; both have stopped *)
+(* leading.                                                                 *)
+Parted(l, d) ==
+  LET seed == MC!Seed(l, MaxRecords)
+      idle(n) == [seed[n] EXCEPT
+        !.quorum = [V!InitialRow(n).quorum EXCEPT
+          !.role = "Unattached", !.epoch = 3, !.quorumState.epoch = 3,
+          !.log = seed[n].quorum.log, !.flushed = seed[n].quorum.flushed,
+          !.epochCache = seed[n].quorum.epochCache],
+        !.caughtUp = {}]
+      led(row) == [row EXCEPT
+        !.quorum.log = Append(@, [epoch |-> 2, value |-> LeaderChange, voters |-> {}]),
+        !.quorum.flushed = @ + 1, !.historyEnd = @ + 1,
+        !.quorum.epochCache = Append(@, [epoch |-> 2, start |-> 1])]
+  IN Whole([n \in Nodes |-> IF n = d THEN led(idle(n)) ELSE idle(n)])
+
+PartedInit ==
+  /\ \E l, d \in FirstVoters : l # d /\ rows = Parted(l, d)
+  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
+  /\ spent = [records |-> MaxRecords, changes |-> 0, expiries |-> 0, crashes |-> 0,
+              snapshots |-> 0, cleanings |-> 0]
+
 MCNext ==
   /\ \E n \in Nodes : Running(rows[n]) /\ ((Free(n) /\ UNCHANGED spent) \/ Budgeted(n))
   /\ rows' # rows
   /\ committed' = CommittedAfter(committed, rows')
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
+PartedSpec == PartedInit /\ [][MCNext]_mcVars
 
 WithinEpochs == \A n \in Nodes : rows[n].voter.quorum.epoch <= MaxEpoch
 

@@ -68,7 +68,7 @@ def test_a_snapshot_that_is_gone_is_not_asked_for_again() -> None:
 
 
 def test_a_longer_log_of_a_later_epoch_goes() -> None:
-    """Z122: Kafka 4.3.1 stops here."""
+    """Z122: Kafka 4.3.1 stops here (its bug is replayed in tests/corpus)."""
     tail = (LOG[0], VotersEntry(2, LEADER_CHANGE), VotersEntry(2, 7))
     row = with_voter(following(tail, connections=ASKING), download=SnapshotId(2, 1))
     request = FetchSnapshotRequest(2, 1, 1, SnapshotId(2, 1))

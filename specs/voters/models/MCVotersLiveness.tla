@@ -1,0 +1,145 @@
+-------------------------- MODULE MCVotersLiveness --------------------------
+(***************************************************************************)
+(* Liveness where the voters change, as MCQuorumLiveness has it: faults are *)
+(* budgets (a timer that fires although a leader lives, a resignation,      *)
+(* leaders that go deaf, nodes that die); after them timers are fair, and   *)
+(* what is sent again and again arrives.  Alone, the assumption that no two *)
+(* voters stand at the same time, is made here too.                         *)
+(*                                                                          *)
+(* A pre-vote is granted by those whose logs are no longer: who cannot win  *)
+(* does not stand, so epochs are bounded.                                   *)
+(***************************************************************************)
+EXTENDS MCVoters
+
+CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
+
+LiveInit ==
+  /\ rows = Seed(CHOOSE l \in FirstVoters : TRUE, MaxRecords)
+  /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>
+  /\ spent = [records |-> MaxRecords, changes |-> 0, expiries |-> 0, crashes |-> 0,
+              disturbances |-> 0, deaths |-> 0, deaf |-> {}]
+
+Hears(n) == Running(rows[n]) /\ n \notin spent.deaf
+Votes(n) == n \in Known(rows[n])
+Others(n) == Nodes \ {n}
+
+(* p may still grant n its vote.  (Rejections need not be remembered: they  *)
+(* say that p will not.)                                                    *)
+MayGrant(n, p) ==
+  /\ Hears(p) /\ p \notin rows[n].quorum.granted
+  /\ AtLeastAsLong(LogOf(n), LogOf(p))
+  /\ \/ rows[p].quorum.epoch < rows[n].quorum.epoch
+     \/ /\ rows[p].quorum.epoch = rows[n].quorum.epoch
+        /\ rows[p].quorum.leader = Nobody /\ rows[p].quorum.voted \in {Nobody, n}
+
+Waits(n) ==
+  /\ Hears(n) /\ rows[n].quorum.role = "Candidate"
+  /\ \E p \in Known(rows[n]) \ {n} : MayGrant(n, p)
+
+Alone(n) == \A v \in Others(n) : ~Waits(v) /\ rows[v].quorum.role # "Resigned"
+
+LivingLeaders(n) ==
+  {v \in Others(n) : Hears(v) /\ Leads(v) /\ rows[v].quorum.epoch >= rows[n].quorum.epoch}
+
+(* Who would grant n a pre-vote, by its log.                                *)
+MayWin(n) ==
+  LET grants(q) == Hears(n) /\ Hears(q) /\ AtLeastAsLong(LogOf(n), LogOf(q))
+  IN IsMajorityOf({q \in Known(rows[n]) : q = n \/ grants(q)}, Known(rows[n]))
+
+MayTimeOut(n) ==
+  /\ Votes(n) /\ LivingLeaders(n) = {}
+  /\ CASE rows[n].quorum.role = "Candidate" -> ~Waits(n) /\ MayWin(n)
+       [] rows[n].quorum.role \in {"Follower", "Unattached"} -> MayWin(n)
+       [] OTHER -> FALSE
+
+(* The fetches of no majority reach n.                                      *)
+Unheard(n) ==
+  LET fetching == IF Hears(n) THEN {v \in Known(rows[n]) \ {n} : Running(rows[v])} ELSE {}
+  IN ~IsMajorityOf(fetching \cup {n}, Known(rows[n]))
+
+(* What becomes of the rows when p is asked by n, and answers.  Who is deaf *)
+(* is answered, and does not hear it.                                       *)
+Exchanged(n, p) ==
+  CASE ~Hears(p) -> {}
+    [] Hears(n) -> AfterExchange(n, p)
+    [] OTHER -> {[r EXCEPT ![n] = rows[n]] : r \in AfterExchange(n, p)}
+
+ExchangedWith(n, peers) == UNION {Exchanged(n, p) : p \in peers}
+
+(* A voter that knows no leader hears of the one that lives when it asks    *)
+(* for pre-votes.                                                           *)
+Hinted(n) ==
+  {[rows EXCEPT ![n] = Normal(o.row)] :
+     o \in UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n].quorum,
+                    InForce(Known(rows[n]))!BecomeFollower(rows[n].quorum,
+                      rows[l].quorum.epoch, l), {})) : l \in LivingLeaders(n)}}
+
+(* What heals.  `Fair` leaves parts out for the twins, which must fail.     *)
+Heals(n) ==
+  LET role == rows[n].quorum.role
+  IN {newRows \in
+       (IF "Vote" \in Fair /\ role = "Candidate" THEN ExchangedWith(n, Asked(n)) ELSE {})
+       \cup (IF "Fetch" \in Fair /\ role \in {"Follower", "Unattached"}
+             THEN ExchangedWith(n, Asked(n)) ELSE {})
+       \cup (IF "Announce" \in Fair /\ role = "Leader" THEN ExchangedWith(n, Asked(n)) ELSE {})
+       \cup (IF Hears(n) /\ Votes(n) /\ role \in {"Unattached", "Candidate"} THEN Hinted(n) ELSE {})
+       \cup Becomes(n, Step_HandleFlush(n, rows[n], None))
+       \cup (IF role = "Resigned"
+             THEN Becomes(n, Step_HandleElectionTimeout(n, rows[n], None)) ELSE {})
+       \cup (IF "CheckQuorum" \in Fair /\ Unheard(n)
+             THEN Becomes(n, Step_HandleCheckQuorumTimeout(n, rows[n], None)) ELSE {}) :
+     newRows # rows}
+
+Heal(n) == rows' \in Heals(n) /\ UNCHANGED spent
+
+Timer(n) == MayTimeOut(n) /\ Alone(n) /\ rows' \in Becomes(n, Stands(n)) /\ UNCHANGED spent
+
+Disturb(n) ==
+  /\ Spend("disturbances", MaxDisturbances)
+  /\ \/ rows[n].quorum.role \in {"Follower", "Unattached"} /\ MayWin(n)
+        /\ rows' \in Becomes(n, Stands(n))
+     \/ rows' \in Becomes(n, Step_HandleResign(n, rows[n], None))
+
+Die(n) ==
+  /\ Spend("deaths", MaxDeaths)
+  /\ rows' \in Becomes(n, Step_HandleCrash(n, rows[n], [keep |-> Len(LogOf(n))]))
+
+GoDeaf(n) ==
+  /\ Leads(n) /\ n \notin spent.deaf /\ Cardinality(spent.deaf) < MaxDeaf
+  /\ spent' = [spent EXCEPT !.deaf = @ \cup {n}]
+  /\ UNCHANGED rows
+
+LiveNext ==
+  /\ \E n \in Nodes :
+       /\ Running(rows[n])
+       /\ \/ Heal(n) \/ Timer(n) \/ Disturb(n) \/ Die(n) \/ GoDeaf(n) \/ Budgeted(n)
+  /\ committed' = CommittedAfter(committed, rows')
+
+CanHeal == \E n \in Nodes : Running(rows[n]) /\ Heals(n) # {}
+TimerArmed(n) == Running(rows[n]) /\ MayTimeOut(n) /\ Alone(n)
+TimerFires(n) ==
+  /\ rows[n].quorum.role \in {"Follower", "Unattached", "Candidate"}
+  /\ rows'[n].quorum.epoch > rows[n].quorum.epoch
+  /\ rows'[n].quorum.role \in {"Candidate", "Leader"} /\ UNCHANGED spent
+HealingStep == UNCHANGED spent /\ rows' # rows /\ ~\E n \in Nodes : TimerFires(n)
+
+(* As in MCQuorumLiveness: healing is weakly fair, timers are strongly so.  *)
+Fairness ==
+  /\ []<>(~CanHeal) \/ []<><<HealingStep>>_mcVars
+  /\ "Timer" \in Fair =>
+       \A n \in Nodes : <>[](~TimerArmed(n)) \/ []<><<TimerFires(n)>>_mcVars
+
+LiveSpec == LiveInit /\ [][LiveNext]_mcVars /\ Fairness
+
+-----------------------------------------------------------------------------
+(* V19.  A set that is in some log is committed, or taken back by all.      *)
+Open(n) ==
+  /\ Running(rows[n])
+  /\ LET sets == SetsOf(LogOf(n)) IN sets[Len(sets)].offset >= Len(committed)
+ChangeResolved == (\E n \in Nodes : Open(n)) ~> ~(\E n \in Nodes : Open(n))
+
+(* V20.  A leader that no fetch reaches does not lead for ever, unless it is *)
+(* the only voter.                                                          *)
+Isolated(n) == Leads(n) /\ n \in spent.deaf /\ Known(rows[n]) # {n}
+IsolatedLeaderResigns == \A n \in Nodes : Isolated(n) ~> ~Isolated(n)
+=============================================================================
