@@ -401,8 +401,18 @@ PLANTS: Final = [
         high_watermark=1,
         epoch_start=0,
     ),
-    _broken("LogBounds", "the log of broker 2 reaches from -1 to 2, and its high watermark is 2", 2, log_start=-1),
-    _broken("LogBounds", "the log of broker 2 reaches from 3 to 2, and its high watermark is 2", 2, log_start=3),
+    _broken(
+        "LogBounds",
+        "the log of broker 2 reaches from -1 to 2, and its high watermark is 2",
+        2,
+        log_start=-1,
+    ),
+    _broken(
+        "LogBounds",
+        "the log of broker 2 reaches from 3 to 2, and its high watermark is 2",
+        2,
+        log_start=3,
+    ),
     _broken(
         "LogBounds",
         "the log of broker 3 reaches from 0 to 2, and its high watermark is 3",
