@@ -22,7 +22,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reference.clients.promises import Level
-from traces.checkers.assessment import name_of
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import LOG_OPERATIONS, History, Operation
 from traces.report import history_incident
@@ -128,7 +127,7 @@ def render(history: History, judged: Judged) -> str:
 
 def meaning(judged: Judged) -> str:
     """The verdict in words. What transactions and groups promise is beside the levels of reads."""
-    known = {name_of(level): level for level in Level}
+    known = {level.name.lower().replace("_", "-"): level for level in Level}
     held, promised = known.get(judged.level or ""), known.get(judged.promised or "")
     enough = held is not None and promised is not None and held >= promised
     apart = judged.verdict == VIOLATED and enough
