@@ -135,7 +135,8 @@ def _lanes(
     found = []
     for place in places:
         constants, group = of[place.component], names[place.component]
-        name = protocol_of(constants).names.get(place.node, "")
+        protocol = protocol_of(constants)
+        name = protocol.spelt.get(place.node) or protocol.names.get(place.node, "")
         if not name and place.node in nodes_of(constants):
             name = f"{kind_of(constants, place.node).name} {place.node}"
         short = group.replace("the quorum", "Q").replace("partition ", "p")
@@ -194,10 +195,18 @@ def picture(title: str, run: Run, notes: Notes, found: Iterable[str]) -> Picture
         said,
         title=title,
         drawn=f"run {result.run} seed {result.seed}: {render_options(result.options)}",
-        verdict=result.verdict,
+        verdict=_ended(run, notes),
         found=[*dict.fromkeys(_in_short(step, said[step]) for step in sorted(said)), *found],
         lines=list(narrate(run)),
     )
+
+
+def _ended(run: Run, notes: Notes) -> str:
+    """How a run ended; one that violates nothing itself by what others say of its steps."""
+    if run.result.violations or not notes:
+        return run.result.verdict
+    steps = "step is" if len(notes) == 1 else "steps are"
+    return f"{len(notes):,} {steps} not allowed by the spec ({run.result.verdict})"
 
 
 def _in_short(number: int, said: Sequence[str]) -> str:
@@ -272,7 +281,8 @@ def foreign_picture(
         said[each.line] += ["not allowed by the spec", *each.differences]
     for finding in judged.findings:
         said[finding.line].append(f"{finding.check}: {finding.explanation}")
-    seen = [_logged(step) for step in steps]
+    names = protocol_of(trace.constants).names
+    seen = [_logged(step, names) for step in steps]
     return _picture(
         (trace.constants,),
         ("",),
@@ -307,29 +317,29 @@ def _in_one(text: str) -> str:
     return " ".join(text.split())
 
 
-def _logged(step: ForeignStep) -> Seen:
+def _logged(step: ForeignStep, names: Mapping[int, str]) -> Seen:
     hidden = Letter(None, "(not logged)", ())
     return Seen(
         number=step.line,
         time=f"line {step.line}",
         place=Place(0, step.node),
         action=step.action.removeprefix("Handle") or "(not logged)",
-        took=hidden if step.input is None else _value_letter(step.input),
-        sent=tuple([_value_letter(message) for message in step.sent or ()]),
+        took=hidden if step.input is None else _value_letter(step.input, names),
+        sent=tuple([_value_letter(message, names) for message in step.sent or ()]),
         ignored=step.ignored or "",
         before=_values(step.before),
         after=_values(step.after),
     )
 
 
-def _value_letter(message: Fields) -> Letter:
+def _value_letter(message: Fields, names: Mapping[int, str]) -> Letter:
     fields = dict(message)
     name, source, destination = (fields.pop(k, None) for k in ("type", "source", "destination"))
     ends: tuple[int, ...] = ()
     words = [str(name)]
     if isinstance(source, int) and isinstance(destination, int):
         ends = source, destination
-        words.append(f"{source}>{destination}")
+        words.append(f"{names.get(source, source)}>{names.get(destination, destination)}")
     words += [f"{k}={v}" for k, v in _values(fields).items()]
     return Letter(frozenset(message.items()), " ".join(words), ends)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing import plain
+from kraftcheck.retracing.endings import ending
 from kraftcheck.retracing.following import Followed, follow
 from kraftcheck.retracing.minimising import Minimised, minimised, minimised_step
 from kraftcheck.retracing.moves import Converted, Refusal, converted, refusal, run
@@ -79,13 +80,14 @@ def counterexample(asked: Asked, screen: Screen) -> int:
             model,
             result,
             plain.follow(protocol, cfg, result.counterexample, model.bug),
+            _broken(manifest, model, result),
             asked,
             screen,
         )
     with screen.progress("following", len(result.counterexample)) as meter:
         followed = follow(result.counterexample, cfg, model.bug, lambda at: meter.update(at))
     story = converted(followed.machine, followed.options, model.bug, followed.moves)
-    document = _tell(model, result, followed, story, screen)
+    document = _tell(model, result, _broken(manifest, model, result), followed, story, screen)
     if followed.missing:
         screen.document(document)
         return exits.UNKNOWN
@@ -124,13 +126,27 @@ def _minimised(script: Script, attempts: int, screen: Screen) -> Minimised:
         return minimised(script, attempts, lambda done: meter.update(done))
 
 
-def _plain(model: Model, result: TlcResult, way: Way, asked: Asked, screen: Screen) -> int:
+def _broken(manifest: Manifest, model: Model, result: TlcResult) -> list[tuple[str, str]]:
+    """What TLC's counterexample breaks, and what is wrong at its end."""
+    wrong = ending(manifest, model, result.property, result.counterexample)
+    facts = [("model", f"{model.name} violates {result.property}")]
+    return [*facts, ("", wrong)] if wrong else facts
+
+
+def _plain(
+    model: Model,
+    result: TlcResult,
+    way: Way,
+    broken: list[tuple[str, str]],
+    asked: Asked,
+    screen: Screen,
+) -> int:
     """As `counterexample`, of a protocol without a simulation of its own."""
     screen.line(f"{model.name}: {' '.join(model.claim.split())}")
     for line in narrate(way.run):
         screen.line(line)
     facts = [
-        ("model", f"{model.name} violates {result.property}"),
+        *broken,
         ("states", f"{way.reached} of {way.states} reached"),
     ]
     document: dict[str, Any] = {
@@ -216,7 +232,12 @@ def _result(manifest: Manifest, model: Model, asked: Asked) -> TlcResult:
 
 
 def _tell(
-    model: Model, result: TlcResult, followed: Followed, story: Converted, screen: Screen
+    model: Model,
+    result: TlcResult,
+    broken: list[tuple[str, str]],
+    followed: Followed,
+    story: Converted,
+    screen: Screen,
 ) -> dict[str, Any]:
     """The story, and how far it went."""
     before = 0
@@ -230,7 +251,7 @@ def _tell(
         screen.line(f"  {number:4} {line.words}{mark}")
     left = story.unmade
     facts = [
-        ("model", f"{model.name} violates {result.property}"),
+        *broken,
         ("states", f"{followed.reached} of {followed.states} reached"),
         ("moves", f"{len(story.script.moves)}, {len(left)} not possible when replayed"),
     ]

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from kraftcheck import artifacts, exits
+from kraftcheck.retracing.endings import ending
 from kraftcheck.screen import Columns, Screen
 from tla_utils import (
     Manifest,
@@ -138,6 +139,9 @@ def _run(
     for result in results:
         if result.reason:
             screen.line(f"{_word(result)} {result.model.name}: {result.reason}")
+            wrong = ending(manifest, result.model, result.property, result.last)
+            if wrong:
+                screen.line(f"  {wrong}")
     return results
 
 

@@ -31,7 +31,7 @@ from tla_utils.manifest import (
     outline,
     same_counts,
 )
-from tla_utils.output import TlcResult, Verdict
+from tla_utils.output import State, TlcResult, Verdict
 from tla_utils.runner import OUTPUT_FILE, ModuleText, Running, TlcJob, run_tlc
 
 # From about this many states on, the flags for long runs may pay. Processor seconds with the flags
@@ -48,7 +48,8 @@ class ModelResult:
     verdict, property, distinct, generated, depth: as in TlcResult; property is "deadlock" for a
     deadlock. length: states of the counterexample. matches: everything stated is so; otherwise
     `reason` says in one line what is not, or why the verdict is unknown. refused: TLC, or the check
-    before it, could not use the model at all; `reason` says why.
+    before it, could not use the model at all; `reason` says why. last: the last two states of a
+    violation.
     """
 
     model: Model
@@ -64,6 +65,7 @@ class ModelResult:
     matches: bool = False
     reason: str = ""
     refused: bool = False
+    last: tuple[State, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
         seconds=found.seconds,
         cpu_seconds=found.cpu_seconds,
         peak_rss_mb=found.peak_rss_mb,
+        last=tuple(found.counterexample[-2:]) if found.verdict == "violated" else (),
     )
     reason = _mismatch(manifest, result, found, files)
     return replace(result, matches=not reason, reason=reason)

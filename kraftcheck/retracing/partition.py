@@ -10,12 +10,13 @@ controller comes once and in order, or is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from kraftcheck.retracing.rows import UNSHOWN, Rows, Texts, Values
 from kraftcheck.retracing.search import ANY, Allowed, AtLeast, Beginning, Essence, Made, Way
 from reference.bugs.catalog import rules_for
 from reference.partition.broker import BrokerHandlers
@@ -48,6 +49,7 @@ from reference.partition.messages import (
     SendReplicaFetch,
     SessionTimeout,
 )
+from reference.partition.properties import PartitionHistory, PartitionState
 from reference.partition.rules import PartitionRules
 from reference.partition.sim.machine import broker_handlers_for
 from reference.partition.steered.world import AGAIN, Chosen, Lost
@@ -58,6 +60,7 @@ from reference.partition.types import (
     BrokerRow,
     ControllerRow,
     PartitionConstants,
+    Record,
     initial_controller,
     initial_row,
     is_up,
@@ -466,19 +469,24 @@ def _asked(network: Any, old: Any, names: Naming) -> object:
 # -- Where a story begins
 
 
+def constants_of_models(brokers: Iterable[int], values: Mapping[str, str]) -> PartitionConstants:
+    """values: texts of a cfg. Raises KeyError: one is missing; ValueError: it is no number."""
+    return PartitionConstants(
+        replicas=tuple(brokers),
+        min_insync_replicas=int(values["MinInsyncReplicas"]),
+        elr_enabled=values["ElrEnabled"] == "TRUE",
+        unclean_election=values["UncleanElection"] == "TRUE",
+        fetch_max_records=int(values["FetchMaxRecords"]),
+    )
+
+
 def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
     """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
     leaders = list(_leaders(states))
     rows: Any = states[0].values["rows"]
     others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
     nodes = {name: number for number, name in enumerate([*leaders, *others])}
-    constants = PartitionConstants(
-        replicas=tuple(range(len(nodes))),
-        min_insync_replicas=int(values["MinInsyncReplicas"]),
-        elr_enabled=values["ElrEnabled"] == "TRUE",
-        unclean_election=values["UncleanElection"] == "TRUE",
-        fetch_max_records=int(values["FetchMaxRecords"]),
-    )
+    constants = constants_of_models(range(len(nodes)), values)
     idempotent = values.get("Idempotent") == "TRUE"
     acks_all = idempotent or values.get("AcksAll") == "TRUE"
     of = Partition(
@@ -549,3 +557,25 @@ def _leaders(states: Sequence[State]) -> Iterator[str]:
 def _partition_of(state: State) -> Any:
     controller: Any = state.values["controller"]
     return controller["partition"]
+
+
+# -- What properties look at
+
+
+def asked_with(cfg: Texts, before: Values, after: Values, bug: str | None) -> tuple[Any, ...]:
+    """What properties are asked with, of two states of a model, the second after the first."""
+    reader = Rows(after["rows"], 0)
+    handlers = broker_handlers_for(bug, constants_of_models(reader.nodes, cfg))
+
+    def state(values: Values) -> PartitionState:
+        rows = reader.by_node(BrokerRow, values["rows"])
+        controller = reader.struct(ControllerRow, values["controller"])
+        return PartitionState(rows, controller, UNSHOWN)  # type: ignore[arg-type]
+
+    history = PartitionHistory(
+        committed=reader.structs(Record, after["committed"]),
+        committed_before=reader.structs(Record, before["committed"]),
+        acked=reader.set_of(after["acked"]),
+        acked_before=reader.set_of(before["acked"]),
+    )
+    return state(before), state(after), history, handlers

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kraftcheck.retracing.rows import Rows, Texts, Values
 from kraftcheck.retracing.search import ANY, Allowed, Beginning, Essence, Made, Way
 from reference.bugs.catalog import rules_for
-from reference.kit.log import end_offset
+from reference.kit.log import Entry, end_offset
 from reference.quorum.handlers import QuorumHandlers
 from reference.quorum.messages import (
     Append,
@@ -29,6 +30,7 @@ from reference.quorum.messages import (
     Resign,
     Restart,
 )
+from reference.quorum.properties import Ballot, QuorumHistory
 from reference.quorum.rules import QuorumRules
 from reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, initial_row, is_running
 from tla_utils import State
@@ -212,3 +214,22 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
         {name: number - 1 for name, number in nodes.items()},
         FIELDS,
     )
+
+
+# -- What properties look at
+
+
+def asked_with(_: Texts, before: Values, after: Values, bug: str | None) -> tuple[Any, ...]:
+    """What properties are asked with, of two states of a model, the second after the first."""
+    reader = Rows(after["rows"])
+    appended: dict[tuple[int, int], tuple[int, ...]] = {}
+    for offset, epoch, value in sorted(after["appended"]):
+        appended[offset, epoch] = (*appended.get((offset, epoch), ()), value)
+    ballots = {
+        reader.value(node): Ballot(ballot["epoch"], tuple(sorted(reader.set_of(ballot["given"]))))
+        for node, ballot in after["ballots"].items()
+    }
+    committed, earlier = (reader.structs(Entry, values["committed"]) for values in (after, before))
+    history = QuorumHistory(ballots, committed, earlier, appended)
+    old, new = (reader.by_node(Row, values["rows"]) for values in (before, after))
+    return old, new, history

@@ -27,10 +27,26 @@ class Reading(NamedTuple):
     loses: bool = False
 
 
+AskedWith: TypeAlias = Callable[
+    [Mapping[str, str], Mapping[str, Any], Mapping[str, Any], str | None], tuple[Any, ...]
+]
+"""What the reference's properties are asked with, of the texts of a cfg, the variables in two
+states of a model, and its bug."""
+
+
 def reading_of(protocol: str) -> Reading | None:
     """Of the module here that has the protocol's name; None: there is none, or it has none."""
-    name = f"{__package__}.{protocol}"
-    found: Reading | None = None
-    if find_spec(name) is not None:
-        found = getattr(import_module(name), "READING", None)
+    found: Reading | None = _of_module(protocol, "READING")
     return found
+
+
+def asked_with_of(protocol: str) -> AskedWith | None:
+    """As `reading_of`."""
+    found: AskedWith | None = _of_module(protocol, "asked_with")
+    return found
+
+
+def _of_module(protocol: str, name: str) -> Any:
+    module = f"{__package__}.{protocol}"
+    there = bool(protocol) and find_spec(module) is not None
+    return getattr(import_module(module), name, None) if there else None

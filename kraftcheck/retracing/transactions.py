@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing.readings import Reading, Shown
+from kraftcheck.retracing.rows import Rows, Texts, Values
+from reference.kit.fields import fields_of
+from reference.kit.protocol import HISTORY
+from reference.transactions import properties as transactions
 from reference.transactions.messages import COORDINATOR
-from reference.transactions.types import Constants
+from reference.transactions.types import Client, Constants, Coordinators, PartitionLeader
 from tla_utils import Record, ToolError, Value, function
 from tla_utils.values import Function, ModelValue
 from traces.cover.settings import Settings
@@ -74,3 +80,40 @@ def _seen(values: Mapping[str, Value]) -> Shown:
 
 
 READING: Final = Reading(_constants, lambda constants: [_seen], _shown)
+
+
+# -- What properties look at
+
+
+def asked_with(cfg: Texts, before: Values, after: Values, bug: str | None) -> tuple[Any, ...]:
+    """What properties are asked with, of two states of a model, the second after the first."""
+    reader = Rows(after["partitions"], FIRST_PARTITION)
+
+    def rows(values: Values) -> dict[int, Any]:
+        log = {field.spec_name: values[field.spec_name] for field in fields_of(Coordinators)}
+        # Who asked is not remembered by the specification: its network forgets no request.
+        ends = [message for message in values["network"] if message["type"] == "EndTxn"]
+        history = transactions.History(
+            decided=frozenset(
+                transactions.Decided(
+                    d["state"], d["epoch"], tuple(sorted(reader.set_of(d["partitions"])))
+                )
+                for d in values["decided"]
+            ),
+            told=frozenset(
+                transactions.Told(t["txn"], t["decision"], t["epoch"]) for t in values["told"]
+            ),
+            asked=frozenset(m["txn"] for m in ends if m["decision"] == "Commit"),
+            aborts=frozenset(m["epoch"] for m in ends if m["decision"] == "Abort"),
+            handed_out=values["handedOut"],
+            late=reader.set_of(values["late"]),
+        )
+        return {
+            COORDINATOR: reader.struct(Coordinators, Record(log)),
+            HISTORY: history,
+            **reader.by_node(PartitionLeader, values["partitions"]),
+            **reader.by_node(Client, values["clients"]),
+        }
+
+    constants = replace(_constants(cfg), partitions=tuple(reader.nodes))
+    return constants, rows(before), rows(after)

@@ -100,7 +100,7 @@ def of_result(
     manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
 ) -> Counterexample:
     states = result.counterexample
-    told = stories.ways(manifest, model, states, options)
+    ways = stories.ways(manifest, model, states, options)
     at = max(1, len(states) - BEFORE_THE_END)
     prefix = {name: render(value) for name, value in states[at - 1].values.items()}
     lasting = result.kind == "liveness"
@@ -110,7 +110,7 @@ def of_result(
         length=len(states),
         distinct=result.distinct,
         seconds=round(result.seconds, 1),
-        told=[*stories.narrated(states, told), *stories.ending(result)],
+        told=stories.told(manifest, model, result, ways),
         at=1 if lasting else at,
         prefix={} if lasting else prefix,
         of=digest_of(manifest, model),

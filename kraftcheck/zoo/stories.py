@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from kraftcheck.retracing import endings
 from system.files import read_text
 from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.config import read_config
@@ -31,6 +32,10 @@ TELLERS = {
     ),
 }
 """By module: who tells its counterexamples, and the variables that make a state of a story."""
+
+COUNT_ANEW = frozenset({"MCPartitionReduced", "MCPartitionLiveness"})
+"""Modules that number partition epochs anew after every step, and forget those of followers: a
+number that falls there is no step back, and is told as what it is."""
 
 _SECTION = re.compile(
     r"^(SPECIFICATION|INIT|NEXT|CONSTANTS?|SYMMETRY|VIEW|(?:ACTION_)?CONSTRAINTS?|INVARIANTS?"
@@ -177,8 +182,22 @@ def find(
 # -- In words
 
 
-def narrated(states: Sequence[State], told: Sequence[Way] | None) -> Iterator[str]:
-    """A counterexample, line by line: what happened, the messages, what they changed."""
+def told(
+    manifest: Manifest, model: Model, result: TlcResult, ways: Sequence[Way] | None
+) -> list[str]:
+    """A counterexample, line by line, with what is wrong at its end."""
+    states = result.counterexample
+    lines = [*narrated(states, ways, model.module in COUNT_ANEW), *ending(result)]
+    wrong = endings.ending(manifest, model, result.property, states)
+    return [*lines, wrong] if wrong else lines
+
+
+def narrated(
+    states: Sequence[State], told: Sequence[Way] | None, counts_anew: bool = False
+) -> Iterator[str]:
+    """A counterexample, line by line: what happened, the messages, what they changed. counts_anew:
+    its model keeps of partition epochs only their order, and of a leader only.
+    """
     for number, state in enumerate(states):
         if number == 0:
             yield "1. the beginning"
@@ -188,7 +207,7 @@ def narrated(states: Sequence[State], told: Sequence[Way] | None) -> Iterator[st
         yield f"{number + 1}. {_heading(before, state, told[number] if told else None)}"
         messages = told[number]["messages"] if told else _fresh_messages(before, state)
         yield from (f"     {message(m)}" for m in messages)
-        yield from (f"       {line}" for line in changes(before, state))
+        yield from (f"       {line}" for line in changes(before, state, counts_anew))
 
 
 def ending(result: TlcResult) -> Iterator[str]:
@@ -318,27 +337,47 @@ def short(value: Any) -> str:
     return "-" if text in ("NONE", "") else text
 
 
-def changes(before: State, after: State) -> Iterator[str]:
+def changes(before: State, after: State, counts_anew: bool = False) -> Iterator[str]:
     """What a step changed: by node the fields of its row, then the controller's, then history."""
     new_rows = _pairs(after.values.get("rows"))
     for (_, old), (node, new) in zip(_pairs(before.values.get("rows")), new_rows, strict=True):
-        yield from _row_changes(_name(node), old, new)
+        yield from _row_changes(_name(node), old, new, counts_anew)
     if "controller" in after.values:
-        yield from _row_changes(
-            "controller", before.values["controller"], after.values["controller"]
-        )
+        old, new = before.values["controller"], after.values["controller"]
+        yield from _row_changes("controller", old, new, counts_anew)
     for name in ("committed", "acked"):
         if name in after.values and before.values[name] != after.values[name]:
             yield f"{name}: {short(before.values[name])} -> {short(after.values[name])}"
 
 
-def _row_changes(node: str, old: Any, new: Any) -> Iterator[str]:
-    said = [*_leaves("", old, new)]
+def _row_changes(node: str, old: Any, new: Any, counts_anew: bool) -> Iterator[str]:
+    leaves = [*_leaves("", old, new)]
+    if counts_anew:
+        leads = "role" not in new or new["role"] == "Leader"
+        leaves = [leaf for leaf in leaves if leads or not leaf.is_counted_anew]
+    said = [leaf.told(counts_anew) for leaf in leaves]
     if said:
         yield f"{node}: {'; '.join(said)}"
 
 
-def _leaves(path: str, old: Any, new: Any) -> Iterator[str]:
+class _Leaf(NamedTuple):
+    """A difference between two rows, and where it is."""
+
+    path: str
+    old: Any
+    new: Any
+
+    @property
+    def is_counted_anew(self) -> bool:
+        return self.path.rpartition(".")[2] == "partitionEpoch"
+
+    def told(self, counts_anew: bool) -> str:
+        text = f"{self.path} {short(self.old)} -> {short(self.new)}"
+        falls = counts_anew and self.is_counted_anew and self.new < self.old
+        return f"{text} (renumbered)" if falls else text
+
+
+def _leaves(path: str, old: Any, new: Any) -> Iterator[_Leaf]:
     """Every difference, as deep as both sides have the same form."""
     if old == new:
         return
@@ -348,4 +387,4 @@ def _leaves(path: str, old: Any, new: Any) -> Iterator[str]:
             step = f"[{_name(key)}]" if isinstance(new, Function) else f".{key}"
             yield from _leaves(f"{path}{step}" if path else step.strip(".[]"), left, right)
         return
-    yield f"{path} {short(old)} -> {short(new)}"
+    yield _Leaf(path, old, new)

@@ -155,7 +155,7 @@ def _story(
     except ToolError:
         # The tellers know the steps of the correct protocol; one's own may be others.
         ways = None
-    return [*stories.narrated(states, ways), *stories.ending(result)]
+    return stories.told(manifest, model, result, ways)
 
 
 # -- Together

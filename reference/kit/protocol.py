@@ -225,12 +225,12 @@ class Protocol:
 
     constants: the type of its constants, which name it (L8) by their tag. messages: all types of
     them. outsiders: addresses that are no nodes; messages from `clients` need no sender. names: of
-    addresses that are told by a letter. alike: what the nodes are called that are alike. Under some
-    constants, peers: the nodes that are alike, sorted, of whom functions by node have an entry
-    each; nodes: all that take steps; kind_of: of one of them; handlers: with what a bug has put in
-    the place of rules. rules: the classes of its named decisions, which are made of constants.
-    handler_classes: of handlers that a bug may replace, made of constants and rules. properties:
-    what it promises; each has a name and a sentence.
+    addresses that are told by a letter; spelt: those in words. alike: what the nodes are called
+    that are alike. Under some constants, peers: the nodes that are alike, sorted, of whom functions
+    by node have an entry each; nodes: all that take steps; kind_of: of one of them; handlers: with
+    what a bug has put in the place of rules. rules: the classes of its named decisions, which are
+    made of constants. handler_classes: of handlers that a bug may replace, made of constants and
+    rules. properties: what it promises; each has a name and a sentence.
     log: what the log that clients use is called in histories; empty: as the scenario.
     shared: a log that nodes share. relisted: by action, whether a step of it may have the first
     constants in a run that has the second.
@@ -258,6 +258,7 @@ class Protocol:
     clients: frozenset[int] = frozenset()
     alike: str = "nodes"
     names: Mapping[int, str] = field(default_factory=dict)
+    spelt: Mapping[int, str] = field(default_factory=dict)
     log: str = ""
     shared: SharedLog | None = None
     relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)

@@ -417,7 +417,8 @@ def partition_log_matching(after: PartitionState) -> str | None:
         for b, two in after.rows.items():
             end = min(one.high_watermark, two.high_watermark)
             if is_up(one) and is_up(two) and not agree_below(one.log, two.log, end):
-                return f"brokers {a} and {b} differ below high watermark {end}"
+                where = first_missing(one.log, two.log, end)
+                return f"brokers {a} and {b} differ in {where}, below high watermark {end}"
     return None
 
 
@@ -483,7 +484,8 @@ def no_duplicate(after: PartitionState) -> str | None:
     for n, row in after.rows.items():
         values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
         if len(set(values)) < len(values):
-            return f"the log of broker {n} has a value twice"
+            twice = next(value for value in values if values.count(value) > 1)
+            return f"the log of broker {n} has value {twice} twice"
     return None
 
 
@@ -554,7 +556,9 @@ def log_bounds(after: PartitionState) -> str | None:
     """
     for n, row in after.rows.items():
         if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
-            return f"broker {n}: {row.log_start} <= {row.high_watermark} <= {len(row.log)}"
+            reaches = f"from {row.log_start} to {len(row.log)}"
+            known = f"its high watermark is {row.high_watermark}"
+            return f"the log of broker {n} reaches {reaches}, and {known}"
     return None
 
 

@@ -166,6 +166,7 @@ PARTITION: Final = Protocol(
     outsiders=frozenset({CLIENTS, METADATA_LOG}),
     clients=frozenset({CLIENTS}),
     names={CONTROLLER: "C", CLIENTS: "K", METADATA_LOG: "M"},
+    spelt={CONTROLLER: "controller", CLIENTS: "clients", METADATA_LOG: "metadata log"},
     log="events-0",
     shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
     # A steered run lists the replicas anew before an election.

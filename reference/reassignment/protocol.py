@@ -125,6 +125,7 @@ REASSIGNMENT: Final = Protocol(
     handlers=_handlers,
     rules=(ReassignmentRules,),
     names={CONTROLLER: "C"},
+    spelt={CONTROLLER: "controller"},
     sometimes=tuple(sometimes.all),
     extends=PARTITION.name,
     world=World(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -105,7 +105,7 @@ class OptionSet(Generic[T]):
         try:
             options = msgspec.convert(values, self.of)
         except msgspec.ValidationError as error:
-            raise ValueError(f"option refused: {error}") from None
+            raise ValueError(f"option refused: {_allowed(self.of, error)}") from None
         for name in self.of.__struct_fields__:
             value = getattr(options, name)
             if isinstance(value, bool) or not isinstance(value, int):
@@ -118,6 +118,16 @@ class OptionSet(Generic[T]):
         if problem:
             raise ValueError(f"option refused: {problem}")
         return options
+
+
+def _allowed(of: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
+    """What msgspec says of a value, and what it could be, if that is one of a few words."""
+    name = str(error).rpartition("$.")[2].rstrip("`")
+    words = get_args(get_type_hints(of).get(name))
+    listed = (
+        ", ".join(w or "''" for w in words) if words and all(type(w) is str for w in words) else ""
+    )
+    return f"{error}: {name} is one of {listed}" if listed else str(error)
 
 
 def _drawn(stream: Stream, palette: Palette) -> Any:

@@ -254,7 +254,7 @@ def _told_otherwise(state: State, decision: str, other: str) -> str | None:
 
 
 def commit_was_asked(state: State) -> str | None:
-    """Nor one of a transaction that nobody asked to commit.
+    """No transaction is committed that nobody asked to commit.
 
     Misses: a commit that was asked for by an instance that was replaced since.
     """

@@ -116,3 +116,16 @@ def test_a_page_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     done = asked("replay", CORPUS / "tlc-Z34.moves", "--html", page)
     assert done.exit_code == 3
     assert f"{page}: No such file or directory" in done.output
+
+
+def test_a_run_with_refused_steps_is_headed_by_them(quorum: Run) -> None:
+    refused = {4: ["not allowed by the spec", "after.epoch: recorded 1, spec allows {0}"]}
+    assert picture("", quorum, {}, []).verdict == quorum.result.verdict
+    head = picture("", quorum, refused, []).verdict
+    assert head == f"1 step is not allowed by the spec ({quorum.result.verdict})"
+
+
+def test_lanes_of_addresses_are_spelt_out() -> None:
+    run = simulate_run("partition", 1, 0)
+    names = [lane.name for lane in picture("", run, {}, []).lanes]
+    assert {"controller", "clients", "metadata log"} <= {*names}

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from kraftcheck.cli import cli
 from kraftcheck.deciding import Asked, asked_of, deciding, decisions_of
 from kraftcheck.foreign import traces_in
-from traces.foreign.provenance import Senders, chained, provenanced
+from traces.foreign.provenance import Senders, chained, never_taken, provenanced
 from traces.foreign.reading import read_foreign
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +103,17 @@ def test_a_missing_line_is_told_as_that(tmp_path: Path) -> None:
     said = "\n".join(told(path))
     assert "a line of node 1 is missing between lines 8 and 11" in said
     assert "highWatermark (0, then 1)" in said and told(FOREIGN / "broker.jsonl") == []
+
+
+def test_of_partial_rows_a_message_that_no_line_takes_is_named(tmp_path: Path) -> None:
+    lines = (FOREIGN / "broker-partial.jsonl").read_text().splitlines()
+    path = tmp_path / "missing.jsonl"
+    path.write_text("\n".join(lines[:6] + lines[7:]))
+    trace, whole = read_foreign(path), read_foreign(FOREIGN / "broker-partial.jsonl")
+    latest = [step for step in trace.steps if step.node == 2][-1]
+    (said,) = never_taken(trace, latest)
+    assert said.startswith("line 6 sends it a ReplicaFetchResponse, which none of its lines takes")
+    assert [each for step in whole.steps for each in never_taken(whole, step)] == []
 
 
 def test_the_nearest_message_is_compared_field_by_field(tmp_path: Path) -> None:

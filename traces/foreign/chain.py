@@ -34,7 +34,7 @@ from traces.foreign.chainmodule import Line, Search, run_search
 from traces.foreign.domains import Domain
 from traces.foreign.hidden import inputs_of, logged_values
 from traces.foreign.narrate import narrate
-from traces.foreign.provenance import Senders, not_asked, provenanced
+from traces.foreign.provenance import Senders, never_taken, not_asked, provenanced
 from traces.foreign.reading import ForeignStep, ForeignTrace
 from traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
 from traces.jobs.step_frames import step_frame
@@ -228,4 +228,6 @@ class _Session:
         self.cpu_seconds += seconds
         for chain, lines in zip(rejected, told, strict=True):
             step = chain.steps[chain.accepted]
+            # The latest is the nearest, and one is enough to look at.
+            lines = [*lines, *never_taken(self.trace, step)[-1:]]
             chain.rejection = Rejection(step.line, step.run, step.node, step.action, lines)

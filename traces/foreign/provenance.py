@@ -54,6 +54,9 @@ def _apart(one: Value, other: Value, path: str = "") -> list[str]:
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         pairs = enumerate(zip(one, other, strict=True), 1)
         return [each for at, pair in pairs for each in _apart(*pair, f"{path}[{at}]")]
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        # Both may be long, and be cut where they are alike still.
+        return [f"{path} (of length {len(one)}, then {len(other)})"]
     return [] if one == other else [f"{path} ({_short(one)}, then {_short(other)})"]
 
 
@@ -182,6 +185,31 @@ def chained(trace: ForeignTrace) -> Iterator[Finding]:
             )
             yield Finding(step.line, CHAINED, said)
         left[step.run, step.node] = step.line, step.after
+
+
+def never_taken(trace: ForeignTrace, before: ForeignStep) -> list[str]:
+    """Messages to the node of a step that were sent before it, and that none of its lines takes:
+    they may have been lost, or a line is missing. One line each.
+    """
+    own = [step for step in trace.steps if (step.run, step.node) == (before.run, before.node)]
+    taken = [step.input for step in own if step.input is not None]
+    if len(taken) < len(own):
+        return []
+    return [
+        f"line {step.line} sends it a {message['type']}, which none of its lines takes: if it was "
+        "not lost, a line is missing"
+        for step in trace.steps
+        if step.run == before.run and step.line < before.line
+        for message in step.sent or ()
+        if message.get("destination") == before.node
+        and not any(_may_be(message, each) for each in taken)
+    ]
+
+
+def _may_be(message: Fields, input: Fields) -> bool:
+    """Whether they are one message, as far as both show it."""
+    both = [name for name in message if name in input]
+    return all(message[name] == input[name] for name in both)
 
 
 def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reference.clients.promises import Level
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import LOG_OPERATIONS, History, Operation
 from traces.report import history_incident
@@ -47,6 +48,12 @@ MEANING: Final = {
     VIOLATED: "the history is not as consistent as was promised",
     UNKNOWN: "not decided: this is no pass",
 }
+
+
+APART: Final = (
+    "the reads of each object by itself are as consistent as was promised, and something else that "
+    "was promised is broken, which is told below"
+)
 
 
 class Card(NamedTuple):
@@ -89,7 +96,7 @@ def render(history: History, judged: Judged) -> str:
     objects = sorted(judged.objects, key=_badness)
     return environment.get_template(TEMPLATE).render(
         judged=judged,
-        meaning=MEANING[judged.verdict],
+        meaning=meaning(judged),
         unit=history.time_unit,
         cards=cards(history, certificate),
         several=len({each.key for each in judged.objects}) > 1,
@@ -116,6 +123,15 @@ def render(history: History, judged: Judged) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def meaning(judged: Judged) -> str:
+    """The verdict in words. What transactions and groups promise is beside the levels of reads."""
+    known = {level.name.lower().replace("_", "-"): level for level in Level}
+    held, promised = known.get(judged.level or ""), known.get(judged.promised or "")
+    enough = held is not None and promised is not None and held >= promised
+    apart = judged.verdict == VIOLATED and enough
+    return APART if apart else MEANING[judged.verdict]
 
 
 def _asset(name: str) -> str:

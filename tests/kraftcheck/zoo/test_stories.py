@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
-from kraftcheck.zoo.stories import ending, narrated
-from tla_utils import State, TlcResult, parse
+from kraftcheck.retracing import endings
+from kraftcheck.zoo import counterexamples
+from kraftcheck.zoo.counterexamples import Counterexample
+from kraftcheck.zoo.entries import manifest_of
+from kraftcheck.zoo.stories import COUNT_ANEW, ending, narrated
+from tla_utils import Model, State, TlcResult, parse
 
 ROWS = '[a |-> [role |-> "{}", log |-> <<>>, epoch |-> {}], b |-> [role |-> "F", log |-> <<>>]]'
 
@@ -55,3 +60,79 @@ def test_what_breaks_liveness_goes_on_for_ever() -> None:
     back = replace(nothing, counterexample=states, loop_to=2)
     assert [*ending(back)] == ["and so on for ever, from 3 back to 2"]
     assert [*ending(replace(nothing, stuttering=True))] == ["and nothing changes any more"]
+
+
+# -- How they end
+
+
+def stored() -> list[tuple[Model, Counterexample]]:
+    manifest = manifest_of()
+    found = [
+        (model, counterexamples.load(manifest, model))
+        for model in manifest.models.values()
+        if counterexamples.path_of(manifest, model).is_file()
+    ]
+    return [(model, each) for model, each in found if each is not None]
+
+
+def test_every_stored_counterexample_ends_with_what_is_wrong() -> None:
+    assert stored()
+    for model, each in stored():
+        start = f"{each.property} is broken"
+        # What lasts for ever is wrong in no state, and what the reference does not know of it
+        # cannot say.
+        known = each.prefix and each.property != "FollowedLeaderStays"
+        assert each.told[-1].startswith(f"{start}: " if known else f"{start}, which says: "), model
+
+
+def test_no_number_of_a_partition_epoch_steps_back() -> None:
+    """Where none does; one that crashes forgets what it knew, in the other models."""
+    for model, each in stored():
+        text = "\n".join(each.told if model.module in COUNT_ANEW else ())
+        for old, new, after in re.findall(r"partitionEpoch (\d+) -> (\d+)( \(renumbered\))?", text):
+            assert int(old) <= int(new) or after, each.model
+
+
+def of_z38(prefix: dict[str, str]) -> str:
+    """How a counterexample to Z38 ends that ends in this state."""
+    manifest = manifest_of("partition")
+    values: Any = {name: parse(text) for name, text in prefix.items()}
+    model, states = manifest.models["Z38"], [State(1, "", values)]
+    return endings.ending(manifest, model, "LeaderCandidateCompleteness", states)
+
+
+def test_who_lacks_what_is_read_from_the_last_state() -> None:
+    manifest = manifest_of("partition")
+    found = counterexamples.load(manifest, manifest.models["Z38"])
+    assert found is not None
+    # Three steps before its end nothing is wrong, so only what the property says can be said.
+    says = "LeaderCandidateCompleteness is broken, which says: Whoever may be elected without loss"
+    assert of_z38(found.prefix).startswith(says)
+    isr = "elr |-> {}, isr |-> {b1, b2}"
+    assert isr in found.prefix["controller"]
+    controller = found.prefix["controller"].replace(isr, isr.replace("b2", "b2, b3"))
+    rows = (
+        found.prefix["rows"]
+        .replace('status |-> "Starting"', 'status |-> "Running"')
+        .replace("brokerEpoch |-> -1", "brokerEpoch |-> 0")
+    )
+    wrong = "b3 may be elected and lacks the record at 0, which is committed"
+    assert of_z38({**found.prefix, "controller": controller, "rows": rows}).endswith(wrong)
+    # A field that the model does not show is looked at by nobody without notice.
+    without = rows.replace(" log |->", " other |->")
+    assert of_z38({**found.prefix, "controller": controller, "rows": without}).startswith(says)
+
+
+def test_a_number_that_falls_is_told_where_a_model_counts_anew() -> None:
+    def row(role: str, epoch: int) -> str:
+        return f'[b |-> [role |-> "{role}", log |-> <<>>, partitionEpoch |-> {epoch}]]'
+
+    def lines(role: str, counts_anew: bool) -> list[str]:
+        rows = (row("Leader", 2), row(role, 1))
+        states = [State(n, "MCNext", {"rows": parse(each)}) for n, each in enumerate(rows, 1)]
+        return [line.strip() for line in narrated(states, None, counts_anew)][3:]
+
+    assert "MCPartitionReduced" in COUNT_ANEW
+    assert lines("Leader", counts_anew=True) == ["b: partitionEpoch 2 -> 1 (renumbered)"]
+    assert lines("Leader", counts_anew=False) == ["b: partitionEpoch 2 -> 1"]
+    assert lines("Follower", counts_anew=True) == ["b: role Leader -> Follower"]

@@ -27,7 +27,7 @@ from tests.traces.report.histories import (
 from traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
 from traces.history import INDETERMINATE, Annotation, History, Operation
 from traces.report import history_words as words
-from traces.report.history import EXAMPLES_MAX, OBJECTS_MAX, render
+from traces.report.history import EXAMPLES_MAX, OBJECTS_MAX, meaning, render
 from traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MAX, choice, until
 from traces.report.history_order import OFFSETS_MAX, ROWS_MAX, orders
 from traces.report.history_staleness import lags
@@ -73,6 +73,14 @@ def page(history: History, found: Judged | None = None) -> Page:
 
 
 # -- What stands on it
+
+
+def test_what_is_broken_beside_the_levels_of_reads_is_no_contradiction() -> None:
+    found = stale(log_history(3, 20))
+    assert "not as consistent as was promised" in meaning(found)
+    beside = msgspec.structs.replace(found, level="linearizable", promised="ordered-sequential")
+    assert "something else that was promised is broken" in meaning(beside)
+    assert "as consistent" in meaning(msgspec.structs.replace(beside, verdict=HOLDS))
 
 
 def test_verdict_promise_and_evidence_come_first() -> None:
