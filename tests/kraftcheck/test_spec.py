@@ -63,7 +63,8 @@ def test_models_as_expected(tmp_path: Path) -> None:
     # Aligned: each word of a column begins, or each number ends, in one place.
     assert len({line.index("ok") for line in lines[1:5]}) == 1
     assert lines[5].startswith("4 of 4 models as expected, ")
-    assert result.stderr.startswith("checking models: 4 of 4, ")
+    # A slow machine has lines before: what ended so far.
+    assert result.stderr.splitlines()[-1].startswith("checking models: 4 of 4, ")
 
     specs = json.loads((out / "specs.json").read_text())["models"]
     two = specs[1]
