@@ -110,7 +110,7 @@ def test_a_violated_invariant_is_violated(
         (["--runs", "many"], "'many' is not a valid integer"),
         (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
         (["--bug", "Z1"], "no bug 'Z1' of the quorum; did you mean Z01"),
-        (["--bug", "Z11"], "Z11 cannot be simulated: it needs a leader outside"),
+        (["--bug", "Z21"], "Z21 cannot be simulated: it delays an election"),
         (["--backend", "pool", "--master", "local[2]"], "--master is an address of Spark"),
         (["--backend", "cluster"], "'cluster' is not one of"),
         (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),

@@ -159,7 +159,7 @@ def test_a_node_that_lags_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"scenario": "quorumm"}, ValueError),
         ({"scenario": "quorum", "bug": "Z99"}, UnknownBug),
-        ({"scenario": "quorum", "bug": "Z11"}, OutOfScope),
+        ({"scenario": "quorum", "bug": "Z21"}, OutOfScope),
         ({"scenario": "quorum", "options": {"los": 1}}, ValueError),
     ],
 )
