@@ -75,7 +75,7 @@ prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes)
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
-bench: setup ## run every benchmark (ARGS="name ..." for some)
+bench: setup ## the figures of README.md, measured now (ARGS="name ..." for whole benchmarks)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)

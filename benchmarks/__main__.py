@@ -1,4 +1,4 @@
-"""Lists and runs the benchmarks: `python -m benchmarks [--list] [name ...]`.
+"""Lists and runs the benchmarks: `python -m benchmarks [--list] [name ...]`; by itself, the board.
 
 A benchmark is a module in this folder with a function `main()` that prints its figures, and with a
 docstring whose first line says what it compares with what. Each runs in a process of its own, so
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
             print(f"{name:<24} {known[name]}")
         return RAN
     failed = []
-    for name in names or known:
+    for name in names or ["board"]:
         print(f"== {name}: {known[name]}", flush=True)
         if not run(name):
             failed.append(name)
