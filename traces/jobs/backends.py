@@ -142,6 +142,16 @@ class Spark:
     def name(self) -> str:
         return f"spark on {self.session.sparkContext.master}"
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether its workers may be on other machines."""
+        return not str(self.session.sparkContext.master).startswith("local")
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it does at a time."""
+        return int(self.session.sparkContext.defaultParallelism)
+
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None
     ) -> pa.Table:

@@ -38,6 +38,7 @@ from traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
 from traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
 from traces.jobs.findings import Outcome, findings_of
 from traces.jobs.guidance import Corpus, made_or_read
+from traces.jobs.handed import specs_for
 from traces.jobs.joined import JOINED, join_part
 from traces.jobs.judge import (
     ACCEPTED,
@@ -126,6 +127,7 @@ class _Run:
         self.directory, self.plan, self.options, self.told = directory, plan, options, told
         self.code = ranges.code_digest(options.specs)
         self.store = options.store or directory.absolute().parent / STORE
+        self.specs = specs_for(options.backend, options.specs, directory)
         self.alarm = directory.absolute() / ALARM
         self.announced = False
         self.seconds: dict[str, float] = {}
@@ -219,7 +221,7 @@ class _Run:
             campaign=campaign,
             ranges=tuple(Range(*each) for each, _ in missing),
             parts=tuple(entry for _, entry in missing),
-            specs=self.options.specs.absolute(),
+            specs=self.specs,
             code=self.code,
             alarm=self.alarm,
             stop_at_violation=self.options.fail_fast,
@@ -311,6 +313,7 @@ class _Run:
         new = ~told.to_numpy(zero_copy_only=False)
         fresh = merged.filter(pa.array(new))
         self.told.progress("TLC", 0, len(fresh), "steps", "")
+        backend = self.options.backend
         scratch = self.directory / f".{configuration.name}.batches"
         asked = Judgement(np.zeros(0, dtype=np.int8))
         if len(fresh):
@@ -320,9 +323,10 @@ class _Run:
                     fresh,
                     scratch,
                     self.options.check,
-                    self.options.specs,
+                    self.specs,
                     lambda done: self.told.progress("TLC", done, len(fresh), "steps", ""),
                     lambda bench, judged: self._keep(configuration, store, bench, judged),
+                    workers=backend if isinstance(backend, Spark) else None,
                 )
             finally:
                 scratch.unlink(missing_ok=True)

@@ -34,6 +34,7 @@ from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 from traces.jobs.backends import Backend, Pool, Progress, Spark
 from traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge, merge_with_spark
+from traces.jobs.handed import specs_for
 from traces.jobs.joined import JOINED, join_part
 from traces.jobs.judge import (
     CHUNK,
@@ -107,6 +108,7 @@ class _Conform:
         self.progress = progress
         # Absolute, since a worker may have another working directory.
         self.out = (options.out or directory / FOLDER).absolute()
+        self.specs = options.specs
         self.seconds: dict[str, float] = {}
         self.manifest: Manifest = read_manifest(directory)
         self.entries: Sequence[PartEntry] = self.manifest.parts
@@ -123,15 +125,17 @@ class _Conform:
             facts = [_read_facts(part) for part in self.files]
         if not sum(fact.steps for fact in facts):
             raise ToolError(f"{self.directory}: its runs have no steps: that is no evidence")
+        backend = self.options.backend
         with self._stage("judge"):
             judgement = judge(
                 self.files,
                 merged,
                 self.out / JUDGED_STEPS,
                 self.options.check,
-                self.options.specs,
+                self.specs,
                 lambda done: self._tell("judge", done, len(merged)),
                 under=self.options.under,
+                workers=backend if isinstance(backend, Spark) else None,
             )
         with self._stage("explain"):
             explained = self._explain(merged, judgement)
@@ -162,10 +166,11 @@ class _Conform:
             (self.directory / SUMMARY).unlink(missing_ok=True)
         except OSError as error:
             raise TraceError(f"{error.filename or self.out}: {error.strerror}") from None
+        self.specs = specs_for(self.options.backend, self.options.specs, self.out)
 
     def _distinct(self) -> pa.Table:
-        specs = self.options.specs.absolute()
-        task = partial(examine_part, self.directory.absolute(), self.out, self.entries, specs)
+        out, entries = self.out, self.entries
+        task = partial(examine_part, self.directory.absolute(), out, entries, self.specs)
         backend, parts = self.options.backend, len(self.entries)
 
         def done(number: int) -> None:

@@ -38,10 +38,12 @@ from tla_utils import CheckOptions, StepFrame, StepReport, StepTable, Value, che
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
 from traces.jobs.abstraction import Abstraction
+from traces.jobs.backends import Spark
 from traces.jobs.canaries import planted, without_canaries
 from traces.jobs.canonical import Step
 from traces.jobs.columns import Part
 from traces.jobs.distinct import CLASSES, PartFiles
+from traces.jobs.handed import ON_DRIVER, reports_of
 from traces.jobs.protocols import decode_step_constants, decoder_of, decoder_of_inputs
 from traces.jobs.relevance import action_of
 from traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
@@ -106,18 +108,25 @@ def judge(
     progress: Callable[[int], None] | None = None,
     keep: Callable[[Bench, pa.Table], None] | None = None,
     under: Under = as_it_is,
+    workers: Spark | None = None,
 ) -> Judgement:
     """Judges every class of the merged table, and writes all with their verdicts to `into`.
 
-    under: what to make of the specs first. progress is told how many classes have been judged;
-    keep is given each batch as it is, with the columns JUDGED, before the next one is waited
-    for. Raises ToolError as `check_steps` does, and when a class has no content in any part.
+    under: what to make of the specs first. workers: who judges where there is more than for one
+    machine; they see the folder of `into`, and `specs`. progress is told how many classes have been
+    judged; keep is given each batch as it is, with the columns JUDGED, before the next one is
+    waited for. Raises ToolError as `check_steps` does, and when a class has no content in any part.
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
     with pq.ParquetWriter(into, JUDGED, compression="zstd") as writer:
-        chunks = blocks(files, merged, options.chunk)
-        for group, report in _reports(chunks, options, specs, under):
+        groups = together(blocks(files, merged, options.chunk), min(options.chunk, TOGETHER))
+        if workers is not None and len(merged) > ON_DRIVER:
+            folder = into.with_name(f"{into.name}.groups")
+            reports = _reports_of_workers(groups, folder, workers, options, specs, under)
+        else:
+            reports = _reports(groups, options, specs, under)
+        for group, report in reports:
             for bench, judged in _enter(judgement, group, report):
                 writer.write_table(judged)
                 if keep:
@@ -179,16 +188,38 @@ def together(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]]:
         yield group
 
 
+_Reports: TypeAlias = Iterator[tuple[list[_Block], StepReport]]
+"""Groups of blocks in their order, each with TLC's report on it."""
+
+
+def _reports_of_workers(
+    groups: Iterator[list[_Block]],
+    folder: Path,
+    workers: Spark,
+    options: CheckOptions,
+    specs: Path,
+    under: Under,
+) -> _Reports:
+    given: deque[list[_Block]] = deque()
+
+    def asked() -> Iterator[tuple[str, pa.Table]]:
+        for group in groups:
+            given.append(group)
+            yield group[0][0].kind, _as_one(group)
+
+    for report in reports_of(asked(), folder, workers, options, specs, under):
+        yield given.popleft(), report
+
+
 def _reports(
-    blocks: Iterator[_Block], options: CheckOptions, specs: Path, under: Under
-) -> Iterator[tuple[list[_Block], StepReport]]:
-    """The report on each group of blocks, in their order; as many JVMs at a time as the options
-    allow, and few groups ahead of them."""
+    groups: Iterator[list[_Block]], options: CheckOptions, specs: Path, under: Under
+) -> _Reports:
+    """As many JVMs at a time as the options allow, and few groups ahead of them."""
     parallel = options.parallel or os.cpu_count() or 1
     waiting: deque[tuple[list[_Block], Future[StepReport]]] = deque()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            for group in together(blocks, min(options.chunk, TOGETHER)):
+            for group in groups:
                 waiting.append((group, pool.submit(report_on, group, options, specs, under)))
                 if len(waiting) > parallel:
                     group, future = waiting.popleft()
@@ -208,9 +239,18 @@ def report_on(
 
     There were canaries among them. Raises ToolError as `report_among` does.
     """
-    kind = kind_named(blocks[0][0].kind)
-    texts = list(dict.fromkeys(bench.text for bench, _ in blocks))
-    steps = pa.concat_tables([block.select(CLASSES.names) for _, block in blocks])
+    return report_of(kind_named(blocks[0][0].kind), _as_one(blocks), options, specs, under)
+
+
+def _as_one(blocks: Sequence[_Block]) -> pa.Table:
+    return pa.concat_tables([block.select(CLASSES.names) for _, block in blocks])
+
+
+def report_of(
+    kind: NodeKind, steps: pa.Table, options: CheckOptions, specs: Path, under: Under
+) -> StepReport:
+    """TLC's report on steps with the columns CLASSES. Raises ToolError as `report_among` does."""
+    texts = list(dict.fromkeys(steps["constants"].to_pylist()))
     asked, canary = planted(steps, kind)
     whole = replace(options, parallel=1, chunk=len(asked))
     frame = shared_frame(kind, [decode_step_constants(text) for text in texts], specs)

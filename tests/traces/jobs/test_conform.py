@@ -22,8 +22,9 @@ from reference.quorum.protocol import VOTER
 from reference.quorum.types import Constants
 from specs import SPECS
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
-from tla_utils import CheckOptions
+from tla_utils import CheckOptions, StepFrame
 from tla_utils.errors import ToolError
+from traces.jobs import handed, judge
 from traces.jobs.backends import Pool, Spark
 from traces.jobs.canonical import Step
 from traces.jobs.conform import (
@@ -36,6 +37,7 @@ from traces.jobs.conform import (
     conform,
 )
 from traces.jobs.distinct import SLIM, merge, merge_with_spark
+from traces.jobs.handed import SPECS_OF_WORKERS
 from traces.jobs.step_frames import frame_digest
 from traces.jobs.summary import verdict_of
 from traces.schema import (
@@ -168,6 +170,50 @@ def test_spark_gives_the_same_result(
         there = pq.read_table(tmp_path / "out" / name)
         assert there.equals(pq.read_table(trace / FOLDER / name))
     assert [stage for stage, done, total in told if done == total] == ["read", "judge", "join"]
+
+
+@pytest.mark.tlc
+def test_workers_judge_what_is_too_much_for_the_driver(
+    judged: Conformance,
+    trace: Path,
+    tmp_path: Path,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a cluster: with the specs in the folder that it shares with the driver."""
+    monkeypatch.setattr(judge, "ON_DRIVER", 100)
+    monkeypatch.setattr(handed, "AHEAD", 1)
+    monkeypatch.setattr(judge, "TOGETHER", 100)
+    monkeypatch.setattr(Spark, "is_remote", True)
+    out = tmp_path / "out"
+    given: list[Path] = []
+    path_of = handed._file
+
+    def noted(folder: Path, number: int) -> Path:
+        given.append(path_of(folder, number))
+        return given[-1]
+
+    monkeypatch.setattr(handed, "_file", noted)
+    options = ConformOptions(Spark(spark), check=CheckOptions(chunk=100), out=out)
+    again = conform(trace, options)
+    files = {"tables": None}
+    assert timeless(again.summary) | files == timeless(judged.summary) | files
+    # More than one wave of groups, and nothing is left of them.
+    assert len(given) > len(set(given)) > 1
+    assert sorted(path.name for path in out.iterdir() if path.is_dir()) == [SPECS_OF_WORKERS]
+
+
+def test_a_worker_that_cannot_judge_says_so(
+    trace: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_jar(_: StepFrame) -> StepFrame:
+        raise ToolError("no jar of TLC is here")
+
+    monkeypatch.setattr(judge, "ON_DRIVER", 0)
+    out = tmp_path / "out"
+    with pytest.raises(ToolError, match=r"^no jar of TLC is here$"):
+        conform(trace, ConformOptions(Spark(spark), out=out, under=no_jar))
+    assert not [path for path in out.iterdir() if path.is_dir()]
 
 
 @pytest.mark.tlc
