@@ -125,8 +125,12 @@ def _ask_for_faults(history: History) -> None:
     """What is promised depends on what went wrong, and its name does not tell what that was."""
     faults = [each for each in history.annotations if each.kind == "fault"]
     if faults:
+        label = faults[0].label
+        told = (
+            f"{len(faults)} faults (such as {label})" if len(faults) > 1 else f"a fault ({label})"
+        )
         raise BadInput(
-            f"it tells of {len(faults)} faults (such as {faults[0].label}): say "
+            f"it tells of {told}: say "
             "what they can have done, with --faults clean, lossy or unclean (none: nothing at all)"
         )
 

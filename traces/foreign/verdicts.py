@@ -83,8 +83,8 @@ class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
         """Why it does not hold, one line each."""
         said = []
         if self.rejections:
-            what = "chains" if self.mode == "chain" else "steps"
-            said.append(f"{len(self.rejections)} {what} rejected by the spec")
+            count, what = len(self.rejections), "chain" if self.mode == "chain" else "step"
+            said.append(f"{count} {what}{'s' * (count > 1)} rejected by the spec")
         said += [f"line {f.line}: {f.check}: {f.explanation}" for f in self.findings]
         said += [f"line {d.line}: {d.reason}" for d in self.doubts]
         return said

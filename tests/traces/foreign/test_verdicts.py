@@ -17,8 +17,8 @@ DOUBTED = {"doubts": [Doubt(5, "hides producer")]}
     ("mode", "said", "verdict", "reasons"),
     [
         ("batch", {}, "holds", []),
-        ("batch", REJECTED, "violated", ["1 steps rejected by the spec"]),
-        ("chain", REJECTED | DOUBTED, "violated", ["1 chains rejected by the spec", "line 5:"]),
+        ("batch", REJECTED, "violated", ["1 step rejected by the spec"]),
+        ("chain", REJECTED | DOUBTED, "violated", ["1 chain rejected by the spec", "line 5:"]),
         ("chain", FOUND, "violated", ["line 4: SentOnce: twice"]),
         ("chain", DOUBTED, "unknown", ["line 5: hides producer"]),
     ],
