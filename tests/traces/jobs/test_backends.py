@@ -42,7 +42,11 @@ def die(item: int) -> pa.Table:
     os._exit(9)
 
 
-@pytest.fixture(params=["alone", "pool", "spark"])
+SPARK = pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")])
+"""As the tests that say by their arguments that they need a session: there is one for all."""
+
+
+@pytest.fixture(params=["alone", "pool", SPARK])
 def backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "spark":
         return Spark(request.getfixturevalue("spark"))
