@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
-from experiments.tools import TOOLS
+from experiments.tools import TOOLS, Program
 from live.cluster import Cluster, ClusterError
 
 BROKER = "b1"
@@ -21,6 +21,7 @@ LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
 FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
 KEY = re.compile(r"ReplicaKey\(id=(\d+)")
 SET = re.compile(r"Latest set of voters is (.*) at offset (\d+)")
+REMOVE = Path(__file__).with_name("Remove.java")
 COMMAND = f"{TOOLS}.MetadataQuorumCommand"
 ENDS_S = 15
 
@@ -63,21 +64,22 @@ class Quorum:
         self._ask(leader, ["--command-config", config], "add-controller")
 
     def remove(self, name: str, leader: str) -> None:
-        self._ask(leader, [], *self._removal(name))
-
-    def begin_removal(self, name: str, leader: str) -> subprocess.Popen[str]:
-        """As `remove`, and not waited for."""
-        known = ["--bootstrap-controller", self._cluster.node(leader).quorum_listener]
-        return self._cluster.tool(BROKER, COMMAND, *known, *self._removal(name))
-
-    def _removal(self, name: str) -> list[str]:
         node = self._cluster.node(name)
         which = ["--controller-id", str(node.number)]
-        return ["remove-controller", *which, "--controller-directory-id", node.directory_id]
+        which += ["--controller-directory-id", node.directory_id]
+        self._ask(leader, [], "remove-controller", *which)
+
+    def remover(self, name: str, leader: str) -> Program:
+        """One that asks for that removal when it is told to (Remove.java)."""
+        node, known = self._cluster.node(name), self._cluster.node(leader).quorum_listener
+        words = [known, str(node.number), node.directory_id]
+        return Program(self._cluster.tool(BROKER, str(REMOVE), *words))
 
     def voters(self, name: str) -> tuple[list[str], int]:
-        """The last set that it has read, by its log, and at which offset of the metadata."""
-        told, at = SET.findall(self._cluster.log(name))[-1]
+        """The last set that it has read, by its log, and at which offset of the metadata; one that
+        has just started: none, -1.
+        """
+        told, at = (SET.findall(self._cluster.log(name)) or [("", "-1")])[-1]
         numbers = {int(number) for number in KEY.findall(told)}
         return [n.name for n in self._cluster.state.nodes if n.number in numbers], int(at)
 

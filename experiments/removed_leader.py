@@ -67,35 +67,35 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         cluster.stop(third)
     epoch = quorum.epoch(first)
     click.echo(f"         {first} leads in epoch {epoch}; with it vote {', '.join(others)}")
-    for name in others:
-        cluster.pause(name)
-    removal = quorum.begin_removal(first, first)
-    at = quorum.await_voters(first, others)
-    click.echo(f"         {first} has written at offset {at} that {', '.join(others)} vote")
-    if control == "read":
-        cluster.resume(follower)
-        quorum.await_voters(follower, others)
-    cluster.stop(first)
-    click.echo(f"         {first} was stopped; {follower}: voters {known(quorum, follower)}")
-    if control != "read":
+    with quorum.remover(first, first) as removal:
+        removal.answer()
         for name in others:
-            cluster.resume(name)
-    cluster.start(first, wait=False)
-    stuck = not led(quorum, others, epoch)
-    if stuck:
-        for name in (first, follower):
-            (folder / f"{name}.log").write_text(cluster.log(name), encoding="utf-8")
-            cluster.kill(name)
-        for name in (first, follower):
-            cluster.start(name, wait=False)
-        click.echo("         both are started anew")
-        stuck = not led(quorum, (first, follower), epoch)
-    click.echo(f"         a topic is asked for: {created(cluster, 'one')}")
-    for name in (first, *others):
-        click.echo(f"         {name}: voters {known(quorum, name)}")
-    removal.kill()
-    said, _ = removal.communicate()
-    click.echo(f"         remove-controller: {' '.join(said.split())[-160:] or 'no answer'}")
+            cluster.pause(name)
+        removal.do("")
+        at = quorum.await_voters(first, others)
+        click.echo(f"         {first} has written at offset {at} that {', '.join(others)} vote")
+        if control == "read":
+            cluster.resume(follower)
+            quorum.await_voters(follower, others)
+        cluster.stop(first)
+        click.echo(f"         {first} was stopped; {follower}: voters {known(quorum, follower)}")
+        if control != "read":
+            for name in others:
+                cluster.resume(name)
+        cluster.start(first, wait=False)
+        stuck = not led(quorum, others, epoch)
+        if stuck:
+            for name in (first, follower):
+                (folder / f"{name}.log").write_text(cluster.log(name), encoding="utf-8")
+                cluster.kill(name)
+            for name in (first, follower):
+                cluster.start(name, wait=False)
+            click.echo("         both are started anew")
+            stuck = not led(quorum, (first, follower), epoch)
+        click.echo(f"         a topic is asked for: {created(cluster, 'one')}")
+        for name in (first, *others):
+            click.echo(f"         {name}: voters {known(quorum, name)}")
+        click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")
     if stuck:
         given(cluster, first, follower)
         led(quorum, (follower,), epoch)
