@@ -35,7 +35,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -44,22 +43,16 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
-from experiments.tools import TOOLS, TOPIC, Partition, click_errors
+from experiments.controllers import BROKER, METADATA, SPARE, VOTERS, Quorum
+from experiments.tools import TOPIC, Partition, click_errors
 from live.clients import Setting, greet
 from live.cluster import Cluster, ClusterError
 from live.confluent import MUTE, SILENT
 from live.journal import HISTORY, Journal
 
-BROKER, SPARE = "b1", "c4"
-VOTERS = ("c1", "c2", "c3")
 PARTITIONS, RECORDS = 500, 10
-METADATA = "__cluster_metadata-0"
-LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
 TRUNCATED = re.compile(r"Truncated to offset (\d+)")
-FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
-KEY = re.compile(r"ReplicaKey\(id=(\d+)")
-ENDS_S, READ_S = 15, 5
-SET = re.compile(r"Latest set of voters is (.*) at offset (\d+)")
+READ_S = 5
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -89,13 +82,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         click.echo(f"         {gone} was replaced by {SPARE}")
         cluster.start(BROKER)
         for name in (first, second, SPARE):
-            quorum.tell(name)
+            tell(quorum, name)
         for one in (first, gone):
             for other in (second, SPARE, BROKER):
                 cluster.cut(one, other)
         cluster.start(gone)
         try:
-            quorum.leader([first], after=second)
+            quorum.leader([first], above=quorum.epoch(second))
         except ClusterError as error:
             click.echo(f"         {error}")
         journal.event(0, "invoke", "add", TOPIC)
@@ -120,91 +113,14 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return TOPIC not in topics
 
 
-class Quorum:
-    """The controllers, asked with Kafka's own commands."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def leader(self, of: list[str] | tuple[str, ...], seconds: float = 30, after: str = "") -> str:
-        """Which of these became leader last. after: whose epoch it must exceed.
-
-        Raises ClusterError: none of them, in that time.
-        """
-        deadline = time.monotonic() + seconds
-        least = self._epoch(after) if after else 0
-        while time.monotonic() < deadline:
-            epoch, name = max((self._epoch(name), name) for name in of)
-            if epoch > least:
-                return name
-            time.sleep(0.2)
-        raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
-
-    def _epoch(self, name: str) -> int:
-        """The last one in which it began to lead, by its own log."""
-        return max((int(epoch) for epoch in LEADS.findall(self._cluster.log(name))), default=0)
-
-    def awaited(self, name: str, line: re.Pattern[str], otherwise: str) -> re.Match[str]:
-        """A line in its log. Raises ClusterError: it is not there after half a minute."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            found = line.search(self._cluster.log(name))
-            if found:
-                return found
-            time.sleep(0.2)
-        raise ClusterError(f"{name}: {otherwise}")
-
-    def add(self, name: str, leader: str) -> None:
-        config = str(self._cluster.directory / f"{name}.properties")
-        self._ask(leader, ["--command-config", config], "add-controller")
-
-    def remove(self, name: str, leader: str) -> None:
-        node = self._cluster.node(name)
-        which = ["--controller-id", str(node.number)]
-        which += ["--controller-directory-id", node.directory_id]
-        self._ask(leader, [], "remove-controller", *which)
-
-    def tell(self, name: str) -> None:
-        """Prints the last set that it has read, some seconds later."""
-        deadline = time.monotonic() + READ_S
-        numbers, at = self._voters(name)
-        while self._cluster.node(SPARE).number not in numbers and time.monotonic() < deadline:
-            time.sleep(0.2)
-            numbers, at = self._voters(name)
-        click.echo(f"         {name}: voters {numbers}, at offset {at}")
-
-    def _voters(self, name: str) -> tuple[list[int], int]:
-        """By its log, and at which offset of the metadata it read them."""
-        told, at = SET.findall(self._cluster.log(name))[-1]
-        return sorted({int(number) for number in KEY.findall(told)}), int(at)
-
-    def status(self, name: str) -> None:
-        """Prints what it says of itself; a leader is asked on its own host."""
-        try:
-            said = self._ask(name, [], "describe", "--status", host=name)
-        except ClusterError as error:
-            said = str(error)
-        wanted = ("LeaderId", "LeaderEpoch", "HighWatermark:", "CurrentVoters")
-        lines = [" ".join(line.split()) for line in said.splitlines() if line.startswith(wanted)]
-        click.echo(f"         {name}: {'; '.join(lines)[:300]}")
-
-    def restart(self, names: Sequence[str]) -> None:
-        """Starts those whose processes have ended meanwhile, as they do if what was committed is to
-        be cut.
-        """
-        deadline = time.monotonic() + ENDS_S
-        while time.monotonic() < deadline and any(map(self._cluster.is_running, names)):
-            time.sleep(0.2)
-        for name in names:
-            if not self._cluster.is_running(name):
-                said = FATAL.search(self._cluster.log(name))
-                click.echo(f"         {name} has ended: {said[0] if said else 'why is not known'}")
-                self._cluster.start(name)
-
-    def _ask(self, of: str, options: list[str], *words: str, host: str = BROKER) -> str:
-        known = ["--bootstrap-controller", self._cluster.node(of).quorum_listener]
-        main = f"{TOOLS}.MetadataQuorumCommand"
-        return self._cluster.run_tool(host, main, *options, *known, *words)
+def tell(quorum: Quorum, name: str) -> None:
+    """Prints the last set that it has read, some seconds later."""
+    deadline = time.monotonic() + READ_S
+    voters, at = quorum.voters(name)
+    while SPARE not in voters and time.monotonic() < deadline:
+        time.sleep(0.2)
+        voters, at = quorum.voters(name)
+    click.echo(f"         {name}: voters {', '.join(voters)}, at offset {at}")
 
 
 @click.command()

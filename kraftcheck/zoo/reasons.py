@@ -18,6 +18,7 @@ NO_OVERLAY: Mapping[str, str] = MappingProxyType(
         "Z64": "a configuration, nothing is replaced",
         "Z75": "a configuration, nothing is replaced",
         "Z124": "a configuration, nothing is replaced",
+        "Z164": "a configuration, nothing is replaced",
     }
 )
 """By bug that is replayed without an overlay: why."""

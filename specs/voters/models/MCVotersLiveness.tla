@@ -13,6 +13,14 @@ EXTENDS MCVoters
 
 CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
 
+(* A rule that Kafka has not: who leads hands over first, and is removed by *)
+(* another (in place of RemoveRefused; docs/finds/Z164.md).                 *)
+RefusedToLeader(row, node) ==
+  CASE ChangeRefused(row) # "" -> ChangeRefused(row)
+    [] node \notin VotersOf(row) \/ VotersOf(row) = {node} -> "VOTER_NOT_FOUND"
+    [] node = row.quorum.leader -> "NOT_LEADER_OR_FOLLOWER"
+    [] OTHER -> ""
+
 LiveInit ==
   /\ rows = Seed(CHOOSE l \in FirstVoters : TRUE, MaxRecords)
   /\ committed = <<[epoch |-> 1, value |-> LeaderChange, voters |-> {}]>>

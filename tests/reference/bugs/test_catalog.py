@@ -81,7 +81,7 @@ def test_every_bug_is_here_once_in_order() -> None:
     classic = [each.id for each in bugs_of("classic")]
     assert classic == ["Z99"]
     voters = [each.id for each in bugs_of("voters")]
-    numbers = (11, 19, 110, *range(112, 118), 124)
+    numbers = (11, 19, 110, *range(112, 118), 124, 164)
     assert voters == [f"Z{n}" for n in numbers]
     snapshots = [each.id for each in bugs_of("snapshots")]
     assert snapshots == [f"Z{n}" for n in (111, *range(119, 123))]
@@ -105,7 +105,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *("Z17", "Z18", "Z21", "Z22", "Z47", "Z57")
     ]
     assert [each.id for each in CATALOG if each.is_control] == [
-        *("Z40", "Z53", "Z54", "Z64", "Z75", "Z124")
+        *("Z40", "Z53", "Z54", "Z64", "Z75", "Z124", "Z164")
     ]
 
 

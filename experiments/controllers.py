@@ -1,0 +1,124 @@
+"""The controllers of a real cluster whose voters change (KIP-853), by Kafka's own commands."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from experiments.tools import TOOLS, Program
+from live.cluster import Cluster, ClusterError
+
+BROKER = "b1"
+VOTERS = ("c1", "c2", "c3")
+SPARE = "c4"
+"""Hosts of the layout `voters`. SPARE does not vote at first."""
+METADATA = "__cluster_metadata-0"
+LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
+FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
+KEY = re.compile(r"ReplicaKey\(id=(\d+)")
+SET = re.compile(r"Latest set of voters is (.*) at offset (\d+)")
+REMOVE = Path(__file__).with_name("Remove.java")
+COMMAND = f"{TOOLS}.MetadataQuorumCommand"
+ENDS_S = 15
+
+
+class Quorum:
+    """The controllers, by what their logs say, and as they answer a broker's host."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def leader(self, of: Sequence[str], seconds: float = 30, above: int = 0) -> str:
+        """Which of these became leader last. above: an epoch that it must exceed.
+
+        Raises ClusterError: none of them, in that time.
+        """
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            epoch, name = max((self.epoch(name), name) for name in of)
+            if epoch > above:
+                return name
+            time.sleep(0.2)
+        raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
+
+    def epoch(self, name: str) -> int:
+        """The last one in which it began to lead, by its own log; 0: none since it started."""
+        return max((int(epoch) for epoch in LEADS.findall(self._cluster.log(name))), default=0)
+
+    def awaited(self, name: str, line: re.Pattern[str], otherwise: str) -> re.Match[str]:
+        """A line in its log. Raises ClusterError: it is not there after half a minute."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = line.search(self._cluster.log(name))
+            if found:
+                return found
+            time.sleep(0.2)
+        raise ClusterError(f"{name}: {otherwise}")
+
+    def add(self, name: str, leader: str) -> None:
+        config = str(self._cluster.directory / f"{name}.properties")
+        self._ask(leader, ["--command-config", config], "add-controller")
+
+    def remove(self, name: str, leader: str) -> None:
+        node = self._cluster.node(name)
+        which = ["--controller-id", str(node.number)]
+        which += ["--controller-directory-id", node.directory_id]
+        self._ask(leader, [], "remove-controller", *which)
+
+    def remover(self, name: str, leader: str) -> Program:
+        """One that asks for that removal when it is told to (Remove.java)."""
+        node, known = self._cluster.node(name), self._cluster.node(leader).quorum_listener
+        words = [known, str(node.number), node.directory_id]
+        return Program(self._cluster.tool(BROKER, str(REMOVE), *words))
+
+    def voters(self, name: str) -> tuple[list[str], int]:
+        """The last set that it has read, by its log, and at which offset of the metadata; one that
+        has just started: none, -1.
+        """
+        told, at = (SET.findall(self._cluster.log(name)) or [("", "-1")])[-1]
+        numbers = {int(number) for number in KEY.findall(told)}
+        return [n.name for n in self._cluster.state.nodes if n.number in numbers], int(at)
+
+    def await_voters(self, name: str, wanted: Sequence[str], seconds: float = 30) -> int:
+        """Until these are the last ones that it has read. Returns their offset in the metadata.
+
+        Raises ClusterError: they are not after that time.
+        """
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            told, at = self.voters(name)
+            if set(told) == set(wanted):
+                return at
+            time.sleep(0.1)
+        raise ClusterError(f"{name} does not know of voters {', '.join(wanted)}")
+
+    def status(self, name: str) -> None:
+        """Prints what it says of itself; a leader is asked on its own host."""
+        try:
+            said = self._ask(name, [], "describe", "--status", host=name)
+        except ClusterError as error:
+            said = str(error)
+        wanted = ("LeaderId", "LeaderEpoch", "HighWatermark:", "CurrentVoters")
+        lines = [" ".join(line.split()) for line in said.splitlines() if line.startswith(wanted)]
+        click.echo(f"         {name}: {'; '.join(lines)[:300]}")
+
+    def restart(self, names: Sequence[str]) -> None:
+        """Starts those whose processes have ended meanwhile, as they do if what was committed is to
+        be cut.
+        """
+        deadline = time.monotonic() + ENDS_S
+        while time.monotonic() < deadline and any(map(self._cluster.is_running, names)):
+            time.sleep(0.2)
+        for name in names:
+            if not self._cluster.is_running(name):
+                said = FATAL.search(self._cluster.log(name))
+                click.echo(f"         {name} has ended: {said[0] if said else 'why is not known'}")
+                self._cluster.start(name)
+
+    def _ask(self, of: str, options: list[str], *words: str, host: str = BROKER) -> str:
+        known = ["--bootstrap-controller", self._cluster.node(of).quorum_listener]
+        return self._cluster.run_tool(host, COMMAND, *options, *known, *words)

@@ -1,0 +1,96 @@
+"""Z113 on a real cluster: a controller that was removed goes on leading.
+
+    .venv/bin/python -m experiments.leads_on [--control] [--repeat N]
+
+A leader that is removed is to lead until the new set is committed, and to resign then. It does so
+only while the request waits for its answer. When that has been given up before, it leads on, as no
+voter, and nothing ends that but a fault or a stop. Nor does it resign when it hears of no voter any
+more, since a set of one is spared that (Z117).
+
+1. Three controllers vote (kraft.version 1). One that does not lead, G, is removed and stopped, so
+   that L, which leads, and F are left.
+2. F stands still (SIGSTOP) for five seconds. L is removed; after two, the request is given up.
+3. F goes on, and has the new set: it is the only voter, and what L writes is committed by it.
+4. Fifteen seconds pass. L is asked who leads and who votes, and to remove itself once more.
+5. L's links to all others are cut for fifteen seconds.
+
+The control: F stands still for half a second.
+
+All settings are Kafka's own. F is paused, and links are cut, by hand.
+
+Ends with 1 if L leads in step 4, with 0 if F does, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from experiments import evidence
+from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
+from experiments.tools import click_errors
+from live.cluster import Cluster, ClusterError
+
+RESIGNED: Final = re.compile(r"Completed transition to ResignedState")
+PAUSE_S, SHORT_S, LATER_S = 5.0, 0.5, 15.0
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether who was removed leads on."""
+    del folder  # what controllers say of themselves is judged here, not as a history
+    quorum = Quorum(cluster)
+    cluster.stop(SPARE)
+    first = quorum.leader(VOTERS)
+    follower, third = [name for name in VOTERS if name != first]
+    quorum.remove(third, first)
+    quorum.await_voters(follower, (first, follower))
+    cluster.stop(third)
+    with quorum.remover(first, first) as removal:
+        removal.answer()
+        cluster.pause(follower)
+        removal.do("")
+        time.sleep(SHORT_S if control else PAUSE_S)
+        cluster.resume(follower)
+        quorum.await_voters(follower, (follower,))
+        click.echo(f"         {follower} has the set without {first}")
+        time.sleep(LATER_S)
+        click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")
+    outlived = RESIGNED.search(cluster.log(first)) is None
+    click.echo(f"         {first} {'leads on' if outlived else 'has resigned'}")
+    quorum.status(first)
+    if outlived:
+        try:
+            quorum.remove(first, first)
+        except ClusterError as error:
+            click.echo(f"         it is to be removed again: {str(error)[-120:]}")
+        for other in (follower, BROKER):
+            cluster.cut(first, other)
+        time.sleep(LATER_S)
+        resigned = RESIGNED.search(cluster.log(first))
+        click.echo(f"         cut off, {first} {'has resigned' if resigned else 'leads on'}")
+        click.echo(f"         {follower} led last in epoch {quorum.epoch(follower)}")
+    return outlived
+
+
+@click.command()
+@click.option("--control", is_flag=True, help="The other one has the new set in time.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("leads_on")
+def main(control: bool, repeat: int) -> None:
+    """Try whether a controller that was removed goes on leading."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried = partial(run, control=control)
+        shown = evidence.repeated(tried, repeat, Path(name), "voters", {}, (), guests=("client",))
+    click.echo("VIOLATED: who was removed leads on" if shown else "who was removed resigned")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()

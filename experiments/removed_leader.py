@@ -1,0 +1,164 @@
+"""Z164 on a real cluster: of two voters the leader is removed, and nobody leads again.
+
+    .venv/bin/python -m experiments.removed_leader [--control CONTROL] [--repeat N]
+
+A set of voters is in force where its record is, committed or not. A leader that is removed goes on
+until the record is committed, and that takes the others. If it stops leading before, it has the
+longest log, and does not stand, for by that log it is no voter; who votes with it as they know,
+need its vote, which their shorter logs do not get.
+
+1. Three controllers vote (kraft.version 1). One that does not lead, G, is removed and stopped, so
+   that L, which leads, and F are left.
+2. F stands still (SIGSTOP). L is removed: it writes the new set, F alone, and waits for F.
+3. L is stopped (SIGTERM), as one stops what was removed. F goes on, and L is started again.
+4. Half a minute passes; both are started anew, and half a minute passes again. A topic is asked
+   for.
+5. What helps: L's metadata log is copied to F by hand, while both are down. By it F is the only
+   voter.
+
+The controls: `read`, F goes on before L is stopped, and has the new set; `three`, G is not removed,
+and stands still as F does, so that F and G are a majority of those who voted before.
+
+All settings are Kafka's own. F is paused by hand.
+
+Ends with 1 if nobody leads in step 4, with 0 if somebody does, with 3 if it could not be tried.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Sequence
+from concurrent.futures import TimeoutError as Late
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from experiments import evidence
+from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
+from experiments.tools import click_errors
+from live.cluster import Cluster, ClusterError
+from live.confluent import MUTE, SILENT
+
+OWN_FILE = "quorum-state"
+"""What a controller notes of elections, beside its log."""
+WAIT_S, ANSWER_S = 30.0, 15.0
+CONTROLS: Final = ("none", "read", "three")
+
+
+def run(cluster: Cluster, folder: Path, control: str) -> bool:
+    """Whether nobody leads in the end."""
+    quorum = Quorum(cluster)
+    cluster.stop(SPARE)
+    first = quorum.leader(VOTERS)
+    follower, third = [name for name in VOTERS if name != first]
+    if control == "three":
+        others: Sequence[str] = (follower, third)
+    else:
+        others = (follower,)
+        quorum.remove(third, first)
+        quorum.await_voters(follower, (first, follower))
+        cluster.stop(third)
+    epoch = quorum.epoch(first)
+    click.echo(f"         {first} leads in epoch {epoch}; with it vote {', '.join(others)}")
+    with quorum.remover(first, first) as removal:
+        removal.answer()
+        for name in others:
+            cluster.pause(name)
+        removal.do("")
+        at = quorum.await_voters(first, others)
+        click.echo(f"         {first} has written at offset {at} that {', '.join(others)} vote")
+        if control == "read":
+            cluster.resume(follower)
+            quorum.await_voters(follower, others)
+        cluster.stop(first)
+        click.echo(f"         {first} was stopped; {follower}: voters {known(quorum, follower)}")
+        if control != "read":
+            for name in others:
+                cluster.resume(name)
+        cluster.start(first, wait=False)
+        stuck = not led(quorum, others, epoch)
+        if stuck:
+            for name in (first, follower):
+                (folder / f"{name}.log").write_text(cluster.log(name), encoding="utf-8")
+                cluster.kill(name)
+            for name in (first, follower):
+                cluster.start(name, wait=False)
+            click.echo("         both are started anew")
+            stuck = not led(quorum, (first, follower), epoch)
+        click.echo(f"         a topic is asked for: {created(cluster, 'one')}")
+        for name in (first, *others):
+            click.echo(f"         {name}: voters {known(quorum, name)}")
+        click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")
+    if stuck:
+        given(cluster, first, follower)
+        led(quorum, (follower,), epoch)
+        click.echo(f"         a topic is asked for: {created(cluster, 'two')}")
+    return stuck
+
+
+def known(quorum: Quorum, name: str) -> str:
+    """The last set of voters that it has read."""
+    told, at = quorum.voters(name)
+    return f"{', '.join(told)}, at offset {at}"
+
+
+def led(quorum: Quorum, of: Collection[str], epoch: int) -> bool:
+    """Whether any of them leads within half a minute, in a newer epoch than that."""
+    try:
+        name = quorum.leader(list(of), WAIT_S, above=epoch)
+    except ClusterError as error:
+        click.echo(f"         {error}")
+        return False
+    click.echo(f"         {name} leads in epoch {quorum.epoch(name)}")
+    return True
+
+
+def created(cluster: Cluster, topic: str) -> str:
+    """What a client is told that asks for a topic."""
+    client = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+    asked = client.create_topics([NewTopic(topic, 1, 1)], request_timeout=ANSWER_S)
+    try:
+        asked[topic].result(ANSWER_S)
+    except KafkaException as error:
+        return str(error.args[0].name())
+    except Late:
+        return f"no answer in {ANSWER_S:.0f} seconds"
+    return "it is made"
+
+
+def given(cluster: Cluster, giver: str, taker: str) -> None:
+    """The one's metadata log takes the place of the other's, while both are down."""
+    for name in (giver, taker):
+        cluster.kill(name)
+    theirs, own = (cluster.partition_file(name, METADATA, "") for name in (giver, taker))
+    kept = (own / OWN_FILE).read_bytes()
+    shutil.rmtree(own)
+    shutil.copytree(theirs, own)
+    (own / OWN_FILE).write_bytes(kept)
+    cluster.start(taker, wait=False)
+    click.echo(f"         {taker} is given {giver}'s metadata log, and started")
+
+
+@click.command()
+@click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="A new folder.")
+@click_errors("removed_leader")
+def main(control: str, repeat: int, out: Path | None) -> None:
+    """Try whether somebody leads once the leader of two voters is removed."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        tried, folder = partial(run, control=control), out or Path(name)
+        shown = evidence.repeated(tried, repeat, folder, "voters", {}, (), guests=("client",))
+    click.echo("VIOLATED: nobody leads again" if shown else "somebody leads")
+    sys.exit(int(shown > 0))
+
+
+if __name__ == "__main__":
+    main()
