@@ -72,9 +72,11 @@ class Broker:
             self._write(RECOVERY_POINTS, recovery_point)
             self._checkpoint_start()
 
-    def _checkpoint_start(self) -> None:
-        if self.rules.start_written(self.log.start, self.log.segments[0].base):
-            self._write(LOG_STARTS, self.log.start)
+    def _checkpoint_start(self, told: int = 0) -> None:
+        """told: it is to rise to there."""
+        start = max(self.log.start, told)
+        if self.rules.start_written(start, self.log.segments[0].base):
+            self._write(LOG_STARTS, start)
         elif self.files.size(LOG_STARTS) is not None:
             write_text(self.files, LOG_STARTS, lines([]))
 
@@ -103,6 +105,8 @@ class Broker:
         self._lower(self.log.segments[0].base)
         if self.rules.recovery_point_first():
             self._write(HIGH_WATERMARKS, min(self.log.high_watermark, offset))
+        if self.rules.log_start_durable() and offset >= self.log.end:
+            self._checkpoint_start(offset)  # From here on a start gives all up as well (D18).
         self.log.truncate_fully(offset)
         self.checkpoint()
 

@@ -143,8 +143,15 @@ class Client:
             producer.open = False  # What it did is gone, or not: it begins anew.
             producer.epoch, producer.sequence, producer.last = producer.epoch + 1, 0, b""
         if self.chance.random() < 0.05:
-            return Operation("anew", (str(self.chance.randint(0, log.end + 5)),))
+            return Operation("anew", (str(self._anew(log)),))
         return Operation("truncate", (str(self.chance.randint(log.high_watermark, log.end)),))
+
+    def _anew(self, log: Log) -> int:
+        """Where a replica starts anew: above its end, as a leader's log does; or below all that it
+        has, if that is not compacted: of what is given up above, older records may be cleaned."""
+        offset = self.chance.randint(0, log.end + 5)
+        below = offset <= log.segments[0].base and not self.config.compact
+        return offset if below or offset >= log.end else log.end + offset % 6
 
     def _clean(self, log: Log) -> Operation:
         upto = first_uncleanable(log)

@@ -170,6 +170,8 @@ class Log:
             _ = empty.offsets, empty.times  # Kafka tells their sizes, and makes them for that.
             empty.rename(".deleted")
             self.segments.append(self.open_segment(base))
+            if self.rules.log_renamed_first():
+                self.files.sync_folder(self.folder)  # It may be the only one.
             self._later(empty.delete)
         else:
             self.active.close_indexes()
@@ -337,7 +339,8 @@ class Log:
 
     def truncate_fully(self, offset: int, start: int | None = None) -> None:
         """Nothing is left, and the next offset is this one (D8)."""
-        *before, last = self.segments
+        # Kafka has the new segment before the last old one goes: there is an active one always.
+        *before, last = self.rules.cut_in_order(self.segments)
         for each in before:
             each.rename(".deleted")
         for each in before:

@@ -148,7 +148,8 @@ class StorageRules:
         return True
 
     def cut_in_order(self, segments: Sequence[T]) -> list[T]:
-        """D7: in which order segments above the cut go. segments: ascending."""
+        """D7, D8: in which order segments go that are cut, or given up: the highest first, so that
+        a crash leaves the log up to an offset. segments: ascending."""
         return list(reversed(segments))
 
     def rereads_time(self, known: int) -> bool:
