@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from reference.storage.cleaning import clean
+from reference.storage.cutting import truncate, truncate_fully
 from reference.storage.epochs import lines, read_lines
 from reference.storage.files import Files, remove, write_text
 from reference.storage.loading import load
@@ -94,7 +95,7 @@ class Broker:
 
     def truncate(self, offset: int) -> None:
         self._lower(offset)
-        if self.log.truncate(offset):
+        if truncate(self.log, offset):
             self.checkpoint()
 
     def _lower(self, offset: int) -> None:
@@ -107,7 +108,7 @@ class Broker:
             self._write(HIGH_WATERMARKS, min(self.log.high_watermark, offset))
         if self.rules.log_start_durable() and offset >= self.log.end:
             self._checkpoint_start(offset)  # From here on a start gives all up as well (D18).
-        self.log.truncate_fully(offset)
+        truncate_fully(self.log, offset)
         self.checkpoint()
 
     def clean(self, first: int, upto: int, keys: int) -> None:

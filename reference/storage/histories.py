@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from reference.storage.batches import batches_of, data_batch, marker_batch, moved
 from reference.storage.cleaning import clean, first_uncleanable
+from reference.storage.cutting import truncate, truncate_fully
 from reference.storage.log import Log
+from reference.storage.retention import delete_old
 from reference.storage.rules import Config
 
 FIRST_TIME: Final = 1_700_000_000_000
@@ -181,15 +183,15 @@ def perform(log: Log, operation: Operation) -> Any:
         case "flush":
             return log.flush(log.end)
         case "truncate":
-            return log.truncate(int(words[0]))
+            return truncate(log, int(words[0]))
         case "anew":
-            return log.truncate_fully(int(words[0]))
+            return truncate_fully(log, int(words[0]))
         case "hw":
             return log.update_high_watermark(int(words[0]))
         case "start":
             return log.increment_start(int(words[0]))
         case "retain":
-            return log.delete_old()
+            return delete_old(log)
         case "tasks":
             return log.run_tasks()
         case "now":

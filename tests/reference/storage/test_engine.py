@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from reference.storage.as_kafka import AsKafka
 from reference.storage.batches import (
     Record,
     batches_of,
@@ -22,14 +23,14 @@ from reference.storage.crashing import (
     Story,
     enumerated,
     judge,
-    judge_failing,
     judged_start,
     played,
 )
 from reference.storage.disk import Change, Crash, MemoryDisk, killed
 from reference.storage.histories import FIRST_TIME, Operation
+from reference.storage.judging import judge_failing
 from reference.storage.promises import batches_in
-from reference.storage.rules import AsKafka, Config, StorageRules
+from reference.storage.rules import Config, StorageRules
 from traces.disks.partition import judge as judge_folder
 from traces.disks.partition import partitions_of
 
