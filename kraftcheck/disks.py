@@ -13,7 +13,8 @@ from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from traces.disks import files
-from traces.disks.partition import Common, Finding, Found, judge, partitions_of
+from traces.disks.found import Common, Finding, Found
+from traces.disks.partition import judge, partitions_of
 from traces.disks.replicas import compare
 
 TOLD = 5
@@ -162,5 +163,13 @@ def _document(judged: Sequence[Judged], verdict: str, held: Sequence[str]) -> di
 
 def _replica(found: Found) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
-    del fields["batches"]
+    common = found.common
+    for name in ("batches", "ended", "layout", "common"):
+        del fields[name]
+    fields |= {
+        "high_watermark": common.high_watermark,
+        "recovery_point": common.recovery_point,
+        "log_start": common.log_start,
+        "cleaned": common.cleaned,
+    }
     return {name: msgspec.to_builtins(value) for name, value in fields.items()}
