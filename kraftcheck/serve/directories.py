@@ -105,8 +105,8 @@ class Recovered:
         }
 
     def batches(self, topic: Topic, index: int) -> list[Batch]:
-        """Of the in-sync replica whose log is the longest of the latest epoch. Raises BadInput: none
-        can be read."""
+        """Of the in-sync replica whose log is the longest of the latest epoch. Raises BadInput: no
+        log can be read."""
         found, why = [], "no replica"
         for broker in topic.partitions[index].isr:
             try:
