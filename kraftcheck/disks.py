@@ -9,11 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from kraftcheck import exits
+from kraftcheck import disk_page, exits
+from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from traces.disks import files
-from traces.disks.partition import Common, Finding, Found, judge, partitions_of
+from traces.disks.found import Common, Finding, Found
+from traces.disks.partition import judge, partitions_of
 from traces.disks.replicas import compare
 
 TOLD = 5
@@ -33,12 +35,17 @@ class Judged(msgspec.Struct, frozen=True):
         return [*[each for found in self.replicas for each in found.findings], *self.together]
 
 
-def run(folders: Sequence[Path], topics: Sequence[str], screen: Screen) -> int:
+def run(
+    folders: Sequence[Path], topics: Sequence[str], screen: Screen, page: Path | None = None
+) -> int:
     """Judge log directories, or directories of partitions. Exit code 1: something is not as Kafka
     promises; 2: a broker is at work in one, or nothing is there to be judged.
 
-    topics: only these. Raises BadInput: a folder is none, or has nothing of Kafka's.
+    topics: only these. page: a file for a page. Raises BadInput: a folder is none, or has nothing
+    of Kafka's, or the page is to lie in one that is judged.
     """
+    if page is not None and any(folder.resolve() in page.resolve().parents for folder in folders):
+        raise BadInput(f"{page} would be written to a folder that is judged; name another")
     places = [place for folder in folders for place in _partitions(folder)]
     chosen = [each for each in places if not topics or each[1] in topics]
     if not chosen:
@@ -55,7 +62,17 @@ def run(folders: Sequence[Path], topics: Sequence[str], screen: Screen) -> int:
     held = [str(folder) for folder in folders if _is_held(folder)]
     if _sizes(chosen) != before:
         held = held or ["the files"]
-    return _tell(judged, held, screen)
+    verdict, said = _summary(judged, held)
+    if page is not None:
+        _write(page, disk_page.page(judged, verdict, said, [str(each) for each in folders]))
+    return _tell(judged, verdict, said, held, screen)
+
+
+def _write(page: Path, text: str) -> None:
+    try:
+        write_whole(page, text)
+    except OSError as error:
+        raise BadInput(f"{page}: {error.strerror}") from None
 
 
 def _partitions(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
@@ -87,7 +104,29 @@ def _sizes(places: Sequence[tuple[Path, str, int, Common]]) -> dict[Path, tuple[
     return found
 
 
-def _tell(judged: Sequence[Judged], held: Sequence[str], screen: Screen) -> int:
+def _summary(judged: Sequence[Judged], held: Sequence[str]) -> tuple[str, list[str]]:
+    """The verdict on all, and what there is to say of it."""
+    verdict = _verdict([finding for of in judged for finding in of.findings])
+    said = [
+        f"unknown: a broker is at work in {folder}: what was read may be no state of it"
+        for folder in held
+    ]
+    empty = all(each.end == each.start for of in judged for each in of.replicas)
+    if empty:
+        said.append("unknown: no record is in any of them: nothing was there to be judged")
+    if held or (empty and verdict == "holds"):
+        verdict = "unknown"
+    count = sum(len(of.replicas) for of in judged)
+    return verdict, [*said, f"verdict  {verdict}: {count} directories of {len(judged)} partitions"]
+
+
+def _tell(
+    judged: Sequence[Judged],
+    verdict: str,
+    said: Sequence[str],
+    held: Sequence[str],
+    screen: Screen,
+) -> int:
     rows = [
         (
             f"{of.topic}-{of.partition}",
@@ -108,18 +147,8 @@ def _tell(judged: Sequence[Judged], held: Sequence[str], screen: Screen) -> int:
         screen.line(table.row(row))
     for line in _lines(judged):
         screen.line(line)
-    for folder in held:
-        screen.line(
-            f"unknown: a broker is at work in {folder}: what was read may be no state of it"
-        )
-    findings = [finding for of in judged for finding in of.findings]
-    verdict = _verdict(findings)
-    empty = all(each.end == each.start for of in judged for each in of.replicas)
-    if empty:
-        screen.line("unknown: no record is in any of them: nothing was there to be judged")
-    if held or (empty and verdict == "holds"):
-        verdict = "unknown"
-    screen.line(f"verdict  {verdict}: {len(rows)} directories of {len(judged)} partitions")
+    for line in said:
+        screen.line(line)
     screen.document(_document(judged, verdict, held))
     return exits.code_of(verdict)
 
@@ -162,5 +191,13 @@ def _document(judged: Sequence[Judged], verdict: str, held: Sequence[str]) -> di
 
 def _replica(found: Found) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
-    del fields["batches"]
+    common = found.common
+    for name in ("batches", "ended", "layout", "common"):
+        del fields[name]
+    fields |= {
+        "high_watermark": common.high_watermark,
+        "recovery_point": common.recovery_point,
+        "log_start": common.log_start,
+        "cleaned": common.cleaned,
+    }
     return {name: msgspec.to_builtins(value) for name, value in fields.items()}

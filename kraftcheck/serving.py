@@ -41,13 +41,14 @@ def serve(
     until_eof: bool,
     log: bool,
     screen: Screen,
+    data: Path | None = None,
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
     plan: a file of moves. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
     judges at most; 0: none. until_eof: end when standard input does, so that no child outlives
-    whoever started it. Raises BadInput: a port is taken, a plan that means nothing, no
-    certificate.
+    whoever started it. data: where brokers keep their logs, and begin with what is there. Raises
+    BadInput: a port is taken, a plan that means nothing, no certificate, logs of something else.
     """
     tls = None if certificate is None else _tls(certificate)
     moves = () if plan is None else plans.read(plan)
@@ -60,7 +61,7 @@ def serve(
     folder.mkdir(parents=True, exist_ok=True)
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
-    found = asyncio.run(_serve(setup, moves, tls, folder, admin_port, until_eof, log, screen))
+    found = asyncio.run(_serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen))
     # Loops leave the default behind, which would not end a JVM that we start.
     for number, handler in zip(numbers, handlers, strict=True):
         signal.signal(number, handler)
@@ -90,6 +91,7 @@ async def _serve(
     moves: plans.Plan,
     tls: ssl.SSLContext | None,
     folder: Path,
+    data: Path | None,
     admin_port: int,
     until_eof: bool,
     log: bool,
@@ -99,7 +101,7 @@ async def _serve(
         if log:
             click.echo(line, err=True)
 
-    front = Front(setup, folder, say, moves, tls)
+    front = Front(setup, folder, say, moves, tls, data)
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()

@@ -14,9 +14,11 @@ from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
 from reference.bugs.catalog import replayable
-from reference.storage.crashing import Judged, judge_all
+from reference.storage.as_kafka import AsKafka
+from reference.storage.crashing import Judged
 from reference.storage.disk import Mode
-from reference.storage.rules import AsKafka, StorageRules
+from reference.storage.judging import judge_all
+from reference.storage.rules import StorageRules
 
 if TYPE_CHECKING:
     from live.witness.host import Host

@@ -8,6 +8,7 @@ from kraftcheck.serve.groups import Groups
 from kraftcheck.serve.metadata import Metadata
 from kraftcheck.serve.offsets import Offsets
 from kraftcheck.serve.producers import Producers
+from kraftcheck.serve.restoring import Restoring
 from kraftcheck.serve.security import Security
 from kraftcheck.serve.settings import Settings
 from kraftcheck.serve.transactions import Transactions
@@ -25,7 +26,9 @@ def cluster(
     groups, producers = Groups(core), Producers(core)
     core.served = Metadata(core).served | Data(core, producers).served | groups.served
     core.served |= Offsets(core, groups, producers).served
-    core.served |= Transactions(core, producers).served
+    transactions = Transactions(core, producers)
+    core.served |= transactions.served
+    Restoring(core, transactions)
     core.served |= Settings(core).served
     security = Security(core)
     core.served |= security.served

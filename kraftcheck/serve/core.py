@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from kraftcheck.serve.apis import BY_KEY, ERRORS, request_flexible, response_flexible, versions
+from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.codec import Malformed, Message, encoded, reader, uvarint
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -45,6 +46,7 @@ class Witness(Protocol):
 
     def asked(self, world: World, request: Request) -> None: ...
     def answered(self, world: World, request: Request, body: Message) -> None: ...
+    def restored(self, world: World, partition: ServedPartition, batch: Batch) -> None: ...
 
 
 class Core:

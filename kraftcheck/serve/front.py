@@ -12,7 +12,6 @@ import errno
 import json
 import ssl
 import struct
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,15 +22,15 @@ import msgspec
 
 from kraftcheck.exits import BadInput
 from kraftcheck.serve import judging
+from kraftcheck.serve.clock import Clock
 from kraftcheck.serve.core import FRAME_MAX
+from kraftcheck.serve.keeping import Data
 from kraftcheck.serve.plans import Plan
 from kraftcheck.serve.tape import Taped
 from kraftcheck.serve.world import Setup
 
 LEAP_US: Final = 20_000
 """So far ahead a producer's wait makes time leap."""
-GAP_S: Final = 0.25
-"""Of a longer time in which the process was not run, no more than this is the cluster's own."""
 LATE_S: Final = 0.002
 """Timers of brokers are looked at so often, where nobody waits."""
 BUFFER_MAX: Final = 1 << 16
@@ -45,30 +44,6 @@ TAPE_BLOCK: Final = 1 << 18
 tick are lost.
 """
 _SIZE: Final = struct.Struct(">i")
-
-
-class Clock:
-    """The cluster's own time, in microseconds: real time, sped up, and what it leapt."""
-
-    def __init__(self, speed: int) -> None:
-        self._speed = speed
-        self._real = time.monotonic()
-        self._now = 0
-
-    def now(self) -> int:
-        real = time.monotonic()
-        self._now += int(min(real - self._real, GAP_S) * 1e6 * self._speed)
-        self._real = real
-        return self._now
-
-    def rest(self) -> None:
-        """The time in which the cluster computed is none of its own: where there is much to do for
-        many partitions, its time goes more slowly, and clients are heard all the same.
-        """
-        self._real = time.monotonic()
-
-    def leap_to(self, now: int) -> None:
-        self._now = max(self._now, now)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -137,7 +112,7 @@ class Connection(asyncio.BufferedProtocol):
 
 class Front:
     """A served cluster. `folder`: for tapes and what is judged. plan: commands with which each of
-    its clusters begins. tls: that clients are to speak.
+    its clusters begins. tls: that clients are to speak. data: where brokers keep their logs.
     """
 
     def __init__(
@@ -147,12 +122,14 @@ class Front:
         say: Callable[[str], None],
         plan: Plan = (),
         tls: ssl.SSLContext | None = None,
+        data: Path | None = None,
     ) -> None:
         self.folder = folder
         self.log = say
         self.stopped: asyncio.Event = asyncio.Event()
         self._plan = plan
         self._tls = tls
+        self._data = None if data is None else Data(data)
         self._setup = setup
         self._servers: list[asyncio.Server] = []
         self._connections: dict[int, Connection] = {}
@@ -196,6 +173,8 @@ class Front:
         self._told = 0
         # Metadata, and the first election.
         self._clock.leap_to(200_000)
+        if self._data is not None:
+            self._data.begin(self._taped, self._clock)
         for said in self._plan:
             if wrong := self._taped.command(self._clock.now(), said):
                 raise BadInput(f"the plan: {wrong}")
@@ -203,6 +182,8 @@ class Front:
 
     def end(self) -> judging.Judged:
         """The cluster's end, and what is said of it."""
+        if self._data is not None:
+            self._data.end(self._taped.core.world)
         self._taped.finish(self._clock.now())
         self._tell_unserved()
         for connection in self._connections.values():
@@ -284,6 +265,8 @@ class Front:
 
     def _leave(self) -> list[Connection]:
         """Sends what leaves. Those that have been answered may go on."""
+        if self._data is not None:
+            self._data.keep(self._taped.core.world)
         free = []
         for number, data, why in self._taped.left():
             connection = self._connections.get(number)
@@ -355,8 +338,8 @@ class Front:
         if do == "quit":
             self.stopped.set()
             return {"error": ""}
-        if do == "heal":
-            return {"error": "heal is for the end"}
+        if do in ("heal", "restore"):
+            return {"error": f"{do} is none of a client's"}
         wrong = self._taped.command(self._clock.now(), said)
         self.run(*self._leave())
         return {"error": wrong}

@@ -286,7 +286,7 @@ class Groups:
                 if not left:
                     promise.tell({"results": results})
 
-            coordinator.write(GroupGone(*_nobody(id)), told)
+            coordinator.write(GroupGone(*nobody(id)), told)
         if not left:
             promise.tell({"results": results})
         return answered(promise)
@@ -305,9 +305,9 @@ def _take(known: dict[str, Record], _: Entry, batch: Batch) -> None:
     elif isinstance(record, ClassicRecord | ConsumerRecord):
         known[record.group] = record
     elif isinstance(record, Committed) and record.group not in known:
-        known[record.group] = ClassicRecord(*_nobody(record.group))
+        known[record.group] = ClassicRecord(*nobody(record.group))
 
 
-def _nobody(id: str) -> tuple[str, int, str, str, str, tuple[()]]:
+def nobody(id: str) -> tuple[str, int, str, str, str, tuple[()]]:
     """A group that has no members, and had none."""
     return id, 0, "", "", "", ()

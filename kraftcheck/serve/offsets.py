@@ -44,7 +44,7 @@ class Kept:
         self.by_group: dict[str, dict[tuple[str, int], tuple[Committed, int]]] = {}
         self.pending: dict[int, list[tuple[Committed, int]]] = {}
 
-    def take(self, _: Entry, batch: Batch) -> None:
+    def take(self, _: Entry | None, batch: Batch) -> None:
         record = batch.value
         if isinstance(record, Committed):
             if batch.is_transactional:

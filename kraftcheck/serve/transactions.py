@@ -412,6 +412,10 @@ class Transactions:
 
     # --- Producer ids: X6, X7
 
+    def made_up_to(self, id: int) -> None:
+        """Ids up to this one have been given (restoring.py)."""
+        self._made = max(self._made, id - 1000)
+
     def new_id(self) -> int:
         self._made += 1
         return 1000 + self._made

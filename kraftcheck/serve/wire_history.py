@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.world import INTERNAL, ServedPartition, World
@@ -134,6 +135,17 @@ class WireHistory:
             self._fetched(world, request, body, invoked)
         elif request.api == "ListOffsets":
             self._listed(world, request, body, invoked)
+
+    def restored(self, world: World, partition: ServedPartition, batch: Batch) -> None:
+        """What an earlier cluster had is there before anybody asks (restoring.py)."""
+        self._now += 1
+        log = self._logs.setdefault(partition.number, _Log(partition))
+        log.acks.add(-1)
+        for each in _batches(b"".join(batch.pieces())):
+            if not _is_control(each):
+                append = self._append(log, each)
+                self._now += 1
+                append.completed, append.offset = self._now, each.base
 
     def _append(self, log: _Log, batch: _Batch) -> _Append:
         known = log.numbered.get(batch.name) if batch.is_numbered else None

@@ -224,8 +224,11 @@ def record(
 @click.command("disk")
 @click.argument("folders", metavar="DIR...", type=FOLDER, nargs=-1, required=True)
 @click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
+@click.option("--html", "page", type=FOLDER, help="A file for a page that draws the logs.")
 @shown
-def disk(folders: tuple[Path, ...], topics: tuple[str, ...], screen: Screen) -> int:
+def disk(
+    folders: tuple[Path, ...], topics: tuple[str, ...], page: Path | None, screen: Screen
+) -> int:
     """Judge what lies on brokers' disks: logs, indexes, epochs, transactions, producers.
 
     DIR is a log directory of a broker, or the directory of one partition; several of one partition
@@ -236,4 +239,4 @@ def disk(folders: tuple[Path, ...], topics: tuple[str, ...], screen: Screen) -> 
     """
     from kraftcheck import disks as work
 
-    return work.run(folders, topics, screen)
+    return work.run(folders, topics, screen, page)

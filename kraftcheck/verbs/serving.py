@@ -33,6 +33,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
 )
 @click.option("--no-auto-create", is_flag=True, help="Topics are made by clients' request only.")
 @click.option("--out", type=FOLDER, help="For tapes and the trace; default: a new folder.")
+@click.option("--data", type=FOLDER, help="Keep logs there, and begin with what is there.")
 @click.option(
     "--judge",
     type=click.IntRange(0),
@@ -64,6 +65,7 @@ def serve(
     min_insync_replicas: int,
     no_auto_create: bool,
     out: Path | None,
+    data: Path | None,
     judge: int,
     until_eof: bool,
     log: bool,
@@ -114,6 +116,7 @@ def serve(
         until_eof=until_eof,
         log=log,
         screen=screen,
+        data=data,
     )
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from live.witness.host import Host, running
 from live.witness.jars import class_path
+from reference.storage.as_kafka import AsKafka
 from reference.storage.broker import CLEAN, LOG_STARTS, RECOVERY_POINTS, offset_in
 from reference.storage.crashing import played
 from reference.storage.disk import MemoryDisk
@@ -27,7 +28,7 @@ from reference.storage.indexes import Full
 from reference.storage.loading import load
 from reference.storage.log import Log
 from reference.storage.producers import Malformed, Refused, parsed
-from reference.storage.rules import AsKafka, Config, StorageRules
+from reference.storage.rules import Config, StorageRules
 
 FOLDER: Final = "t-0"
 LATE: Final = 1 << 50

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from reference.storage.cleaning import clean
+from reference.storage.cutting import truncate, truncate_fully
 from reference.storage.epochs import lines, read_lines
 from reference.storage.files import Files, remove, write_text
 from reference.storage.loading import load
@@ -72,9 +73,11 @@ class Broker:
             self._write(RECOVERY_POINTS, recovery_point)
             self._checkpoint_start()
 
-    def _checkpoint_start(self) -> None:
-        if self.rules.start_written(self.log.start, self.log.segments[0].base):
-            self._write(LOG_STARTS, self.log.start)
+    def _checkpoint_start(self, told: int = 0) -> None:
+        """told: it is to rise to there."""
+        start = max(self.log.start, told)
+        if self.rules.start_written(start, self.log.segments[0].base):
+            self._write(LOG_STARTS, start)
         elif self.files.size(LOG_STARTS) is not None:
             write_text(self.files, LOG_STARTS, lines([]))
 
@@ -92,7 +95,7 @@ class Broker:
 
     def truncate(self, offset: int) -> None:
         self._lower(offset)
-        if self.log.truncate(offset):
+        if truncate(self.log, offset):
             self.checkpoint()
 
     def _lower(self, offset: int) -> None:
@@ -103,7 +106,9 @@ class Broker:
         self._lower(self.log.segments[0].base)
         if self.rules.recovery_point_first():
             self._write(HIGH_WATERMARKS, min(self.log.high_watermark, offset))
-        self.log.truncate_fully(offset)
+        if self.rules.log_start_durable() and offset >= self.log.end:
+            self._checkpoint_start(offset)  # From here on a start gives all up as well (D18).
+        truncate_fully(self.log, offset)
         self.checkpoint()
 
     def clean(self, first: int, upto: int, keys: int) -> None:

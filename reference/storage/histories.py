@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from reference.storage.batches import batches_of, data_batch, marker_batch, moved
 from reference.storage.cleaning import clean, first_uncleanable
+from reference.storage.cutting import truncate, truncate_fully
 from reference.storage.log import Log
+from reference.storage.retention import delete_old
 from reference.storage.rules import Config
 
 FIRST_TIME: Final = 1_700_000_000_000
@@ -143,8 +145,15 @@ class Client:
             producer.open = False  # What it did is gone, or not: it begins anew.
             producer.epoch, producer.sequence, producer.last = producer.epoch + 1, 0, b""
         if self.chance.random() < 0.05:
-            return Operation("anew", (str(self.chance.randint(0, log.end + 5)),))
+            return Operation("anew", (str(self._anew(log)),))
         return Operation("truncate", (str(self.chance.randint(log.high_watermark, log.end)),))
+
+    def _anew(self, log: Log) -> int:
+        """Where a replica starts anew: above its end, as a leader's log does; or below all that it
+        has, if that is not compacted: of what is given up above, older records may be cleaned."""
+        offset = self.chance.randint(0, log.end + 5)
+        below = offset <= log.segments[0].base and not self.config.compact
+        return offset if below or offset >= log.end else log.end + offset % 6
 
     def _clean(self, log: Log) -> Operation:
         upto = first_uncleanable(log)
@@ -174,15 +183,15 @@ def perform(log: Log, operation: Operation) -> Any:
         case "flush":
             return log.flush(log.end)
         case "truncate":
-            return log.truncate(int(words[0]))
+            return truncate(log, int(words[0]))
         case "anew":
-            return log.truncate_fully(int(words[0]))
+            return truncate_fully(log, int(words[0]))
         case "hw":
             return log.update_high_watermark(int(words[0]))
         case "start":
             return log.increment_start(int(words[0]))
         case "retain":
-            return log.delete_old()
+            return delete_old(log)
         case "tasks":
             return log.run_tasks()
         case "now":

@@ -75,8 +75,14 @@ def _finish_swaps(log: Log) -> None:
     swaps = [name for name in names if name.endswith(SWAP)]
     least = min(map(base_of, cleaned), default=None)
     stale = [name for name in swaps if least is not None and base_of(name) >= least]
-    for name in [*(each for each in names if each.endswith(DELETED)), *stale, *cleaned]:
-        files.unlink(f"{folder}/{name}")
+    logs = [name for name in stale if name.endswith(LOG + SWAP)]
+    others = [name for name in names if name.endswith(DELETED) or name in {*stale} - {*logs}]
+    # An index that is left alone would be taken for the rest of a swap; a swap, for a whole one.
+    for going in (others, logs, cleaned):
+        for name in going:
+            files.unlink(f"{folder}/{name}")
+        if going and log.rules.log_renamed_first():
+            files.sync_folder(folder)
     swaps = [name for name in swaps if name not in stale]
     ranges = []
     for name in swaps:

@@ -1,8 +1,8 @@
-"""The log of a partition: appends, rolls, flushes, truncation, deletion (UnifiedLog, LocalLog).
+"""The log of a partition: appends, rolls, flushes, what is stable (UnifiedLog, LocalLog).
 
 What Kafka leaves to its scheduler waits in `tasks` until `run_tasks`: the flush behind a roll, the
 epoch file behind a truncation, the files of deleted segments. `now` is the clock, in milliseconds.
-`loading.load` makes a Log of a folder.
+`loading.load` makes a Log of a folder; cutting.py, retention.py and cleaning.py take from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reference.storage.epochs import Epochs
 from reference.storage.files import Files, remove
 from reference.storage.indexes import Aborted
 from reference.storage.producers import Completed, Origin, Producers, Refused, Update
-from reference.storage.rules import Kept, Reason, StorageRules, deletable
+from reference.storage.rules import StorageRules
 from reference.storage.segment import Segment
 
 
@@ -79,15 +79,6 @@ class Log:
                 raise Refused("CORRUPT_MESSAGE", why)
             known += batch.data
         return self._append(known, "replication") if known else self.end
-
-    def append_or_start_anew(self, data: bytes, epoch: int) -> int:
-        """As a follower's fetcher does (D2, KAFKA-6975)."""
-        first = next(iter(batches_of(data)))[1]
-        if first.base < self.end and self.rules.starts_anew(
-            self.end, self.start, first.base, first.last
-        ):
-            self.truncate_fully(first.base)
-        return self.append_as_follower(data, epoch)
 
     def _append(self, data: bytes, origin: Origin) -> int:
         batches = [batch for _, batch in batches_of(data)]
@@ -170,7 +161,9 @@ class Log:
             _ = empty.offsets, empty.times  # Kafka tells their sizes, and makes them for that.
             empty.rename(".deleted")
             self.segments.append(self.open_segment(base))
-            self._later(empty.delete)
+            if self.rules.log_renamed_first():
+                self.files.sync_folder(self.folder)  # It may be the only one.
+            self.later(empty.delete)
         else:
             self.active.close_indexes()
             if self.rules.closing_synced(self.recovery_point, base):
@@ -185,7 +178,7 @@ class Log:
                 self.files.sync(snapshot)
             self.flush(base)
 
-        self._later(flush)
+        self.later(flush)
 
     def flush(self, end: int, including: bool = False) -> None:
         """All below end is durable, and what lies at it if `including` (D5)."""
@@ -201,7 +194,7 @@ class Log:
             self.names_changed = False
         self.recovery_point = max(self.recovery_point, self.rules.flushed_upto(end, self.end))
 
-    def _later(self, task: Callable[[], None]) -> None:
+    def later(self, task: Callable[[], None]) -> None:
         self.tasks.append(task)
         self.names_changed = True
 
@@ -240,122 +233,40 @@ class Log:
             raise Refused("OFFSET_OUT_OF_RANGE", f"{offset} is above {self.high_watermark}")
         if offset <= self.start:
             return False
-        self._raise_start(offset)
+        self.raise_start(offset)
         return True
 
-    def _raise_start(self, offset: int) -> None:
+    def raise_start(self, offset: int) -> None:
         self.start = offset
         if self.high_watermark < offset:
             self.update_high_watermark(offset)
         self.recovery_point = max(self.recovery_point, offset)
         if self.epochs.cut_start(offset):
-            self._later(self.epochs.write)
+            self.later(self.epochs.write)
         self.producers.log_start_moved(offset)
         self.stabilise()
 
     # -- Deleting
-
-    def delete_old(self) -> int:
-        """What retention lets go (D10); how many segments."""
-        reasons: tuple[Reason, ...] = ("log start", "size", "time")
-        if self.rules.config.compact:
-            reasons = ("log start",)
-        return sum(self._delete_old(reason) for reason in reasons)
-
-    def _delete_old(self, reason: Reason) -> int:
-        ends = [*(each.base for each in self.segments[1:]), self.end]
-        rows = [
-            Kept(end, each.size, each is self.active, each.largest_time)
-            for each, end in zip(self.segments, ends, strict=True)
-        ]
-        bound = self.rules.retention_bound(self.high_watermark, self.end)
-        count = deletable(rows, reason, self.rules.config, self.start, self.now, bound)
-        if not count:
-            return 0
-        if count == len(self.segments):
-            self.roll()
-        going, kept = self.segments[:count], self.segments[count:]
-        if kept[0].base > self.start:
-            self._raise_start(kept[0].base)
-        self.segments = kept
-        self.delete(going)
-        return count
 
     def delete(self, going: Sequence[Segment]) -> None:
         """Segments, with their snapshots: renamed now, gone later."""
         for each in going:
             each.rename(".deleted")
         for each in going:
-            self._later(each.delete)
+            self.later(each.delete)
         self.delete_snapshots(going)
 
     def delete_snapshots(self, of: Sequence[Segment]) -> None:
         paths = [path for each in of if (path := self.producers.mark_removed(each.base))]
         for path in paths:
-            self._later(partial(remove, self.files, path))
-
-    # -- Cutting
-
-    def truncate(self, offset: int) -> bool:
-        """What lies at or above the offset goes (D7); whether there was anything."""
-        if offset >= self.end:
-            if self.epochs.cut_end(self.end):
-                self.cut_epochs()
-            return False
-        if self.segments[0].base > offset:
-            self.truncate_fully(offset)
-            return True
-        going = [each for each in self.segments if each.base > offset]
-        self.segments = self.segments[: len(self.segments) - len(going)]
-        for each in self.rules.cut_in_order(going):
-            each.rename(".deleted")
-            if self.rules.cut_synced():
-                self.files.sync_folder(self.folder)
-        for each in going:
-            self._later(each.delete)
-        self.active.truncate(offset, self.now)
-        self.end = offset
-        self.recovery_point = self.rules.recovery_point_cut(self.recovery_point, offset)
-        if self.rules.cut_synced():
-            self.active.sync()
-            self.files.sync_folder(self.folder)
-        self.delete_snapshots(going)
-        if self.epochs.cut_end(offset):
-            self.cut_epochs()
-        self.start = min(self.start, offset)
-        self.rebuild_producers(offset, clean=False)
-        if self.high_watermark >= self.end:
-            self.update_high_watermark(self.end)
-        return True
+            self.later(partial(remove, self.files, path))
 
     def cut_epochs(self) -> None:
         """The file follows what was forgotten, now or later (D7, D18)."""
         if self.rules.epochs_cut_at_once():
             self.epochs.write()
         else:
-            self._later(self.epochs.write)
-
-    def truncate_fully(self, offset: int, start: int | None = None) -> None:
-        """Nothing is left, and the next offset is this one (D8)."""
-        *before, last = self.segments
-        for each in before:
-            each.rename(".deleted")
-        for each in before:
-            self._later(each.delete)
-        if last.base == offset:
-            last.rename(".deleted")
-        self.segments = [self.open_segment(offset)]
-        if last.base != offset:
-            last.rename(".deleted")
-        self._later(last.delete)
-        self.end = offset
-        self.recovery_point = min(self.recovery_point, offset)
-        self.epochs.clear()
-        self.producers.start_at(offset)
-        self.start = offset if start is None else start
-        self.rebuild_producers(offset, clean=False)
-        self.high_watermark = offset
-        self.update_high_watermark(offset)
+            self.later(self.epochs.write)
 
     # -- Producers
 

@@ -60,8 +60,7 @@ def broken(
         yield Broken("HwWithinLog", f"{log.start} <= {log.high_watermark} <= {log.end}")
     if log.start > max(before.committed, after.committed):
         yield Broken("HwWithinLog", f"start {log.start}, committed {after.committed}")
-    anew = before.full and not after.full  # All is being given up (D8), from the lowest on.
-    if log.start > max(before.start, after.start) and not anew:
+    if log.start > max(before.start, after.start):
         yield Broken("RecoveredIsPrefix", f"begins at {log.start}, and nobody deleted that")
     told = min(before.told_start, after.told_start)
     if log.start < told:

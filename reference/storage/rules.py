@@ -1,14 +1,13 @@
 """Every decision of the storage engine that has a name. D1 to D20 are the rules of docs/storage.md.
 
-`StorageRules` is what holds its promises on a disk that loses what was not synced. `AsKafka` are
-the decisions of Apache Kafka 4.3.1 where they are others: byte for byte the engine is compared with
-Kafka under these.
+`StorageRules` is what holds its promises on a disk that loses what was not synced. Where Apache
+Kafka 4.3.1 decides otherwise: as_kafka.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -148,7 +147,8 @@ class StorageRules:
         return True
 
     def cut_in_order(self, segments: Sequence[T]) -> list[T]:
-        """D7: in which order segments above the cut go. segments: ascending."""
+        """D7, D8: in which order segments go that are cut, or given up: the highest first, so that
+        a crash leaves the log up to an offset. segments: ascending."""
         return list(reversed(segments))
 
     def rereads_time(self, known: int) -> bool:
@@ -281,137 +281,3 @@ class StorageRules:
     def marker_removal_synced(self) -> bool:
         """D20: whether a start has it durable that there is no marker, also if it finds none."""
         return True
-
-
-class AsKafka(StorageRules):
-    """Apache Kafka 4.3.1."""
-
-    __slots__ = ()
-
-    def completed_lso(
-        self, open_txns: Sequence[tuple[int, int]], first: int, producer: int, marker: int
-    ) -> int:
-        return next((at for at, of in open_txns if of != producer), marker + 1)
-
-    def folder_synced(self, begins_there: bool, names_changed: bool) -> bool:
-        return begins_there
-
-    def roll_synced(self, rises: bool) -> bool:
-        return False
-
-    def skips_when_full(self) -> bool:
-        return False
-
-    def flushed_upto(self, target: int, end: int) -> int:
-        return target
-
-    def closing_synced(self, recovery_point: int, base: int) -> bool:
-        return False
-
-    def parent_synced(self) -> bool:
-        return False
-
-    def log_start_durable(self) -> bool:
-        return False
-
-    def start_written(self, start: int, base: int) -> bool:
-        return start > base
-
-    def rereads_time(self, known: int) -> bool:
-        return known >= 0
-
-    def recovers_time_index(self) -> bool:
-        return False
-
-    def recovery_point_first(self) -> bool:
-        return False
-
-    def cut_in_order(self, segments: Sequence[T]) -> list[T]:
-        return list(segments)
-
-    def epochs_cut_at_once(self) -> bool:
-        return False
-
-    def cut_synced(self) -> bool:
-        return False
-
-    def flushes_before_cleaning(self) -> bool:
-        return False
-
-    def last_by_committed(self) -> bool:
-        return False
-
-    def cleaning_synced(self) -> bool:
-        return False
-
-    def log_renamed_first(self) -> bool:
-        return False
-
-    def swap_by_index(self) -> bool:
-        return True
-
-    def drops_below_start(self) -> bool:
-        return False
-
-    def recovers_from(self, recovery_point: int, start: int) -> int:
-        return recovery_point
-
-    def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
-        return True
-
-    def fits(self, batch: Batch, before: Batch) -> bool:
-        return True
-
-    def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
-        return True
-
-    def snapshot_suffices(self) -> bool:
-        return True
-
-    def trims_before_sync(self) -> bool:
-        return False
-
-    def marker_removal_synced(self) -> bool:
-        return False
-
-
-Reason = Literal["log start", "size", "time"]
-
-
-class Kept(NamedTuple):
-    """A segment as retention sees it. latest: asked for its largest timestamp."""
-
-    end: int
-    size: int
-    is_active: bool
-    latest: Callable[[], int]
-
-
-def deletable(
-    segments: Sequence[Kept],
-    reason: Reason,
-    config: Config,
-    log_start: int,
-    now: int,
-    bound: int,
-) -> int:
-    """D10: how many of the oldest segments go. bound: that of the rule."""
-    spare = sum(each.size for each in segments) - config.retention_bytes
-    if reason == "size" and (config.retention_bytes < 0 or spare < 0):
-        return 0
-    if reason == "time" and config.retention_ms < 0:
-        return 0
-    for count, each in enumerate(segments):
-        if bound < each.end or (each.is_active and each.size == 0 and reason != "time"):
-            return count
-        match reason:
-            case "log start":
-                going = not each.is_active and each.end <= log_start
-            case "size":
-                going = spare - each.size >= 0
-            case "time":
-                going = now - each.latest() > config.retention_ms
-        if not going or (each.is_active and each.size == 0):
-            return count
-        spare -= each.size
-    return len(segments)

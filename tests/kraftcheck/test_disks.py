@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from tests.traces.disks.written import SECOND, Told, write_broker, write_segment
+from tests.traces.disks.written import SECOND, Told, write_broker, write_lines, write_segment
 
 F_OFD_SETLK = 37
 """Of Linux: a lock of the open file."""
@@ -117,3 +117,63 @@ def test_an_empty_partition_holds_nothing_that_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "t-0" / f"{0:020}.log").touch()
     done = asked(tmp_path)
     assert done.exit_code == 2 and "nothing was there to be judged" in done.output
+
+
+def parted(folder: Path) -> list[Path]:
+    """Two brokers, the second with another record where the first has a committed one."""
+    for name in ("b1", "b2"):
+        write_broker(folder / name)
+    write_segment(folder / "b2" / "t-0", 7, [*SECOND[:3], Told(10, epoch=4)])
+    write_lines(folder / "b1" / "log-start-offset-checkpoint", ["t 0 3"])
+    return [folder / name for name in ("b1", "b2")]
+
+
+def test_a_page_shows_where_replicas_part(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = asked(*parted(tmp_path / "brokers"), "--html", page)
+    text = page.read_text()
+    assert done.exit_code == 1
+    assert text.count("part at 10</text>") == 1 and "epochs 3 and 4" in text
+    for words in ("segment 00000000000000000007: up to 12", "leader epoch 4", "log start 3"):
+        assert words in text
+    assert text.count("transaction of producer 7, aborted: 3 up to 7") == 2
+    assert "violated</b>" in text and "LogMatching" in text
+    assert "<script" not in text and "http://" not in text
+    again = tmp_path / "again.html"
+    asked(*[tmp_path / "brokers" / name for name in ("b1", "b2")], "--html", again)
+    assert again.read_text() == text
+
+
+def test_a_page_of_equal_replicas_has_no_place_where_they_part(tmp_path: Path) -> None:
+    for name in ("b1", "b2"):
+        write_broker(tmp_path / name)
+    page = tmp_path / "page.html"
+    done = asked(tmp_path / "b1", tmp_path / "b2", "--html", page)
+    assert done.exit_code == 0 and "part at" not in page.read_text()
+
+
+def test_names_of_folders_are_escaped_on_the_page(tmp_path: Path) -> None:
+    write_broker(tmp_path / "<b>1")
+    page = tmp_path / "page.html"
+    asked(tmp_path / "<b>1", "--html", page)
+    assert "<b>1" not in page.read_text() and "&lt;b&gt;1" in page.read_text()
+
+
+def test_no_page_is_written_to_what_is_judged(tmp_path: Path) -> None:
+    write_broker(tmp_path / "b")
+    before = listing(tmp_path)
+    done = asked(tmp_path / "b", "--html", tmp_path / "b" / "page.html")
+    assert done.exit_code == 3 and "name another" in done.output
+    assert listing(tmp_path) == before
+
+
+def test_of_many_partitions_those_in_which_something_is_wrong_are_drawn(tmp_path: Path) -> None:
+    for number in range(45):
+        partition = write_broker(tmp_path / f"b{number}")
+        partition.rename(tmp_path / f"t-{number}")
+    (tmp_path / "t-44" / f"{0:020}.txnindex").unlink()
+    page = tmp_path.parent / f"{tmp_path.name}.html"
+    done = asked(tmp_path, "--html", page)
+    text = page.read_text()
+    assert done.exit_code == 1 and "5 more partitions were judged" in text
+    assert "t-44 <b" in text and text.count("<svg") == 40

@@ -17,9 +17,10 @@ from kraftcheck.witness.storage import (
     hosted,
 )
 from live.witness.host import Host
+from reference.storage.as_kafka import AsKafka
 from reference.storage.batches import data_batch
 from reference.storage.histories import FIRST_TIME, Operation
-from reference.storage.rules import AsKafka, Config
+from reference.storage.rules import Config
 from tests.live.patched import missing
 
 pytestmark = [

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from reference.bugs.catalog import bug
 from reference.storage import promises
-from reference.storage.rules import AsKafka, StorageRules
+from reference.storage.as_kafka import AsKafka
+from reference.storage.rules import StorageRules
 from specs import SPECS
 
 STORAGE = SPECS / "storage"

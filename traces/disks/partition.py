@@ -16,14 +16,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from traces.disks import files
 from traces.disks.batches import Bad, Batch, batches
 from traces.disks.files import Aborted, Index, Malformed, Table
+from traces.disks.found import Common, Finding, Found, Segment, Weight
 from traces.disks.producers import Open, Producers
 
 HANGING_MS: Final = 15 * 60 * 1000
@@ -31,55 +31,14 @@ HANGING_MS: Final = 15 * 60 * 1000
 TOLD: Final = 5
 """Of each kind so many are told of one file."""
 
-Weight: TypeAlias = Literal["violated", "report"]
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """position: in the file, in bytes; -1: the whole file."""
-
-    weight: Weight
-    invariant: str
-    file: str
-    position: int
-    said: str
-
-
-class Common(msgspec.Struct, frozen=True):
-    """What the log directory says of a partition. None: nothing. stopped: whether its broker was
-    stopped cleanly; compacted: whether a cleaner was at work in it."""
-
-    high_watermark: int | None = None
-    recovery_point: int | None = None
-    log_start: int | None = None
-    stopped: bool = False
-    compacted: bool = False
-
-
-class Found(msgspec.Struct, frozen=True):
-    """batches: rows of (base, last, epoch, checksum), by which replicas are compared. start, end:
-    the first offset and the one after the last; they are equal where there is nothing. open: of the
-    transactions without a marker (producer, first offset, milliseconds between its last batch and
-    the latest in the log)."""
-
-    folder: str
-    segments: int
-    bytes: int
-    start: int
-    end: int
-    epochs: list[tuple[int, int]]
-    open: list[tuple[int, int, int]]
-    findings: list[Finding]
-    high_watermark: int | None
-    compacted: bool
-    batches: Table
-
 
 class _Judge:
     def __init__(self, folder: Path, common: Common) -> None:
         self.folder, self.common = folder, common
         self.findings: list[Finding] = []
         self.producers = Producers()
-        self.kept = array("q")
+        self.kept, self.ended = array("q"), array("q")
+        self.layout: list[Segment] = []
         self.epochs: list[tuple[int, int]] = []
         self.expected: int | None = None
         self.latest = -1
@@ -106,10 +65,15 @@ class _Judge:
             times.append(each.max_timestamp)
             self.kept.extend((each.base, each.last, each.epoch, each.crc))
             self._epoch(path, each)
+            opened = self.producers.open.get(each.producer) if each.marker else None
             if (entry := self.producers.append(each)) is not None:
                 aborted.append(entry)
+            if opened is not None and opened.producer not in self.producers.open:
+                self.ended.extend((each.producer, opened.first, each.last, entry is not None))
             self.latest = max(self.latest, each.max_timestamp)
-        self.bytes += path.stat().st_size
+        size = path.stat().st_size
+        self.bytes += size
+        self.layout.append(Segment(base, ends[-1] + 1 if ends else base, size))
         lasts = np.array(ends, dtype=np.int64)
         starts = np.array(bases, dtype=np.int64)
         self._offset_index(path.with_suffix(".index"), base, starts, np.array(positions))
@@ -364,9 +328,10 @@ def judge(folder: Path, common: Common) -> Found:
             for each in sorted(found.producers.open.values())
         ],
         findings=found.findings,
-        high_watermark=common.high_watermark,
-        compacted=common.compacted,
+        common=common,
         batches=np.array(found.kept, dtype=np.int64).reshape(-1, 4),
+        ended=np.array(found.ended, dtype=np.int64).reshape(-1, 4),
+        layout=found.layout,
     )
 
 
@@ -394,6 +359,6 @@ def partitions_of(folder: Path) -> Iterator[tuple[Path, str, int, Common]]:
             recovery_point=recovery_points.get(key),
             log_start=starts.get(key),
             stopped=stopped,
-            compacted=key in cleaned,
+            cleaned=cleaned.get(key),
         )
         yield path, *key, common

@@ -2,39 +2,87 @@
 
 Below the least high watermark that was written down, replicas have the same batches (LogMatching):
 what differs there is violated. Above it they may part, until the one that follows truncates: a
-report. What a cleaner was at work in has other batches on each broker, and is not compared.
+report. Where a cleaner was at work batches are missing, on each broker others: those that are there
+are compared, without what is in them, and then the last value of each key (compacted.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
-from traces.disks.partition import Finding, Found, Weight
+from traces.disks import compacted
+from traces.disks.files import Table
+from traces.disks.found import Finding, Found, Weight
+
+
+class Parting(NamedTuple):
+    """Two replicas have something else at an offset. epochs: of what either has there."""
+
+    one: Found
+    other: Found
+    offset: int
+    epochs: tuple[int, int]
+
+    @property
+    def is_committed(self) -> bool:
+        """By the least high watermark of both; if either has none, nothing is known."""
+        marks = [each.common.high_watermark for each in (self.one, self.other)]
+        return all(mark is not None and self.offset < mark for mark in marks)
+
+
+def partings(replicas: Sequence[Found]) -> list[Parting]:
+    """Of any two of them the first."""
+    found = [_parting(one, other) for one, other in combinations(replicas, 2)]
+    return [each for each in found if each is not None]
 
 
 def compare(replicas: Sequence[Found]) -> list[Finding]:
-    """What is wrong between them; nothing of one alone."""
-    found = []
-    for one, other in combinations(replicas, 2):
-        if not (one.compacted or other.compacted):
-            found += _matching(one, other)
-    return found
+    """What is wrong between them; nothing of one alone. Raises OSError."""
+    parted = partings(replicas)
+    found = [_finding(each) for each in parted]
+    apart = {(each.one.folder, each.other.folder) for each in parted}
+    together = [
+        (one, other)
+        for one, other in combinations(replicas, 2)
+        if (one.folder, other.folder) not in apart
+    ]
+    for one, other in together:
+        found += _lacking(one, other)
+    cleaned = [pair for pair in together if any(each.common.compacted for each in pair)]
+    return [*found, *compacted.compare(cleaned)]
 
 
-def _matching(one: Found, other: Found) -> list[Finding]:
-    """The first offset at which they part, and whether it is committed."""
+def _parting(one: Found, other: Found) -> Parting | None:
     begin = max(one.start, other.start)
     ours, theirs = [each.batches[each.batches[:, 1] >= begin] for each in (one, other)]
+    if one.common.compacted or other.common.compacted:
+        return _parting_cleaned(one, other, ours, theirs)
     count = min(len(ours), len(theirs))
     apart = np.flatnonzero((ours[:count] != theirs[:count]).any(axis=1))
     if not apart.size:
-        return _lacking(one, other)
+        return None
     at = int(apart[0])
-    epochs = f"epochs {ours[at, 2]} and {theirs[at, 2]}"
-    return [_finding(one, other, int(min(ours[at, 0], theirs[at, 0])), epochs)]
+    return _parted(one, other, ours[at], theirs[at])
+
+
+def _parted(one: Found, other: Found, ours: Table, theirs: Table) -> Parting:
+    return Parting(one, other, int(min(ours[0], theirs[0])), (int(ours[2]), int(theirs[2])))
+
+
+def _parting_cleaned(one: Found, other: Found, ours: Table, theirs: Table) -> Parting | None:
+    """A cleaner leaves batches out, and records; what is left of a batch has its first offset, its
+    last and its epoch. So batches that overlap are the same one."""
+    if not len(ours) or not len(theirs):
+        return None
+    at = np.searchsorted(theirs[:, 0], ours[:, 1], side="right") - 1
+    near = theirs[np.maximum(at, 0)]
+    overlap = (at >= 0) & (near[:, 1] >= ours[:, 0])
+    apart = np.flatnonzero(overlap & (ours[:, :3] != near[:, :3]).any(axis=1))
+    return _parted(one, other, ours[apart[0]], near[apart[0]]) if apart.size else None
 
 
 def _lacking(one: Found, other: Found) -> list[Finding]:
@@ -50,20 +98,22 @@ def _lacking(one: Found, other: Found) -> list[Finding]:
 
 def _committed(one: Found, other: Found) -> int | None:
     """The highest offset below which everything was committed, as far as either has noted."""
-    marks = [each.high_watermark for each in (one, other) if each.high_watermark is not None]
-    return max(marks, default=None)
+    marks = [each.common.high_watermark for each in (one, other)]
+    return max((mark for mark in marks if mark is not None), default=None)
 
 
-def _finding(one: Found, other: Found, offset: int, said: str) -> Finding:
-    marks = [each.high_watermark for each in (one, other)]
+def _finding(parting: Parting) -> Finding:
+    one, other = parting.one, parting.other
+    marks = [each.common.high_watermark for each in (one, other)]
     least = None if None in marks else min(mark for mark in marks if mark is not None)
-    weight: Weight = "violated" if least is not None and offset < least else "report"
+    weight: Weight = "violated" if parting.is_committed else "report"
     where = "below" if weight == "violated" else "not below"
     return Finding(
         weight,
         "LogMatching",
         "",
         -1,
-        f"{one.folder} and {other.folder} part at offset {offset} ({said}), {where} the least high "
-        f"watermark {'of both' if least is None else least}",
+        f"{one.folder} and {other.folder} part at offset {parting.offset} (epochs "
+        f"{parting.epochs[0]} and {parting.epochs[1]}), {where} the least high watermark "
+        f"{'of both' if least is None else least}",
     )

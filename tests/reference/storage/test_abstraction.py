@@ -9,12 +9,14 @@ import pytest
 
 from reference.bugs.catalog import bug
 from reference.partition.log import GONE, RecordLog
+from reference.storage import broker
+from reference.storage.as_kafka import AsKafka
 from reference.storage.crashing import judged_start
+from reference.storage.cutting import truncate
 from reference.storage.epochs import Epochs
 from reference.storage.histories import Client, configured
 from reference.storage.indexes import Full
-from reference.storage.log import Log
-from reference.storage.rules import AsKafka, StorageRules
+from reference.storage.rules import StorageRules
 from tests.reference.storage.abstraction import Refined, row_of
 
 SEEDS = range(12)
@@ -84,8 +86,7 @@ def filled(log: RecordLog) -> RecordLog:
 
 
 def test_a_cut_that_takes_too_much_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Log.truncate
-    monkeypatch.setattr(Log, "truncate", lambda log, offset: whole(log, max(offset - 1, 0)))
+    monkeypatch.setattr(broker, "truncate", lambda log, offset: truncate(log, max(offset - 1, 0)))
     assert ("truncate", "log") in parted(StorageRules)
 
 

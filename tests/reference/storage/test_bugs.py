@@ -8,8 +8,9 @@ import pytest
 
 from reference.bugs.catalog import OF_STORAGE, bug
 from reference.storage.batches import data_batch, marker_batch
-from reference.storage.crashing import Story, judge_all, judged_start
+from reference.storage.crashing import Story, judged_start
 from reference.storage.histories import FIRST_TIME, Operation
+from reference.storage.judging import judge_all
 from reference.storage.promises import batches_in, in_order
 from reference.storage.rules import Config, StorageRules
 

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from reference.storage.as_kafka import AsKafka
 from reference.storage.batches import (
     Record,
     batches_of,
@@ -22,14 +23,14 @@ from reference.storage.crashing import (
     Story,
     enumerated,
     judge,
-    judge_failing,
     judged_start,
     played,
 )
 from reference.storage.disk import Change, Crash, MemoryDisk, killed
 from reference.storage.histories import FIRST_TIME, Operation
+from reference.storage.judging import judge_failing
 from reference.storage.promises import batches_in
-from reference.storage.rules import AsKafka, Config, StorageRules
+from reference.storage.rules import Config, StorageRules
 from traces.disks.partition import judge as judge_folder
 from traces.disks.partition import partitions_of
 
@@ -208,6 +209,70 @@ def test_what_recovery_drops_goes_from_the_end() -> None:
             if path.endswith(".log") and int(path[4:24]) > 1
         ]
         assert bases == list(range(2, 2 + len(bases)))
+
+
+@pytest.mark.parametrize("offset", [0, 9, 12])
+def test_a_crash_while_a_replica_starts_anew_leaves_the_log_up_to_an_offset(offset: int) -> None:
+    """Or nothing: it went from the lowest segment on, and a log was left that begins higher than
+    anybody deleted (seed 50073). offset: below, and above, what there was."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0)
+    broken: dict[type[StorageRules], set[str]] = {}
+    for rules in (StorageRules, AsKafka):
+        story = told(Story(rules(config), FIRST_TIME), *[leader(pad=80)] * 6, "flush", "tasks")
+        begin = len(story.disk.journal)
+        told(story, f"anew {offset}", "checkpoint")
+        assert story.broker.log.segments[0].base == offset
+        broken[rules] = {
+            each.promise
+            for upto in range(begin, len(story.disk.journal) + 1)
+            for each in judged_start(story, upto, story.crash(upto).process())[0]
+        }
+    assert not broken[StorageRules]
+    assert ("RecoveredIsPrefix" in broken[AsKafka]) is (offset == 0)
+
+
+def test_a_crash_while_a_compacted_log_is_given_up_leaves_all_of_it_or_nothing() -> None:
+    """Of what is above, older records may be cleaned away: a log up to an offset lacks values."""
+    config = Config(segment_bytes=200, index_bytes=120, index_interval=0, compact=True)
+    story = told(Story(StorageRules(config), FIRST_TIME), *[leader(pad=80)] * 6, "hw 6")
+    told(story, "clean 0 5 100", "flush", "checkpoint")
+    begin = len(story.disk.journal)
+    told(story, "anew 9", "checkpoint")
+    found = [story.crash(at).process() for at in range(begin, len(story.disk.journal) + 1)]
+    starts = [judged_start(story, begin + at, each) for at, each in enumerate(found)]
+    assert not any(wrong for wrong, _, _ in starts)
+    assert {broker.log.end for _, broker, _ in starts if broker is not None} == {6, 9}
+
+
+def test_a_crash_while_a_swap_is_given_up_leaves_no_index_of_it() -> None:
+    """Free mode: of its files the log is gone, and an index is there, which a start would take for
+    the rest of a swap."""
+    base = f"t-0/{0:020}"
+    story = told(Story(StorageRules(SMALL), FIRST_TIME), leader(), "flush", "checkpoint")
+    content = story.crash(len(story.disk.journal)).process()
+    for end in (".log.swap", ".index.swap", ".timeindex.cleaned"):
+        content[base + end] = content[base + end[: end.index(".", 1)]]
+    for rules, sound in ((StorageRules, True), (AsKafka, False)):
+        disk = MemoryDisk(content)
+        Broker(disk, rules(SMALL), FIRST_TIME)
+        left = [
+            Crash(disk, upto).drawn(Random(seed), "free")
+            for upto in range(len(disk.journal) + 1)
+            for seed in range(40)
+        ]
+        alone = [f"{base}.index.swap" in each and f"{base}.log.swap" not in each for each in left]
+        assert any(alone) is not sound
+
+
+def test_a_segment_made_anew_has_a_durable_name_before_the_next() -> None:
+    """Free mode: an epoch is known by what was refused; an empty segment is rolled, and filled."""
+    operations = (leader(pad=400), "roll", leader(b"b"), "roll")
+    for rules, sound in ((StorageRules, True), (AsKafka, False)):
+        story = told(Story(rules(SMALL), FIRST_TIME), *operations)
+        crash = story.crash(len(story.disk.journal))
+        left = [crash.drawn(Random(seed), "free") for seed in range(200)]
+        assert any(f"t-0/{1:020}.log" in each for each in left)
+        assert all(f"t-0/{0:020}.log" in each for each in left) is sound
 
 
 def test_the_epoch_file_of_a_start_is_written_before_anything_is_appended() -> None:

@@ -20,7 +20,8 @@ from tests.traces.disks.written import (
     write_snapshot,
 )
 from traces.disks.files import Aborted, Remembered
-from traces.disks.partition import Finding, Found, judge, partitions_of
+from traces.disks.found import Finding, Found
+from traces.disks.partition import judge, partitions_of
 
 LOG, NEXT = f"{0:020}.log", f"{7:020}.log"
 Fault = Callable[[Path], None]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.traces.disks.written import SECOND, Told, write_broker, write_lines, write_segment
-from traces.disks.partition import Found, judge, partitions_of
+from traces.disks.found import Found
+from traces.disks.partition import judge, partitions_of
 from traces.disks.replicas import compare
 
 
@@ -64,10 +65,3 @@ def test_a_log_that_begins_later_is_compared_from_there(brokers: tuple[Path, Pat
     write_segment(other / "t-0", 7, [SECOND[0], Told(8, epoch=2, time=9), *SECOND[2:]])
     (found,) = compare([judged(one), judged(other)])
     assert found.weight == "violated" and "part at offset 8" in found.said
-
-
-def test_cleaned_logs_are_not_compared(brokers: tuple[Path, Path]) -> None:
-    one, other = brokers
-    write_segment(other / "t-0", 7, [*SECOND[:3], Told(10, epoch=4)])
-    write_lines(other / "cleaner-offset-checkpoint", ["t 0 7"])
-    assert compare([judged(one), judged(other)]) == []

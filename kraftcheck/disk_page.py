@@ -1,0 +1,102 @@
+"""What `disk` found, as the picture that its page draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from traces.disks.found import Found
+from traces.disks.replicas import partings
+from traces.report.disk import Box, Mark, Partition, Replica, render
+
+if TYPE_CHECKING:
+    from kraftcheck.disks import Judged
+
+LETTERS: Final = {
+    "log start": "S",
+    "cleaned": "C",
+    "recovery point": "R",
+    "high watermark": "H",
+}
+FINDINGS_MAX: Final = 20
+"""So many of a replica are told."""
+
+
+def page(judged: Sequence[Judged], verdict: str, said: Sequence[str], asked: Sequence[str]) -> str:
+    """said: of the whole. asked: the folders."""
+    return render("disk " + " ".join(asked), verdict, said, [_partition(each) for each in judged])
+
+
+def _verdict(weights: Sequence[str]) -> str:
+    return "violated" if "violated" in weights else "holds"
+
+
+def _partition(of: Judged) -> Partition:
+    parted: dict[int, list[str]] = {}
+    for each in partings(of.replicas):
+        parted.setdefault(each.offset, []).append(
+            f"{each.one.folder} and {each.other.folder} part at {each.offset:,}: epochs "
+            f"{each.epochs[0]} and {each.epochs[1]}"
+        )
+    return Partition(
+        f"{of.topic}-{of.partition}",
+        _verdict([each.weight for each in of.findings]),
+        [_replica(each) for each in of.replicas],
+        [(each.weight, f"{each.invariant}: {each.said}") for each in of.together],
+        [(offset, "; ".join(words)) for offset, words in sorted(parted.items())],
+    )
+
+
+def _replica(found: Found) -> Replica:
+    common = found.common
+    marks = {
+        "high watermark": common.high_watermark,
+        "recovery point": common.recovery_point,
+        "log start": common.log_start,
+        "cleaned": common.cleaned,
+    }
+    return Replica(
+        found.folder,
+        _verdict([each.weight for each in found.findings]),
+        [
+            Box(at, max(end, at), f"{at:,}", f"segment {at:020}: up to {end:,}, {size:,} bytes")
+            for at, end, size in found.layout
+        ],
+        list(_epochs(found)),
+        list(_transactions(found)),
+        [Mark(at, LETTERS[name], name) for name, at in marks.items() if at is not None],
+        [
+            ("segments", f"{found.segments:,}"),
+            ("bytes", f"{found.bytes:,}"),
+            ("from", f"{found.start:,}"),
+            ("to", f"{found.end:,}"),
+            *[(name, "-" if at is None else f"{at:,}") for name, at in marks.items()],
+        ],
+        list(_findings(found)),
+    )
+
+
+def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
+    for each in found.findings[:FINDINGS_MAX]:
+        at = f" at byte {each.position:,}" if each.position >= 0 else ""
+        place = f"{found.folder}/{each.file}".rstrip("/")
+        yield each.weight, f"{place}{at}", f"{each.invariant}: {each.said}"
+    if (more := len(found.findings) - FINDINGS_MAX) > 0:
+        yield "report", found.folder, f"{more:,} findings more; --json has all"
+
+
+def _epochs(found: Found) -> Iterator[Box]:
+    ends = [*(start for _, start in found.epochs[1:]), found.end]
+    for (epoch, start), end in zip(found.epochs, ends, strict=True):
+        yield Box(start, end, f"e{epoch}", f"leader epoch {epoch}: {start:,} up to {end:,}")
+
+
+def _transactions(found: Found) -> Iterator[Box]:
+    rows = [
+        (first, last + 1, "aborted" if aborts else "committed", producer)
+        for producer, first, last, aborts in found.ended.tolist()
+    ]
+    rows += [(first, found.end, "open", producer) for producer, first, _ in found.open]
+    for first, end, kind, producer in sorted(rows):
+        words = f"transaction of producer {producer}, {kind}: {first:,} up to {end:,}"
+        yield Box(first, end, str(producer), words, kind)

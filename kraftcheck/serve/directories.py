@@ -1,0 +1,281 @@
+"""The logs of a served cluster in the directories of its brokers (`serve --data`).
+
+Each broker's logs are those of the storage engine, in Kafka's formats: whatever an answer says was
+appended has been written before the answer leaves, so that it survives the end of the process. What
+holds them together is `cluster.json`: topics, settings, who leads.
+
+A cluster that begins from them is one of a new generation: it makes the topics anew and appends
+what they had (restoring.py), into directories of its own; `cluster.json` names these once all is in
+them. Until then, a process that is killed begins from the old ones again.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kraftcheck.exits import BadInput
+from kraftcheck.serve.real_files import RealFiles
+from kraftcheck.serve.world import ServedPartition, World
+from reference.partition.log import RecordLog
+from reference.partition.messages import NOBODY
+from reference.storage.batches import Batch
+from reference.storage.broker import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, offset_in
+from reference.storage.cutting import truncate
+from reference.storage.epochs import MalformedEpochs, lines
+from reference.storage.files import write_text
+from reference.storage.loading import Unloadable, load
+from reference.storage.log import Log
+from reference.storage.rules import Config, StorageRules
+from system.files import read_bytes
+
+CLUSTER: Final = "cluster.json"
+CONFIG: Final = Config(segment_bytes=1 << 30, segment_ms=1 << 62, index_bytes=1 << 20)
+CHECKPOINT_S: Final = 5.0
+CHUNK: Final = 1 << 22
+"""Bytes of batches that one command restores."""
+JSON_MAX: Final = 1 << 26
+
+
+class Assigned(msgspec.Struct, frozen=True):
+    """A partition, as metadata has it."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """id: in hexadecimal."""
+
+    name: str
+    id: str
+    configs: dict[str, str]
+    min_insync_replicas: int
+    partitions: tuple[Assigned, ...]
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """`cluster.json`. generation: how often a cluster has begun from these directories."""
+
+    brokers: int
+    generation: int = 0
+    topics: tuple[Topic, ...] = ()
+
+
+def stored(folder: Path, brokers: int) -> Stored:
+    """What there is to begin from. Raises BadInput: it is of another cluster, or damaged."""
+    path = folder / CLUSTER
+    try:
+        found = msgspec.json.decode(read_bytes(path, JSON_MAX), type=Stored)
+    except FileNotFoundError:
+        if folder.is_dir() and any(folder.iterdir()):
+            raise BadInput(
+                f"{folder} has files in it, and no {CLUSTER}; name another folder"
+            ) from None
+        return Stored(brokers)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadInput(f"{path}: {error}") from None
+    if found.brokers != brokers:
+        raise BadInput(
+            f"{folder} has the logs of {found.brokers} brokers; start it with --brokers "
+            f"{found.brokers}"
+        )
+    return found
+
+
+def of_broker(folder: Path, generation: int, broker: int) -> Path:
+    return folder / f"generation-{generation}" / f"broker-{broker}"
+
+
+class Recovered:
+    """The directories of a generation, read."""
+
+    def __init__(self, folder: Path, found: Stored) -> None:
+        self._folder, self.stored = folder, found
+        self._files = {
+            broker: RealFiles(of_broker(folder, found.generation, broker))
+            for broker in range(found.brokers)
+        }
+
+    def batches(self, topic: Topic, index: int) -> list[Batch]:
+        """Of the in-sync replica whose log is the longest of the latest epoch. Raises BadInput: no
+        log can be read."""
+        found, why = [], "no replica"
+        for broker in topic.partitions[index].isr:
+            try:
+                log = _loaded(self._files[broker], topic.name, index)
+                found.append(log.read(log.start, log.end))
+            except (OSError, Unloadable, MalformedEpochs, ValueError) as error:
+                why = f"broker {broker}: {error}"
+        if not found:
+            raise BadInput(f"{self._folder}: {topic.name}-{index}: {why}")
+        return max(found, key=lambda each: (each[-1].epoch, each[-1].last) if each else (-1, -1))
+
+    def close(self) -> None:
+        for each in self._files.values():
+            each.close()
+
+
+def _loaded(files: RealFiles, topic: str, number: int) -> Log:
+    start, recovery_point = [
+        offset_in(files.read(name) if files.size(name) is not None else None, topic, number) or 0
+        for name in (LOG_STARTS, RECOVERY_POINTS)
+    ]
+    now = int(time.time() * 1000)
+    rules = StorageRules(CONFIG)
+    return load(files, f"{topic}-{number}", rules, now, start, recovery_point, clean=False)
+
+
+class Directories:
+    """Where a cluster's logs are kept while it runs."""
+
+    def __init__(self, folder: Path, generation: int, brokers: int) -> None:
+        self._folder, self._generation, self._brokers = folder, generation, brokers
+        shutil.rmtree(folder / f"generation-{generation}", ignore_errors=True)
+        self._files = [
+            RealFiles(of_broker(folder, generation, broker)) for broker in range(brokers)
+        ]
+        self._logs: dict[tuple[int, int], tuple[ServedPartition, Log]] = {}
+        """By partition and broker."""
+        self._kept: dict[tuple[int, int], tuple[object, RecordLog]] = {}
+        """Of each the row that was kept last, and its log."""
+        self._said = b""
+        self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+
+    def keep(self, world: World) -> None:
+        """All that has changed is written. Raises OSError."""
+        live = {partition.number for partition in world.live_partitions}
+        for key in [key for key in self._logs if key[0] not in live]:
+            self._drop(key)
+        for partition in world.live_partitions:
+            for broker in partition.brokers:
+                row = partition.row(broker)
+                known = self._kept.get((partition.number, broker))
+                if known is None or known[0] is not row:
+                    self._keep(world, partition, broker)
+        self._tell(world)
+        if time.monotonic() >= self._checkpoint_at:
+            self.checkpoint()
+
+    def _keep(self, world: World, partition: ServedPartition, broker: int) -> None:
+        key = partition.number, broker
+        if key not in self._logs:
+            files = self._files[broker]
+            shutil.rmtree(files.root / f"{partition.topic.name}-{partition.index}", True)
+            self._logs[key] = partition, _loaded(files, partition.topic.name, partition.index)
+        log, row = self._logs[key][1], partition.row(broker)
+        before: RecordLog = self._kept[key][1] if key in self._kept else ()
+        common = min(len(before), len(row.log))
+        while common and before[common - 1] != row.log[common - 1]:
+            common -= 1
+        if common < len(before):
+            truncate(log, world.offset_of(row, common))
+        for entry in row.log[common:]:
+            head, body = world.batch(entry).pieces()
+            log.append_as_follower(head + body, entry.epoch)
+        log.update_high_watermark(world.offset_of(row, row.high_watermark))
+        log.run_tasks()
+        self._kept[key] = row, row.log
+
+    def _drop(self, key: tuple[int, int]) -> None:
+        log = self._logs.pop(key)[1]
+        self._kept.pop(key, None)
+        files = self._files[key[1]]
+        for name in files.list(log.folder):
+            files.unlink(f"{log.folder}/{name}")
+        shutil.rmtree(files.root / log.folder, True)
+
+    def _tell(self, world: World) -> None:
+        topics = tuple(_described(world))
+        said = msgspec.json.encode(Stored(self._brokers, self._generation, topics))
+        if said != self._said:
+            write_text(RealFiles(self._folder), CLUSTER, said.decode())
+            self._said = said
+
+    def checkpoint(self) -> None:
+        """As Kafka's brokers write them from time to time (D6)."""
+        for broker, files in enumerate(self._files):
+            marks: dict[str, list[str]] = {HIGH_WATERMARKS: [], RECOVERY_POINTS: [], LOG_STARTS: []}
+            for (_, of), (partition, log) in self._logs.items():
+                if of == broker:
+                    name = f"{partition.topic.name} {partition.index}"
+                    marks[HIGH_WATERMARKS].append(f"{name} {log.high_watermark}")
+                    marks[RECOVERY_POINTS].append(f"{name} {log.recovery_point}")
+            for path, rows in marks.items():
+                write_text(files, path, lines(rows))
+        self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+
+    def close(self) -> None:
+        """The logs are closed, and all that is in them is durable (D19)."""
+        for _, log in self._logs.values():
+            log.flush(log.end, including=True)
+            log.close()
+        self.checkpoint()
+        for each in self._files:
+            each.close()
+
+
+def _described(world: World) -> Iterator[Topic]:
+    for topic in world.topics.values():
+        yield Topic(
+            topic.name,
+            topic.id.hex(),
+            topic.configs,
+            topic.partitions[0].constants.min_insync_replicas,
+            tuple(_assigned(each) for each in topic.partitions),
+        )
+
+
+def _assigned(partition: ServedPartition) -> Assigned:
+    known = partition.controller.partition
+    return Assigned(tuple(partition.constants.replicas), tuple(sorted(known.isr)), known.leader)
+
+
+def commands(recovered: Recovered) -> Iterator[dict[str, Any]]:
+    """What a fresh cluster is told, so that it has what there is. Raises BadInput."""
+    found = recovered.stored
+    logs = {
+        (topic.name, index): recovered.batches(topic, index)
+        for topic in found.topics
+        for index in range(len(topic.partitions))
+    }
+    producers = [batch.producer for log in logs.values() for batch in log]
+    yield {
+        "do": "restore",
+        "generation": found.generation + 1,
+        "producers": max(producers, default=NOBODY),
+        "topics": [
+            {
+                "name": topic.name,
+                "id": topic.id,
+                "configs": topic.configs | {"min.insync.replicas": str(topic.min_insync_replicas)},
+                "assignments": [each.replicas for each in topic.partitions],
+            }
+            for topic in found.topics
+        ],
+    }
+    for (name, index), log in logs.items():
+        for chunk in _chunks(log):
+            data = [base64.b64encode(each.data).decode() for each in chunk]
+            yield {"do": "restore", "topic": name, "partition": index, "batches": data}
+    yield {"do": "restore", "ends": True}
+
+
+def _chunks(log: list[Batch]) -> Iterator[list[Batch]]:
+    chunk: list[Batch] = []
+    size = 0
+    for batch in log:
+        chunk.append(batch)
+        size += batch.size
+        if size > CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -1,0 +1,68 @@
+"""What is found in the directory of a partition, and what there is to say of it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from traces.disks.files import Table
+
+Weight: TypeAlias = Literal["violated", "report"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """position: in the file, in bytes; -1: the whole file."""
+
+    weight: Weight
+    invariant: str
+    file: str
+    position: int
+    said: str
+
+
+class Common(msgspec.Struct, frozen=True):
+    """What the log directory says of a partition. None: nothing. stopped: whether its broker was
+    stopped cleanly; cleaned: up to where a cleaner has been."""
+
+    high_watermark: int | None = None
+    recovery_point: int | None = None
+    log_start: int | None = None
+    stopped: bool = False
+    cleaned: int | None = None
+
+    @property
+    def compacted(self) -> bool:
+        return self.cleaned is not None
+
+
+class Segment(NamedTuple):
+    """end: the offset after its last one."""
+
+    base: int
+    end: int
+    bytes: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """start, end: the first offset and the one after the last; they are equal where there is
+    nothing. open: of the transactions without a marker (producer, first offset, milliseconds
+    between its last batch and the latest in the log).
+
+    batches: rows of (base, last, epoch, checksum), by which replicas are compared. ended: of
+    transactions (producer, first offset, offset of the marker, 1 if it aborts). layout: of the
+    segments.
+    """
+
+    folder: str
+    segments: int
+    bytes: int
+    start: int
+    end: int
+    epochs: list[tuple[int, int]]
+    open: list[tuple[int, int, int]]
+    findings: list[Finding]
+    common: Common
+    batches: Table
+    ended: Table
+    layout: list[Segment]
