@@ -1,4 +1,4 @@
-"""Z180 on a real cluster: a group goes back to the classic protocol, and its rebalance is forgotten.
+"""Z180 on a real cluster: a group goes back to the classic protocol, and nobody is told to join.
 
     .venv/bin/python -m experiments.forgotten_rebalance [--control] [--wait S] [--repeat N]
 

@@ -20,8 +20,9 @@ OFFSETS: Final = -3
 MIGRATION: Final = -4
 """The coordinator of the group, whoever it is; a broker with a replica of its log; its offsets, and
 who commits them; a group with members of both protocols."""
-JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN = 0, -1, -1
-"""Of a heartbeat that joins, and of one that leaves; no previous epoch."""
+JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN, RELEASED_EPOCH = 0, -1, -1, -2
+"""Of a heartbeat that joins, and of one that leaves; no previous epoch; of a static member that has
+left for a while."""
 
 Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
 ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
@@ -303,6 +304,12 @@ class CloseConsumer(Input, frozen=True):
     member: Node
 
 
+class LeaveForAWhile(Input, frozen=True):
+    """G13, G19. A static member goes, and what it has is kept for it (epoch -2)."""
+
+    member: Node
+
+
 class KillConsumer(Input, frozen=True):
     """It goes without a word."""
 
@@ -366,6 +373,6 @@ OFFSETS_INPUTS: Final = (
     *(GroupChange, TimePasses, ExpireOffsets, SendTxnOffsets, EndTransaction, MaterialiseMarker),
 )
 MIGRATION_INPUTS: Final = (
-    *(StartConsumer, CloseConsumer, KillConsumer, ExpireMember, RestartAsClassic),
+    *(StartConsumer, CloseConsumer, LeaveForAWhile, KillConsumer, ExpireMember, RestartAsClassic),
     *(ConsumerHeartbeat, RejoinClassic, SyncClassic, CompleteJoin, MoveMigrated),
 )

@@ -14,11 +14,13 @@ from msgspec.structs import replace
 
 from reference.groups.messages import (
     MIGRATION_INPUTS,
+    RELEASED_EPOCH,
     CloseConsumer,
     CompleteJoin,
     ConsumerHeartbeat,
     ExpireMember,
     KillConsumer,
+    LeaveForAWhile,
     MoveMigrated,
     RejoinClassic,
     RestartAsClassic,
@@ -189,6 +191,23 @@ class MigrationHandlers:
             return None
         closed = self._closed(row, n)
         return self._changed(self._without_it(closed, n) if n in self._in_group(row) else closed)
+
+    def handle_leave_for_a_while(
+        self, row: GroupMigration, input: LeaveForAWhile
+    ) -> Outcome | None:
+        """G13, G19. What a static member of the consumer protocol has is kept for it, and it comes
+        back as what it was.
+        """
+        n, client = input.member, self.client(row, input.member)
+        if client.state != "Stable" or client.protocol != "Consumer":
+            return None
+        if n not in self._of_protocol(row, "Consumer"):
+            return None
+        kept = self.rules.kept_for_a_while(self.member(row, n))
+        left = self._with_member(
+            self._closed(row, n), n, epoch=RELEASED_EPOCH, assigned=kept, pending=()
+        )
+        return self._changed(left)
 
     def handle_kill_consumer(self, row: GroupMigration, input: KillConsumer) -> Outcome | None:
         """It goes without a word."""

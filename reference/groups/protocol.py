@@ -47,6 +47,7 @@ from reference.groups.messages import (
     Input,
     KillConsumer,
     LeaderEvent,
+    LeaveForAWhile,
     MaterialiseMarker,
     MoveCoordinator,
     MoveMigrated,
@@ -274,6 +275,8 @@ def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
             yield from (StartConsumer(n, "Classic"), StartConsumer(n, "Consumer"))
         else:
             yield from (CloseConsumer(n), KillConsumer(n), ConsumerHeartbeat(n))
+        if client.state == "Stable" and client.protocol == "Consumer":
+            yield LeaveForAWhile(n)
         if client.state == "Joining" and client.protocol == "Classic":
             yield RejoinClassic(n)
         if client.state == "Syncing":
@@ -336,10 +339,11 @@ GROUPS: Final = Protocol(
             StartRevocation: (200, 500),
             FenceConsumer: (50, 200),
             CloseConsumer: (20, 100),
-            KillConsumer: (20, 100),
-            ExpireMember: (20, 100),
-            RestartAsClassic: (20, 100),
-            MoveMigrated: (20, 100),
+            LeaveForAWhile: (0, 10, 50),
+            KillConsumer: (0, 10, 50),
+            ExpireMember: (0, 10, 50),
+            RestartAsClassic: (0, 10, 50),
+            MoveMigrated: (0, 10, 50),
             Unsubscribe: (0, 20, 100),
             HeartbeatTimeout: (0, 50, 200),
         },

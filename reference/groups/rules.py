@@ -175,7 +175,7 @@ class GroupRules:
     # --- Members of both protocols ---
 
     def migrates_back(self, row: GroupMigration) -> bool:
-        """G47. Whether a group goes back to the classic protocol (group.consumer.migration.policy)."""
+        """G47. Whether a group goes back to the classic protocol (a setting of the broker)."""
         return row.policy == "Bidirectional"
 
     def downgraded_generation(self, row: GroupMigration) -> int:
@@ -190,6 +190,10 @@ class GroupRules:
         records what was to be its own, and others may have.
         """
         return as_set(holding(member))
+
+    def kept_for_a_while(self, member: MigratedMember) -> tuple[int, ...]:
+        """G19. What is kept for a static member that has left for a while."""
+        return member.assigned
 
     def tells_to_join(
         self, row: GroupMigration, member: MigratedMember, held: tuple[int, ...]

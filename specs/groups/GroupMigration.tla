@@ -129,6 +129,19 @@ Step_HandleKillConsumer(n, row, input) ==
 Step_HandleExpireMember(n, row, input) ==
   IF input.member \notin InGroup(row) THEN {} ELSE Migrating(WithoutIt(row, input.member))
 
+(* G13, G19.  A static member of the consumer protocol goes for a while     *)
+(* (epoch -2): what it has is kept for it, and it comes back as what it was.*)
+Step_HandleLeaveForAWhile(n, row, input) ==
+  LET k == input.member
+      member == row.members[k]
+  IN IF \/ row.clients[k].state # "Stable" \/ k \notin OfProtocol(row, "Consumer")
+        \/ row.clients[k].protocol # "Consumer"
+     THEN {}
+     ELSE Migrating([row EXCEPT
+            !.clients[k] = NoConsumer, !.members[k].pending = {},
+            !.members[k].epoch = ReleasedEpoch,
+            !.members[k].assigned = KeptForAWhile(member)])
+
 -----------------------------------------------------------------------------
 (* Members that come.                                                       *)
 
@@ -263,6 +276,7 @@ Inputs_StartConsumer(n, row) ==
 Inputs_MoveMigrated(n, row) ==
   {[type |-> "MoveMigrated", policy |-> p] : p \in {"Bidirectional", "Upgrade"}}
 Inputs_CloseConsumer(n, row) == OfMember("CloseConsumer")
+Inputs_LeaveForAWhile(n, row) == OfMember("LeaveForAWhile")
 Inputs_KillConsumer(n, row) == OfMember("KillConsumer")
 Inputs_ExpireMember(n, row) == OfMember("ExpireMember")
 Inputs_RestartAsClassic(n, row) == OfMember("RestartAsClassic")

@@ -21,6 +21,7 @@ CONSTANTS
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
 Unknown == -1      \* no previous epoch
+ReleasedEpoch == -2   \* of a static member that has left for a while
 
 (* What a heartbeat says only when it has changed, or when all is said.     *)
 AllFields == {"RebalanceTimeout", "Subscription", "Owned"}
@@ -130,6 +131,9 @@ DowngradedGeneration(row) == BumpedEpoch(row.epoch)
 (* G47.  What is recorded as a member's own when a group goes back: what it *)
 (* has.  Kafka records what was to be its own, and others may have (Z181).  *)
 AssignmentAfterDowngrade(member) == Holding(member)
+
+(* G19.  What is kept for a static member that has left for a while.        *)
+KeptForAWhile(member) == member.assigned
 
 (* G46.  Whether a classic member is to join again: the group has changed,  *)
 (* or all is free that it waits for; held: what others have.  Kafka         *)

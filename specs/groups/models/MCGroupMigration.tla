@@ -28,6 +28,7 @@ Paid(what, most, Action) ==
 OfConsumer(k) ==
   LET input == [member |-> k] IN
   \/ Paid("goings", MaxGoings, Becomes(Step_HandleCloseConsumer(0, migration, input)))
+  \/ Paid("goings", MaxGoings, Becomes(Step_HandleLeaveForAWhile(0, migration, input)))
   \/ Paid("goings", MaxGoings, Becomes(Step_HandleKillConsumer(0, migration, input)))
   \/ IF migration.clients[k].state = "Closed"
      THEN Free(Becomes(Step_HandleExpireMember(0, migration, input)))
