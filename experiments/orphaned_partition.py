@@ -67,14 +67,14 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
             leaves = joined(setting, protocol, "earliest", commits=False)
             await_read([stays, leaves], end)
             partition.say(f"a member joined ({protocol} protocol)")
-            describe(partition)
+            describe(partition, HOSTS[0])
             leaves.leave()
             greet(setting, {})
             end += 1
             poll(stays, seconds)
             read = at_end(stays, end)
             partition.say(f"it left {seconds:.0f} s ago; read on: {sorted(read)}")
-            describe(partition)
+            describe(partition, HOSTS[0])
             orphaned |= len(read) < PARTITIONS
         stays.leave()
         read_all(setting, {})
@@ -111,9 +111,9 @@ def at_end(member: Member, end: int) -> set[int]:
     return {at for at, position in member.reader.positions().items() if position == end}
 
 
-def describe(partition: Partition) -> None:
-    tell(partition, HOSTS[0])
-    tell(partition, HOSTS[0], "--state", "--verbose")
+def describe(partition: Partition, asking: str) -> None:
+    tell(partition, asking)
+    tell(partition, asking, "--state", "--verbose")
 
 
 @click.command()

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from kraftcheck.exits import BadInput
 from kraftcheck.retracing.readings import Reading, Shown
-from reference.groups.messages import COORDINATOR, LOADER, OFFSETS
+from reference.groups.messages import COORDINATOR, LOADER, MIGRATION, OFFSETS
 from reference.groups.types import Constants
 from tla_utils import Record, ToolError, Value, function
 from tla_utils.values import Function, ModelValue
 from traces.cover.settings import Settings
 
-ALONE: Final = {"loader": LOADER, "offsets": OFFSETS}
+ALONE: Final = {"loader": LOADER, "offsets": OFFSETS, "migration": MIGRATION}
 """The variables of models that have one row."""
 FORGOTTEN: Final = "waiting"
 """Of the coordinator's row: there are answers in it that the models have forgotten."""

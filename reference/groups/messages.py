@@ -17,10 +17,12 @@ from reference.kit.fields import Address, ByNode, Node, Rank, SetOf
 COORDINATOR: Final = 0
 LOADER: Final = -2
 OFFSETS: Final = -3
+MIGRATION: Final = -4
 """The coordinator of the group, whoever it is; a broker with a replica of its log; its offsets, and
-who commits them."""
-JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN = 0, -1, -1
-"""Of a heartbeat that joins, and of one that leaves; no previous epoch."""
+who commits them; a group with members of both protocols."""
+JOIN_EPOCH, LEAVE_EPOCH, UNKNOWN, RELEASED_EPOCH = 0, -1, -1, -2
+"""Of a heartbeat that joins, and of one that leaves; no previous epoch; of a static member that has
+left for a while."""
 
 Given: TypeAlias = Literal["Owned", "RebalanceTimeout", "Subscription"]
 ALL_FIELDS: Final[tuple[Given, ...]] = ("Owned", "RebalanceTimeout", "Subscription")
@@ -228,6 +230,31 @@ class AutoCommit(Input, frozen=True):
     """G29. Of all positions."""
 
 
+class SendTxnOffsets(Input, frozen=True):
+    """G32. The application sends an offset as part of its transaction."""
+
+    partition: int
+
+
+class EndTransaction(Input, frozen=True):
+    """The transaction's marker is in the log. commits: or it is aborted."""
+
+    commits: bool
+
+
+class TransactionMarker(msgspec.Struct, frozen=True, order=True):
+    """transaction: which one it ends."""
+
+    transaction: int
+    commits: bool
+
+
+class MaterialiseMarker(Input, frozen=True):
+    """G32. The coordinator does what a marker says."""
+
+    marker: TransactionMarker
+
+
 class AskCommit(Input, frozen=True):
     """G29. The application asks for it."""
 
@@ -260,6 +287,75 @@ class ExpireOffsets(Input, frozen=True):
     """G35."""
 
 
+# --- What comes to a group with members of both protocols, and to these
+
+GroupProtocol: TypeAlias = Literal["Classic", "Consumer"]
+MigrationPolicy: TypeAlias = Literal["Bidirectional", "Upgrade"]
+
+
+class StartConsumer(Input, frozen=True):
+    member: Node
+    protocol: GroupProtocol
+
+
+class CloseConsumer(Input, frozen=True):
+    """It leaves."""
+
+    member: Node
+
+
+class LeaveForAWhile(Input, frozen=True):
+    """G13, G19. A static member goes, and what it has is kept for it (epoch -2)."""
+
+    member: Node
+
+
+class KillConsumer(Input, frozen=True):
+    """It goes without a word."""
+
+    member: Node
+
+
+class ExpireMember(Input, frozen=True):
+    """G20."""
+
+    member: Node
+
+
+class RestartAsClassic(Input, frozen=True):
+    """G13, G47. A static member of the consumer protocol is back, with the classic one."""
+
+    member: Node
+
+
+class ConsumerHeartbeat(Input, frozen=True):
+    """G10 to G18, G40, G46. It is answered, and the consumer does what it is told."""
+
+    member: Node
+
+
+class RejoinClassic(Input, frozen=True):
+    """G38, G46. JoinGroup."""
+
+    member: Node
+
+
+class SyncClassic(Input, frozen=True):
+    """G39, G46. SyncGroup."""
+
+    member: Node
+
+
+class CompleteJoin(Input, frozen=True):
+    """G38. All have joined."""
+
+
+class MoveMigrated(Input, frozen=True):
+    """G49. Another broker coordinates the group. policy: group.consumer.migration.policy."""
+
+    policy: MigrationPolicy
+
+
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)
 COORDINATOR_INPUTS: Final = (
     *(GroupHeartbeat, GroupSessionTimeout, RebalanceTimeout, GroupCommit, MoveCoordinator),
@@ -274,5 +370,9 @@ LOADER_INPUTS: Final = (
 OFFSETS_INPUTS: Final = (
     *(TakePartition, StartRevocation, FinishRevocation, AskOffsets, HearOffsets, ResetRest),
     *(FetchRecord, HandOut, AutoCommit, AskCommit, SendCommit, FenceConsumer, OthersCommit),
-    *(GroupChange, TimePasses, ExpireOffsets),
+    *(GroupChange, TimePasses, ExpireOffsets, SendTxnOffsets, EndTransaction, MaterialiseMarker),
+)
+MIGRATION_INPUTS: Final = (
+    *(StartConsumer, CloseConsumer, LeaveForAWhile, KillConsumer, ExpireMember, RestartAsClassic),
+    *(ConsumerHeartbeat, RejoinClassic, SyncClassic, CompleteJoin, MoveMigrated),
 )

@@ -14,6 +14,7 @@ from reference.groups.messages import (
     AskCommit,
     AskOffsets,
     AutoCommit,
+    EndTransaction,
     ExpireOffsets,
     FenceConsumer,
     FetchRecord,
@@ -21,15 +22,24 @@ from reference.groups.messages import (
     GroupChange,
     HandOut,
     HearOffsets,
+    MaterialiseMarker,
     OthersCommit,
     ResetRest,
     SendCommit,
+    SendTxnOffsets,
     StartRevocation,
     TakePartition,
     TimePasses,
+    TransactionMarker,
 )
 from reference.groups.rules import RETENTION, GroupRules, as_set
-from reference.groups.types import CommittedOffset, FetchPosition, GroupOffsets, RequestedCommit
+from reference.groups.types import (
+    CommittedOffset,
+    FetchPosition,
+    GroupOffsets,
+    PendingOffset,
+    RequestedCommit,
+)
 from reference.kit.dispatch import handlers_of
 from reference.kit.protocol import Outcome
 
@@ -86,7 +96,7 @@ class OffsetsHandlers:
         comes first.
         """
         p = input.partition
-        asked = [each for each in row.requested if each.partition == p]
+        asked = [each for each in (*row.requested, *row.pending) if each.partition == p]
         if p not in row.taken or p in row.revoking or asked:
             return None
         committed = self._committing(row, [e for e in row.positions if e.partition == p])
@@ -120,6 +130,8 @@ class OffsetsHandlers:
     def handle_hear_offsets(self, row: GroupOffsets, input: HearOffsets) -> Outcome | None:
         if row.update != "Asked":
             return None
+        if not all(self.rules.is_stable_offset(row, p) for p in row.asked):
+            return None
         of = {*row.asked} - {*row.revoking}
         found = [e for e in row.committed if e.partition in of]
         new = [FetchPosition(each.partition, each.offset, each.offset) for each in found]
@@ -151,13 +163,14 @@ class OffsetsHandlers:
         """G29. Of what is being given up the commit is done."""
         some = [each for each in row.positions if each.partition not in row.revoking]
         after = self._committing(row, some)
-        return None if after == row else Outcome(after)
+        return None if after == row or row.pending else Outcome(after)
 
     # --- G25, G29, G30: commits that the application asks for, and fences ---
 
     def handle_ask_commit(self, row: GroupOffsets, input: AskCommit) -> Outcome | None:
         position = position_of(row, input.partition)
-        if position is None or input.partition in row.revoking or row.requested:
+        is_busy = row.requested or row.pending
+        if position is None or input.partition in row.revoking or is_busy:
             return None
         request = RequestedCommit(input.partition, position.handed_out, row.epoch)
         return Outcome(replace(row, requested=(request,)))
@@ -184,7 +197,43 @@ class OffsetsHandlers:
         each = next((each for each in row.committed if each.partition == p), None)
         if each is None or p in row.taken or row.group != "Stable":
             return None
+        if any(each.partition == p for each in row.pending):
+            return None
         return Outcome(_with_offset(row, CommittedOffset(p, each.offset + 1, row.now)))
+
+    # --- G32: offsets in a transaction ---
+
+    def handle_send_txn_offsets(self, row: GroupOffsets, input: SendTxnOffsets) -> Outcome | None:
+        p, position = input.partition, position_of(row, input.partition)
+        if position is None or p in row.revoking or row.requested:
+            return None
+        if not row.open and not self.rules.is_marker_answered(row):
+            return None
+        transaction = row.transaction if row.open else row.transaction + 1
+        others = [each for each in row.pending if each.partition != p]
+        new = PendingOffset(p, position.handed_out, transaction)
+        pending = tuple(sorted((*others, new)))
+        return Outcome(replace(row, transaction=transaction, open=True, pending=pending))
+
+    def handle_end_transaction(self, row: GroupOffsets, input: EndTransaction) -> Outcome | None:
+        if not row.open:
+            return None
+        marker = TransactionMarker(row.transaction, input.commits)
+        return Outcome(replace(row, open=False, markers=tuple(sorted({*row.markers, marker}))))
+
+    def handle_materialise_marker(
+        self, row: GroupOffsets, input: MaterialiseMarker
+    ) -> Outcome | None:
+        """It does so with all that the producer has sent."""
+        if input.marker not in row.markers:
+            return None
+        markers = tuple([each for each in row.markers if each != input.marker])
+        done = replace(row, markers=markers, pending=())
+        if input.marker.commits:
+            for each in row.pending:
+                new = CommittedOffset(each.partition, each.offset, row.now)
+                done = _with_offset(done, new)
+        return Outcome(done)
 
     # --- G35: the group and time ---
 

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from reference.groups.messages import COORDINATOR, LOADER, OFFSETS, GroupRecord, MemberRecord
+from reference.groups.messages import (
+    COORDINATOR,
+    LOADER,
+    MIGRATION,
+    OFFSETS,
+    GroupRecord,
+    MemberRecord,
+)
 from reference.groups.types import (
     CommittedOffset,
     Constants,
@@ -19,7 +26,10 @@ from reference.groups.types import (
     GroupEntry,
     GroupLoader,
     GroupMember,
+    GroupMigration,
     GroupOffsets,
+    MigratedMember,
+    MigratingClient,
 )
 from reference.kit.properties import of_state
 
@@ -39,6 +49,7 @@ class State(NamedTuple):
     members: Mapping[int, GroupMember]
     loader: GroupLoader
     offsets: GroupOffsets
+    migration: GroupMigration
 
     def now(self, n: int) -> MemberRecord:
         """What the coordinator knows of a member."""
@@ -47,7 +58,8 @@ class State(NamedTuple):
 
 def state_of(constants: Constants, rows: Rows) -> State:
     members = {n: rows[n] for n in constants.members}
-    return State(constants, rows[COORDINATOR], members, rows[LOADER], rows[OFFSETS])
+    alone = (rows[LOADER], rows[OFFSETS], rows[MIGRATION])
+    return State(constants, rows[COORDINATOR], members, *alone)
 
 
 # --- Words
@@ -373,6 +385,83 @@ def offsets_kept(old: State, new: State) -> str | None:
     return None
 
 
+def pending_by_own_marker(old: State, new: State) -> str | None:
+    """What a transaction has sent is committed or dropped as its own marker says, unless it sends
+    another offset.
+
+    Misses: a marker that is never done.
+    """
+    row, known = old.offsets, _committed(new.offsets)
+    kept = {(each.partition, each.transaction) for each in new.offsets.pending}
+    for each in {*row.pending} - {*new.offsets.pending}:
+        own = [marker for marker in row.markers if marker.transaction == each.transaction]
+        done = known.get(each.partition)
+        is_committed = done is not None and done.offset == each.offset
+        is_right = any(is_committed or not marker.commits for marker in own)
+        if (each.partition, each.transaction) not in kept and not is_right:
+            return f"{each.offset} of partition {each.partition}, transaction {each.transaction}"
+    return None
+
+
+# --- Members of both protocols (GroupMigrationProperties.tla)
+
+
+def _recorded(state: State) -> dict[int, tuple[MigratedMember, MigratingClient]]:
+    row = state.migration
+    known = zip(state.constants.members, row.members, row.clients, strict=True)
+    return {n: (member, client) for n, member, client in known if member.protocol != "None"}
+
+
+def recorded_once(state: State) -> str | None:
+    """What is recorded of a group of the consumer protocol gives nothing to two.
+
+    Misses: groups of the classic protocol, and what members do.
+    """
+    if state.migration.type != "Consumer":
+        return None
+    of = {n: {*each.assigned, *each.pending} for n, (each, _) in _recorded(state).items()}
+    for m, n in combinations(of, 2):
+        if both := of[m] & of[n]:
+            return f"partition {min(both)} belongs to members {m} and {n}"
+    return None
+
+
+def one_owner_in_migration(state: State) -> str | None:
+    """No two members that the group has not removed fetch a partition.
+
+    Misses: who was removed and has not heard of it.
+    """
+    of = {n: {*client.owned} for n, (each, client) in _recorded(state).items() if not each.left}
+    for m, n in combinations(of, 2):
+        if both := of[m] & of[n]:
+            return f"members {m} and {n} both fetch partition {min(both)}"
+    return None
+
+
+def no_orphan(state: State) -> str | None:
+    """When all that are in the group are there, and each was told that there is nothing new,
+    nothing is without an owner.
+
+    Misses: a group in which somebody is told something again and again.
+    """
+    known = _recorded(state)
+    is_quiet = {*known} <= {*state.migration.told}
+    if not known or not is_quiet or any(client.state == "Closed" for _, client in known.values()):
+        return None
+    owned = {p for _, client in known.values() for p in client.owned}
+    left = {*state.constants.partitions} - owned
+    return f"nobody has partition {min(left)}" if left else None
+
+
+def generation_kept(old: State, new: State) -> str | None:
+    """Epochs and generations never go back.
+
+    Misses: one that should have grown.
+    """
+    before, after = old.migration.epoch, new.migration.epoch
+    return f"epoch {before} goes back to {after}" if after < before else None
+
+
 # --- Properties of steps
 
 
@@ -433,6 +522,11 @@ PROPERTIES: Final = (
     _named("StartAtCommitted", start_at_committed),
     _named("HandoverNoRegress", handover_no_regress),
     _named("OffsetsKept", offsets_kept),
+    _named("PendingByOwnMarker", pending_by_own_marker),
+    _named("RecordedOnce", recorded_once),
+    _named("OneOwnerInMigration", one_owner_in_migration),
+    _named("NoOrphan", no_orphan),
+    _named("GenerationKept", generation_kept),
     _named("EpochsMonotonic", epochs_monotonic),
     _named("Withheld", withheld),
 )

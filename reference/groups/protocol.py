@@ -16,6 +16,8 @@ from reference.groups.messages import (
     LOADER_INPUTS,
     MEMBER_INPUTS,
     MESSAGES,
+    MIGRATION,
+    MIGRATION_INPUTS,
     OFFSETS,
     OFFSETS_INPUTS,
     AskCommit,
@@ -23,7 +25,12 @@ from reference.groups.messages import (
     AutoCommit,
     ChangeGroupLeader,
     CleanGroupLog,
+    CloseConsumer,
+    CompleteJoin,
     CompleteReconciliation,
+    ConsumerHeartbeat,
+    EndTransaction,
+    ExpireMember,
     ExpireOffsets,
     FenceConsumer,
     FetchRecord,
@@ -38,22 +45,32 @@ from reference.groups.messages import (
     HearOffsets,
     HeartbeatTimeout,
     Input,
+    KillConsumer,
     LeaderEvent,
+    LeaveForAWhile,
+    MaterialiseMarker,
     MoveCoordinator,
+    MoveMigrated,
     OthersCommit,
     ReadGroupLog,
     RebalanceTimeout,
+    RejoinClassic,
     ReplaceMember,
     ResetRest,
+    RestartAsClassic,
     SendCommit,
     SendGroupHeartbeat,
+    SendTxnOffsets,
+    StartConsumer,
     StartReconciliation,
     StartRevocation,
     Subscribe,
+    SyncClassic,
     TakePartition,
     TimePasses,
     Unsubscribe,
 )
+from reference.groups.migration import MigrationHandlers
 from reference.groups.offsets import OffsetsHandlers, without_position
 from reference.groups.properties import PROPERTIES
 from reference.groups.replay import LoaderHandlers, last_of_keys
@@ -66,9 +83,11 @@ from reference.groups.types import (
     GroupCoordinator,
     GroupLoader,
     GroupMember,
+    GroupMigration,
     GroupOffsets,
     initial_group,
     initial_loader,
+    initial_migration,
 )
 from reference.kit.protocol import Handlers, NodeKind, Protocol, Substitution, World
 
@@ -116,10 +135,26 @@ OFFSETS_KIND: Final = NodeKind(
     role=lambda row: row.group,
 )
 
+MIGRATION_KIND: Final = NodeKind(
+    name="group-migration",
+    module="GroupNodes",
+    row=GroupMigration,
+    inputs=MIGRATION_INPUTS,
+    initial=initial_migration,
+    first_row="InitialMigration",
+    is_running=lambda row: True,
+    role=lambda row: row.type,
+)
+ALONE: Final = {
+    COORDINATOR: COORDINATOR_KIND,
+    LOADER: LOADER_KIND,
+    OFFSETS: OFFSETS_KIND,
+    MIGRATION: MIGRATION_KIND,
+}
+
 
 def _kind_of(constants: Constants, n: int) -> NodeKind:
-    alone = {COORDINATOR: COORDINATOR_KIND, LOADER: LOADER_KIND, OFFSETS: OFFSETS_KIND}
-    return alone.get(n, MEMBER_KIND)
+    return ALONE.get(n, MEMBER_KIND)
 
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
@@ -129,6 +164,7 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
         COORDINATOR: CoordinatorHandlers(rules),
         LOADER: LoaderHandlers(rules),
         OFFSETS: OffsetsHandlers(rules),
+        MIGRATION: MigrationHandlers(rules),
     }
 
     def step(n: int, row: Any, input: Any) -> Any:
@@ -145,6 +181,7 @@ def _local(constants: Constants, node: int, row: Any) -> Iterable[Input]:
         COORDINATOR: _of_coordinator,
         LOADER: _of_loader,
         OFFSETS: _of_offsets,
+        MIGRATION: _of_migration,
     }
     return alone.get(node, _of_member)(constants, row)
 
@@ -214,6 +251,10 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
         yield from (AskCommit(each.partition) for each in row.positions if not row.requested)
     if row.requested:
         yield SendCommit()
+    yield from (SendTxnOffsets(each.partition) for each in row.positions)
+    if row.open:
+        yield from (EndTransaction(True), EndTransaction(False))
+    yield from map(MaterialiseMarker, row.markers)
     if row.taken:
         yield FenceConsumer()
     yield from (OthersCommit(e.partition) for e in row.committed if e.partition not in row.taken)
@@ -226,6 +267,28 @@ def _of_offsets(constants: Constants, row: GroupOffsets) -> Iterator[Input]:
     }
     changes = groups[row.group][: 1 if row.taken else 2]
     yield from map(GroupChange, changes)
+
+
+def _of_migration(constants: Constants, row: GroupMigration) -> Iterator[Input]:
+    for n, client in zip(constants.members, row.clients, strict=True):
+        if client.state == "Closed":
+            yield from (StartConsumer(n, "Classic"), StartConsumer(n, "Consumer"))
+        else:
+            yield from (CloseConsumer(n), KillConsumer(n), ConsumerHeartbeat(n))
+        if client.state == "Stable" and client.protocol == "Consumer":
+            yield LeaveForAWhile(n)
+        if client.state == "Joining" and client.protocol == "Classic":
+            yield RejoinClassic(n)
+        if client.state == "Syncing":
+            yield SyncClassic(n)
+    for n, member in zip(constants.members, row.members, strict=True):
+        if member.protocol != "None":
+            yield ExpireMember(n)
+        if member.protocol == "Consumer":
+            yield RestartAsClassic(n)
+    if row.joined:
+        yield CompleteJoin()
+    yield from (MoveMigrated("Bidirectional"), MoveMigrated("Upgrade"))
 
 
 def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -247,11 +310,11 @@ GROUPS: Final = Protocol(
     name="groups",
     sentence="a group's coordinator gives each partition to one of the members",
     constants=Constants,
-    kinds=(COORDINATOR_KIND, MEMBER_KIND, LOADER_KIND, OFFSETS_KIND),
+    kinds=(COORDINATOR_KIND, MEMBER_KIND, LOADER_KIND, OFFSETS_KIND, MIGRATION_KIND),
     messages=MESSAGES,
     alike="members",
     peers=lambda constants: constants.members,
-    nodes=lambda constants: (COORDINATOR, *constants.members, LOADER, OFFSETS),
+    nodes=lambda constants: (COORDINATOR, *constants.members, LOADER, OFFSETS, MIGRATION),
     kind_of=_kind_of,
     handlers=_handlers,
     rules=(GroupRules,),
@@ -275,6 +338,12 @@ GROUPS: Final = Protocol(
             Subscribe: (50, 200),
             StartRevocation: (200, 500),
             FenceConsumer: (50, 200),
+            CloseConsumer: (20, 100),
+            LeaveForAWhile: (0, 10, 50),
+            KillConsumer: (0, 10, 50),
+            ExpireMember: (0, 10, 50),
+            RestartAsClassic: (0, 10, 50),
+            MoveMigrated: (0, 10, 50),
             Unsubscribe: (0, 20, 100),
             HeartbeatTimeout: (0, 50, 200),
         },

@@ -30,7 +30,9 @@ from reference.groups.types import (
     GroupCoordinator,
     GroupLoader,
     GroupMember,
+    GroupMigration,
     GroupOffsets,
+    MigratedMember,
     RequestedCommit,
 )
 
@@ -42,7 +44,7 @@ def as_set(of: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(set(of)))
 
 
-def holding(member: MemberRecord) -> set[int]:
+def holding(member: MemberRecord | MigratedMember) -> set[int]:
     return {*member.assigned, *member.pending}
 
 
@@ -170,6 +172,39 @@ class GroupRules:
         """G13. The id of a static member that replaces another is for all coordinators to come."""
         return True
 
+    # --- Members of both protocols ---
+
+    def migrates_back(self, row: GroupMigration) -> bool:
+        """G47. Whether a group goes back to the classic protocol (a setting of the broker)."""
+        return row.policy == "Bidirectional"
+
+    def downgraded_generation(self, row: GroupMigration) -> int:
+        """G47. The generation in which a group goes back: none that a member knows, so that each
+        joins again, whoever coordinates it then. Kafka takes the group epoch, and tells them from
+        memory.
+        """
+        return self.bumped_epoch(row.epoch)
+
+    def assignment_after_downgrade(self, member: MigratedMember) -> tuple[int, ...]:
+        """G47. What is recorded as a member's own when a group goes back: what it has. Kafka
+        records what was to be its own, and others may have.
+        """
+        return as_set(holding(member))
+
+    def kept_for_a_while(self, member: MigratedMember) -> tuple[int, ...]:
+        """G19. What is kept for a static member that has left for a while."""
+        return member.assigned
+
+    def tells_to_join(
+        self, row: GroupMigration, member: MigratedMember, held: tuple[int, ...]
+    ) -> bool:
+        """G46. Whether a classic member is to join again: the group has changed, or all is free
+        that it waits for; held: what others have. Kafka compares with the target's epoch, which
+        nobody may make.
+        """
+        waits = member.assigned != member.target and not {*member.target} & {*held}
+        return member.epoch < row.epoch or waits
+
     # --- Offsets ---
 
     def committable(self, position: FetchPosition) -> int:
@@ -189,6 +224,16 @@ class GroupRules:
         asked for, and joined again.
         """
         return request.epoch
+
+    def is_marker_answered(self, row: GroupOffsets) -> bool:
+        """G32. A transaction has ended when the coordinator has done what its marker says, so that
+        the next one begins after that (KAFKA-17507).
+        """
+        return not row.markers
+
+    def is_stable_offset(self, row: GroupOffsets, p: int) -> bool:
+        """G33. Whether a partition's offset may be told: no transaction is to change it."""
+        return all(each.partition != p for each in row.pending)
 
     def expiry_base(self, row: GroupOffsets, each: CommittedOffset) -> int:
         """G35. Kafka counts from the commit in groups of the consumer protocol."""

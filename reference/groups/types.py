@@ -15,11 +15,14 @@ from reference.groups.messages import (
     UNKNOWN,
     Given,
     GroupHeartbeatResponse,
+    GroupProtocol,
     GroupRecord,
     GroupState,
     GroupTail,
     LeaderChange,
     MemberRecord,
+    MigrationPolicy,
+    TransactionMarker,
 )
 from reference.kit.fields import AtLeastOne, ByNode, Node, Rank, SetOf
 
@@ -141,6 +144,14 @@ class RequestedCommit(msgspec.Struct, frozen=True, order=True):
     epoch: int
 
 
+class PendingOffset(msgspec.Struct, frozen=True, order=True):
+    """What a transaction is to commit."""
+
+    partition: int
+    offset: int
+    transaction: int
+
+
 class GroupOffsets(msgspec.Struct, frozen=True):
     """The offsets of a group, and a consumer that commits them (specs/groups/GroupOffsets.tla)."""
 
@@ -155,9 +166,50 @@ class GroupOffsets(msgspec.Struct, frozen=True):
     epoch: int
     requested: SetOf[RequestedCommit]
     revoking: SetOf[int]
+    transaction: int
+    open: bool
+    pending: SetOf[PendingOffset]
+    markers: SetOf[TransactionMarker]
 
 
-INITIAL_OFFSETS: Final = GroupOffsets((), "Empty", 0, 0, (), (), "None", (), 1, (), ())
+class MigratedMember(msgspec.Struct, frozen=True):
+    """What is recorded of a member (specs/groups/GroupMigration.tla). left: it is none any more,
+    which is not recorded."""
+
+    protocol: Literal["None", "Classic", "Consumer"]
+    epoch: int
+    target: SetOf[int]
+    assigned: SetOf[int]
+    pending: SetOf[int]
+    left: bool
+
+
+class MigratingClient(msgspec.Struct, frozen=True):
+    """A consumer of either protocol. epoch: or generation, that it knows."""
+
+    protocol: Literal["None", "Classic", "Consumer"]
+    state: Literal["Closed", "Joining", "Syncing", "Stable"]
+    epoch: int
+    owned: SetOf[int]
+
+
+class GroupMigration(msgspec.Struct, frozen=True):
+    """A group with members of both protocols (specs/groups/GroupMigration.tla)."""
+
+    type: GroupProtocol
+    policy: MigrationPolicy
+    epoch: int
+    target_epoch: int
+    members: ByNode[MigratedMember]
+    rebalancing: bool
+    joined: SetOf[Node]
+    clients: ByNode[MigratingClient]
+    told: SetOf[Node]
+
+
+INITIAL_OFFSETS: Final = GroupOffsets(
+    *((), "Empty", 0, 0, (), (), "None", (), 1, (), ()), 0, False, (), ()
+)
 NO_MEMBER: Final = MemberRecord("None", 0, UNKNOWN, (), (), (), ())
 INITIAL_MEMBER: Final = GroupMember(
     state="Unsubscribed",
@@ -177,6 +229,26 @@ INITIAL_MEMBER: Final = GroupMember(
 
 
 NO_ENTRIES: Final = ReadMember(known=False, id=0, epoch=0, assigned=())
+
+
+NOT_RECORDED: Final = MigratedMember("None", 0, (), (), (), False)
+NO_CONSUMER: Final = MigratingClient("None", "Closed", 0, ())
+
+
+def initial_migration(constants: Constants) -> GroupMigration:
+    count = len(constants.members)
+    members, clients = (NOT_RECORDED,) * count, (NO_CONSUMER,) * count
+    return GroupMigration(
+        "Classic",
+        "Bidirectional",
+        0,
+        0,
+        members,
+        rebalancing=False,
+        joined=(),
+        clients=clients,
+        told=(),
+    )
 
 
 def initial_loader(constants: Constants) -> GroupLoader:

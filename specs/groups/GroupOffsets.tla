@@ -19,6 +19,15 @@
 (*                 epoch of that moment, in a set of one; or nothing        *)
 (*   revoking      the partitions that are being given up: they have been   *)
 (*                 committed, and callbacks run                             *)
+(*   transaction   the number of the application's transaction, `open` as   *)
+(*                 long as it is not ended                                  *)
+(*   pending       offsets that a transaction has sent: of a partition,     *)
+(*                 with its number                                          *)
+(*   markers       of transactions that have ended, which the coordinator   *)
+(*                 has yet to do: pending offsets are committed, or dropped *)
+(*                                                                          *)
+(* An application that has sent offsets in a transaction commits none       *)
+(* beside it, and gives nothing up before it has ended.                     *)
 (*                                                                          *)
 (* Who has no offset begins with the first record (auto.offset.reset).      *)
 (***************************************************************************)
@@ -26,7 +35,8 @@ EXTENDS GroupRules
 
 InitialOffsets ==
   [committed |-> {}, group |-> "Empty", since |-> 0, now |-> 0, taken |-> {}, positions |-> {},
-   update |-> "None", asked |-> {}, epoch |-> 1, requested |-> {}, revoking |-> {}]
+   update |-> "None", asked |-> {}, epoch |-> 1, requested |-> {}, revoking |-> {},
+   transaction |-> 0, open |-> FALSE, pending |-> {}, markers |-> {}]
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
@@ -50,7 +60,8 @@ Step_HandleTakePartition(n, row, input) ==
 (* G24.  What was handed out is committed, then callbacks run; a commit     *)
 (* that is asked for comes first.                                           *)
 Step_HandleStartRevocation(n, row, input) ==
-  IF input.partition \notin row.taken \ row.revoking \/ Of(row.requested, input.partition) # {}
+  IF \/ input.partition \notin row.taken \ row.revoking
+     \/ Of(row.requested \cup row.pending, input.partition) # {}
   THEN {}
   ELSE Having([Committing(row, Of(row.positions, input.partition)) EXCEPT
                  !.revoking = @ \cup {input.partition}])
@@ -73,7 +84,7 @@ Step_HandleAskOffsets(n, row, input) ==
   ELSE Having([row EXCEPT !.update = "Asked", !.asked = WithoutPosition(row)])
 
 Step_HandleHearOffsets(n, row, input) ==
-  IF row.update # "Asked" THEN {}
+  IF row.update # "Asked" \/ \E p \in row.asked : ~IsStableOffset(row, p) THEN {}
   ELSE LET found == {each \in row.committed : each.partition \in row.asked \ row.revoking} IN
        Having([row EXCEPT !.update = "Heard",
                           !.positions = @ \cup {Beginning(each.partition, each.offset) :
@@ -105,14 +116,14 @@ Step_HandleHandOut(n, row, input) ==
 (* G29.  Of what is being given up the commit is done.                      *)
 Step_HandleAutoCommit(n, row, input) ==
   LET some == {each \in row.positions : each.partition \notin row.revoking}
-  IN IF some = {} \/ Committing(row, some) = row THEN {} ELSE Having(Committing(row, some))
+  IN IF some = {} \/ row.pending # {} \/ Committing(row, some) = row THEN {} ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
 (* G25, G29, G30: commits that the application asks for, and fences.        *)
 
 Step_HandleAskCommit(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
-     \/ row.requested # {}
+     \/ row.requested # {} \/ row.pending # {}
   THEN {}
   ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE IN
        Having([row EXCEPT !.requested = {[partition |-> input.partition,
@@ -138,11 +149,43 @@ Step_HandleFenceConsumer(n, row, input) ==
 (* Another member goes on from there.                                       *)
 Step_HandleOthersCommit(n, row, input) ==
   IF Of(row.committed, input.partition) = {} \/ input.partition \in row.taken
-     \/ row.group # "Stable"
+     \/ row.group # "Stable" \/ Of(row.pending, input.partition) # {}
   THEN {}
   ELSE LET each == CHOOSE each \in Of(row.committed, input.partition) : TRUE IN
        Having([row EXCEPT !.committed = Except(@, input.partition)
                  \cup {[each EXCEPT !.offset = @ + 1, !.time = row.now]}])
+
+-----------------------------------------------------------------------------
+(* G32: offsets in a transaction.                                           *)
+
+Step_HandleSendTxnOffsets(n, row, input) ==
+  IF \/ Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
+     \/ row.requested # {} \/ (~row.open /\ ~IsMarkerAnswered(row))
+  THEN {}
+  ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE
+           transaction == IF row.open THEN row.transaction ELSE row.transaction + 1
+       IN Having([row EXCEPT
+            !.transaction = transaction, !.open = TRUE,
+            !.pending = Except(@, input.partition)
+              \cup {[partition |-> input.partition, offset |-> position.handedOut,
+                     transaction |-> transaction]}])
+
+Step_HandleEndTransaction(n, row, input) ==
+  IF ~row.open THEN {}
+  ELSE Having([row EXCEPT
+         !.open = FALSE,
+         !.markers = @ \cup {[transaction |-> row.transaction, commits |-> input.commits]}])
+
+(* It does so with all that the producer has sent.                          *)
+Step_HandleMaterialiseMarker(n, row, input) ==
+  LET of == {each.partition : each \in row.pending}
+      moved == {[partition |-> each.partition, offset |-> each.offset, time |-> row.now] :
+                  each \in row.pending}
+  IN IF input.marker \notin row.markers THEN {}
+     ELSE Having([row EXCEPT
+            !.markers = @ \ {input.marker}, !.pending = {},
+            !.committed = IF ~input.marker.commits THEN @
+                          ELSE {each \in @ : each.partition \notin of} \cup moved])
 
 -----------------------------------------------------------------------------
 (* G35: the group and time.                                                 *)
@@ -169,6 +212,10 @@ Inputs_FetchRecord(n, row) == OfPartition("FetchRecord")
 Inputs_HandOut(n, row) == OfPartition("HandOut")
 Inputs_AskCommit(n, row) == OfPartition("AskCommit")
 Inputs_OthersCommit(n, row) == OfPartition("OthersCommit")
+Inputs_SendTxnOffsets(n, row) == OfPartition("SendTxnOffsets")
+Inputs_EndTransaction(n, row) == {[type |-> "EndTransaction", commits |-> c] : c \in BOOLEAN}
+Inputs_MaterialiseMarker(n, row) ==
+  {[type |-> "MaterialiseMarker", marker |-> m] : m \in row.markers}
 Inputs_GroupChange(n, row) ==
   {[type |-> "GroupChange", group |-> g] : g \in {"Empty", "Rebalancing", "Stable"}}
 =============================================================================

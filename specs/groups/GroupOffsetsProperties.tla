@@ -45,4 +45,16 @@ OffsetsKeptStep ==
       /\ offsets.group = "Empty"
       /\ offsets.now - offsets.since >= Retention /\ offsets.now - each.time >= Retention
 OffsetsKept == [][OffsetsKeptStep]_offsets
+
+(* What a transaction has sent is committed or dropped as its own marker    *)
+(* says, unless it sends another offset.                                    *)
+PendingByOwnMarkerStep ==
+  \A each \in offsets.pending \ offsets'.pending :
+    \/ \E later \in offsets'.pending :
+         later.partition = each.partition /\ later.transaction = each.transaction
+    \/ \E marker \in offsets.markers :
+         /\ marker.transaction = each.transaction
+         /\ marker.commits => \E done \in offsets'.committed :
+                               done.partition = each.partition /\ done.offset = each.offset
+PendingByOwnMarker == [][PendingByOwnMarkerStep]_offsets
 =============================================================================

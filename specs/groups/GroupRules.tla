@@ -21,6 +21,7 @@ CONSTANTS
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
 Unknown == -1      \* no previous epoch
+ReleasedEpoch == -2   \* of a static member that has left for a while
 
 (* What a heartbeat says only when it has changed, or when all is said.     *)
 AllFields == {"RebalanceTimeout", "Subscription", "Owned"}
@@ -116,6 +117,32 @@ IgnoresOrphan == TRUE
 RecordsReplacement == TRUE
 
 -----------------------------------------------------------------------------
+(* Members of both protocols.                                               *)
+
+(* G47.  Whether a group goes back to the classic protocol                  *)
+(* (group.consumer.migration.policy).                                       *)
+MigratesBack(row) == row.policy = "Bidirectional"
+
+(* G47.  The generation in which a group goes back: none that a member      *)
+(* knows, so that each joins again, whoever coordinates it then.  Kafka     *)
+(* takes the group epoch, and tells them from memory (Z180).                *)
+DowngradedGeneration(row) == BumpedEpoch(row.epoch)
+
+(* G47.  What is recorded as a member's own when a group goes back: what it *)
+(* has.  Kafka records what was to be its own, and others may have (Z181).  *)
+AssignmentAfterDowngrade(member) == Holding(member)
+
+(* G19.  What is kept for a static member that has left for a while.        *)
+KeptForAWhile(member) == member.assigned
+
+(* G46.  Whether a classic member is to join again: the group has changed,  *)
+(* or all is free that it waits for; held: what others have.  Kafka         *)
+(* compares with the target's epoch, which nobody may make (Z107).          *)
+TellsToJoin(row, member, held) ==
+  \/ member.epoch < row.epoch
+  \/ member.assigned # member.target /\ member.target \cap held = {}
+
+-----------------------------------------------------------------------------
 (* Offsets.                                                                 *)
 
 Retention == 2   \* how long offsets are kept
@@ -133,6 +160,14 @@ ToReset(row, rest) == row.asked \cap rest
 (* G29.  Kafka stamps a commit when it is sent, also a member that was      *)
 (* fenced since it was asked for, and joined again (Z108).                  *)
 StampedEpoch(row, request) == request.epoch
+
+(* G32.  A transaction has ended when the coordinator has done what its     *)
+(* marker says, so that the next one begins after that (KAFKA-17507).       *)
+IsMarkerAnswered(row) == row.markers = {}
+
+(* G33.  Whether a partition's offset may be told: no transaction is to     *)
+(* change it.                                                               *)
+IsStableOffset(row, p) == \A each \in row.pending : each.partition # p
 
 (* G35.  Kafka counts from the commit in groups of the consumer protocol    *)
 (* (Z102).                                                                  *)

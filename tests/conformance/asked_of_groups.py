@@ -12,18 +12,22 @@ from reference.groups.messages import (
     ALL_FIELDS,
     COORDINATOR,
     LOADER,
+    MIGRATION,
     OFFSETS,
     GroupHeartbeat,
     GroupHeartbeatResponse,
     LeaderChange,
     MemberRecord,
     MemberState,
+    TransactionMarker,
 )
 from reference.groups.types import (
     INITIAL_MEMBER,
     CommittedOffset,
     FetchPosition,
     GroupMember,
+    MigratedMember,
+    PendingOffset,
     RequestedCommit,
 )
 from tests.conformance.judged_states import Plain, Variables
@@ -31,6 +35,7 @@ from tests.reference.groups.plants import (
     GROUP,
     KEPT,
     LOADED,
+    MIGRATED,
     PLANTED,
     TWO,
     coordinator,
@@ -50,6 +55,7 @@ def variables(rows: Rows) -> Variables:
         "network": frozenset(),
         "loader": form(rows[LOADER]),
         "offsets": form(rows[OFFSETS]),
+        "migration": form(rows[MIGRATION]),
     }
 
 
@@ -127,9 +133,25 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("MayHandOut", (kept, p)) for p in (1, 2))
         yield from (("ToReset", (kept, rest)) for rest in SETS)
         yield from (("ExpiryBase", (kept, CommittedOffset(1, 1, time))) for time in (0, 1, 2))
+        marked = replace(kept, markers=(TransactionMarker(1, commits=True),))
+        sent = replace(kept, pending=(PendingOffset(1, 1, 1),))
+        yield from (("IsMarkerAnswered", (each,)) for each in (kept, marked))
+        yield from (("IsStableOffset", (each, p)) for each in (kept, sent) for p in (1, 2))
+    yield from migrations()
     for client in clients():
         yield "Report", (client,)
         yield from (("IsAwaited", (client, replace(response, correlation=c))) for c in (1, 2))
+
+
+def migrations() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for epoch, target, assigned, pending in itertools.product((1, 2), SETS, SETS, SETS):
+        member = MigratedMember("Classic", epoch, target, assigned, pending, left=False)
+        yield from ((rule, (member,)) for rule in ("AssignmentAfterDowngrade", "KeptForAWhile"))
+        for held, behind in itertools.product(SETS, (1, 2)):
+            yield "TellsToJoin", (replace(MIGRATED, target_epoch=behind), member, held)
+    for policy in ("Bidirectional", "Upgrade"):
+        row = replace(MIGRATED, policy=policy)
+        yield from ((rule, (row,)) for rule in ("MigratesBack", "DowngradedGeneration"))
 
 
 PLAIN: Final = Plain(
@@ -142,6 +164,8 @@ PLAIN: Final = Plain(
         "StartAtCommitted",
         "OffsetsKept",
         "HandoverNoRegress",
+        "PendingByOwnMarker",
+        "GenerationKept",
     ),
     variables,
     questions,

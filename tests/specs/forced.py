@@ -90,6 +90,8 @@ G_TWO = "groups-two"
 G_REPLAY = "groups-replay"
 G_TIME = "groups-offsets-time"
 G_FENCES = "groups-offsets-fences"
+G_SENT = "groups-offsets-transactions"
+G_BOTH = "groups-migration"
 C_ONE = "classic-one"
 C_TWO = "classic-two"
 C_FAILOVER = "classic-failover"
@@ -188,7 +190,14 @@ TABLES = (
             Forced("MayHandOut", "row, p", "FALSE", G_TIME),
             Forced("ToReset", "row, rest", "{}", G_TIME),
             Forced("RecordsReplacement", "", "FALSE", G_REPLAY),
+            Forced("MigratesBack", "row", "FALSE", G_BOTH),
+            Forced("DowngradedGeneration", "row", "row.epoch", G_BOTH),
+            Forced("AssignmentAfterDowngrade", "member", "{}", G_BOTH),
+            Forced("KeptForAWhile", "member", "{}", G_BOTH),
+            Forced("TellsToJoin", "row, member, held", "FALSE", G_BOTH),
             Forced("StampedEpoch", "row, request", "row.epoch", G_FENCES),
+            Forced("IsMarkerAnswered", "row", "TRUE", G_SENT),
+            Forced("IsStableOffset", "row, p", "TRUE", G_SENT),
             Forced("ExpiryBase", "row, each", "0", G_TIME),
             Forced("MayExpire", "row", "FALSE", G_TIME),
             Forced("Report", "row", "{}", G_JOINING),
@@ -200,7 +209,7 @@ TABLES = (
         # whenever a rebalance may.
         frozenset(
             {"JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "IsRevocationLate"}
-            | {"Retention"}
+            | {"Retention", "ReleasedEpoch"}
         ),
         Forced("BumpedEpoch", "epoch", "1 + epoch", G_JOINING),
     ),

@@ -21,7 +21,7 @@ _PARTS = {"vars", "HistoryInit", "HistoryNext", "TraceAppends", "KnownCommitted"
 _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
 _PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
-_PARTS |= {"Records", "P"}
+_PARTS |= {"Records", "P", "Recorded", "Known"}
 MANIFEST = read_manifest(SPECS / "models.toml")
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
@@ -31,6 +31,7 @@ _ROOTS = {
     "GroupProperties": ("MCGroups",),
     "GroupReplayProperties": ("MCGroupReplay",),
     "GroupOffsetsProperties": ("MCGroupOffsets",),
+    "GroupMigrationProperties": ("MCGroupMigration",),
     "ClassicProperties": ("MCClassic",),
     "VoterProperties": ("MCVoters",),
     "SnapshotProperties": ("MCSnapshots",),
@@ -67,7 +68,8 @@ def test_the_manifest_is_in_order() -> None:
     assert len(properties("TransactionProperties")) == 20
     assert len(properties("GroupProperties")) == 14
     assert len(properties("GroupReplayProperties")) == 3
-    assert len(properties("GroupOffsetsProperties")) == 5
+    assert len(properties("GroupOffsetsProperties")) == 6
+    assert len(properties("GroupMigrationProperties")) == 4
     assert len(properties("ClassicProperties")) == 6
     assert len(properties("VoterProperties")) == 14
     assert len(properties("SnapshotProperties")) == 17

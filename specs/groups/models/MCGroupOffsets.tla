@@ -9,6 +9,7 @@ CONSTANTS
   MaxTakes,     \* partitions that are taken
   MaxChanges,   \* of the group
   MaxCommits,   \* that are asked for
+  MaxSent,      \* in transactions
   MaxFences,    \* of the consumer, and commits of others
   MaxTime
 
@@ -20,7 +21,7 @@ Symmetry == Permutations(Partitions)
 
 MCInit ==
   /\ offsets = InitialOffsets
-  /\ spent = [records |-> 0, takes |-> 0, changes |-> 0, commits |-> 0, fences |-> 0]
+  /\ spent = [records |-> 0, takes |-> 0, changes |-> 0, commits |-> 0, sent |-> 0, fences |-> 0]
 
 Had(outcomes) == \E o \in outcomes : offsets' = o.row
 Free(Action) == Action /\ UNCHANGED spent
@@ -35,6 +36,7 @@ OfPartitions(p) ==
   \/ Paid("records", MaxRecords, Had(Step_HandleFetchRecord(0, offsets, input)))
   \/ Free(Had(Step_HandleHandOut(0, offsets, input)))
   \/ Paid("commits", MaxCommits, Had(Step_HandleAskCommit(0, offsets, input)))
+  \/ Paid("sent", MaxSent, Had(Step_HandleSendTxnOffsets(0, offsets, input)))
   \/ Paid("fences", MaxFences, Had(Step_HandleOthersCommit(0, offsets, input)))
 
 MCNext ==
@@ -44,6 +46,10 @@ MCNext ==
   \/ Free(Had(Step_HandleResetRest(0, offsets, 0)))
   \/ Free(Had(Step_HandleAutoCommit(0, offsets, 0)))
   \/ Free(Had(Step_HandleSendCommit(0, offsets, 0)))
+  \/ \E input \in Inputs_EndTransaction(0, offsets) :
+       Free(Had(Step_HandleEndTransaction(0, offsets, input)))
+  \/ \E input \in Inputs_MaterialiseMarker(0, offsets) :
+       Free(Had(Step_HandleMaterialiseMarker(0, offsets, input)))
   \/ Paid("fences", MaxFences, Had(Step_HandleFenceConsumer(0, offsets, 0)))
   \/ \E input \in Inputs_GroupChange(0, offsets) :
        Paid("changes", MaxChanges, Had(Step_HandleGroupChange(0, offsets, input)))

@@ -3,5 +3,6 @@
 (* All that is promised of a group, for who asks of all.  Nothing is said   *)
 (* here.                                                                    *)
 (***************************************************************************)
-EXTENDS GroupProperties, GroupReplayProperties, GroupOffsetsProperties
+EXTENDS GroupProperties, GroupReplayProperties, GroupOffsetsProperties,
+        GroupMigrationProperties
 =============================================================================

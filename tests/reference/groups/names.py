@@ -7,6 +7,7 @@ from pathlib import Path
 from reference.groups import messages, types
 from reference.groups.client import MemberHandlers
 from reference.groups.coordinator import CoordinatorHandlers
+from reference.groups.migration import MigrationHandlers
 from reference.groups.offsets import OffsetsHandlers
 from reference.groups.properties import PROPERTIES
 from reference.groups.protocol import GROUPS
@@ -24,8 +25,8 @@ from tests.reference.vocabulary import (
     steps_of,
 )
 
-WORDS = ("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention")
-MODULES = ("GroupHandlers", "MembershipClient", "GroupReplay", "GroupOffsets")
+WORDS = ("JoinEpoch", "LeaveEpoch", "Unknown", "AllFields", "Holding", "Retention", "ReleasedEpoch")
+MODULES = ("GroupHandlers", "MembershipClient", "GroupReplay", "GroupOffsets", "GroupMigration")
 ROWS = {
     "NoMember": messages.MemberRecord,
     "InitialGroup": messages.GroupRecord,
@@ -34,6 +35,9 @@ ROWS = {
     "NoEntries": types.ReadMember,
     "InitialLoader": types.GroupLoader,
     "InitialOffsets": types.GroupOffsets,
+    "NotRecorded": types.MigratedMember,
+    "NoConsumer": types.MigratingClient,
+    "InitialMigration": types.GroupMigration,
 }
 
 
@@ -47,14 +51,13 @@ def steps(specs_dir: Path) -> tuple[list[str], list[str]]:
 
 
 def methods(specs_dir: Path) -> tuple[list[str], list[str]]:
-    return methods_of(
-        GROUPS, (CoordinatorHandlers, MemberHandlers, LoaderHandlers, OffsetsHandlers)
-    )
+    handlers = (CoordinatorHandlers, MemberHandlers, LoaderHandlers, OffsetsHandlers)
+    return methods_of(GROUPS, (*handlers, MigrationHandlers))
 
 
 def properties(specs_dir: Path) -> tuple[list[str], list[str]]:
     """What is asked of messages, TLC asks alone."""
-    models = ("groups-two", "groups-replay", "groups-offsets")
+    models = ("groups-two", "groups-replay", "groups-offsets", "groups-migration")
     names = [n for model in models for n in listed(specs_dir, f"groups/models/{model}.cfg")]
     ours = [each.name for each in PROPERTIES]
     return sorted(n for n in names if n != "AnswerAfterCommit"), sorted(ours)

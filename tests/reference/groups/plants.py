@@ -10,10 +10,12 @@ from reference.groups.log import initial_log
 from reference.groups.messages import (
     COORDINATOR,
     LOADER,
+    MIGRATION,
     OFFSETS,
     GroupRecord,
     LeaderChange,
     MemberRecord,
+    TransactionMarker,
 )
 from reference.groups.protocol import GROUPS
 from reference.groups.types import (
@@ -27,8 +29,12 @@ from reference.groups.types import (
     GroupEntry,
     GroupLoader,
     GroupMember,
+    GroupMigration,
     GroupOffsets,
     HeldPartition,
+    MigratedMember,
+    MigratingClient,
+    PendingOffset,
     ReadMember,
 )
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
@@ -96,6 +102,28 @@ KEPT: Final = GroupOffsets(
     epoch=1,
     requested=(),
     revoking=(),
+    transaction=1,
+    open=False,
+    pending=(),
+    markers=(),
+)
+
+
+def migrated(p: int) -> MigratedMember:
+    return MigratedMember("Classic", 2, (p,), (p,), (), left=False)
+
+
+# A classic member has partition 1, another one partition 2; the group is a consumer group.
+MIGRATED: Final = GroupMigration(
+    type="Consumer",
+    policy="Bidirectional",
+    epoch=2,
+    target_epoch=2,
+    members=(migrated(1), migrated(2)),
+    rebalancing=False,
+    joined=(),
+    clients=tuple([MigratingClient("Classic", "Stable", 2, (p,)) for p in BOTH]),
+    told=BOTH,
 )
 
 
@@ -107,6 +135,7 @@ def settled() -> Rows:
         2: consumer(2),
         LOADER: LOADED,
         OFFSETS: KEPT,
+        MIGRATION: MIGRATED,
     }
 
 
@@ -132,6 +161,14 @@ def _loaded(**changes: Any) -> Rows:
 
 def _kept(**changes: Any) -> Rows:
     return {**settled(), OFFSETS: replace(KEPT, **changes)}
+
+
+def _migrated(**changes: Any) -> Rows:
+    return {**settled(), MIGRATION: replace(MIGRATED, **changes)}
+
+
+def _owning(*owned: tuple[int, ...]) -> tuple[MigratingClient, ...]:
+    return tuple([MigratingClient("Classic", "Stable", 2, each) for each in owned])
 
 
 GONE: Final[dict[str, Any]] = {"taken": (), "positions": ()}
@@ -179,7 +216,14 @@ def plants() -> tuple[Plant, ...]:
             _kept(committed=(KEPT.committed[0], CommittedOffset(2, 2, 2))),
         ),
     ]
-    changed = (*after.items(), *more, *late)
+    twice = replace(migrated(1), pending=(2,))
+    both = [
+        ("RecordedOnce", _migrated(members=(twice, MIGRATED.members[1]))),
+        ("OneOwnerInMigration", _migrated(clients=_owning(BOTH, (2,)))),
+        ("NoOrphan", _migrated(clients=_owning((1,), ()))),
+        ("GenerationKept", _migrated(epoch=1)),
+    ]
+    changed = (*after.items(), *more, *late, *both)
     empty = [
         Plant("OffsetsKept", _kept(**before), _kept(**before, committed=()))
         for before in (
@@ -192,7 +236,17 @@ def plants() -> tuple[Plant, ...]:
         Plant("GivenUpIsCommitted", _kept(revoking=(1,)), _kept(**GONE, committed=committed))
         for committed in (KEPT.committed[1:], (CommittedOffset(1, 0, 1), KEPT.committed[1]))
     ]
-    return (*[Plant(name, settled(), rows) for name, rows in changed], *empty, *given_up)
+    sent = {"pending": (PendingOffset(1, 1, 1),)}
+    unmarked = [
+        Plant("PendingByOwnMarker", _kept(**sent, markers=markers), _kept(committed=committed))
+        for markers, committed in (
+            ((), KEPT.committed),
+            ((TransactionMarker(2, commits=True),), KEPT.committed),
+            ((TransactionMarker(1, commits=True),), KEPT.committed[1:]),
+        )
+    ]
+    steps = (*empty, *given_up, *unmarked)
+    return (*[Plant(name, settled(), rows) for name, rows in changed], *steps)
 
 
 PLANTED: Final = Planted(GROUPS, TWO, initial_rows(GROUPS, TWO), settled(), plants())

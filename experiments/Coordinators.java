@@ -1,0 +1,892 @@
+// Coordinators of groups (CoordinatorRuntime, GroupCoordinatorShard), without brokers: each has a log,
+// a clock and timers of its own, and members call it.
+//
+//     java -cp 'libs/*' Coordinators.java CASE...
+//
+// For each case, with new coordinators, one line of JSON: what was done and came of it, and whether
+// that shows what groups_by_classes.py asks of it. A topic, "t", with two partitions.
+
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
+import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.ConsumerGroupHeartbeatResponseData;
+import org.apache.kafka.common.message.HeartbeatRequestData;
+import org.apache.kafka.common.message.JoinGroupRequestData;
+import org.apache.kafka.common.message.JoinGroupResponseData;
+import org.apache.kafka.common.message.LeaveGroupRequestData;
+import org.apache.kafka.common.message.OffsetCommitRequestData;
+import org.apache.kafka.common.message.OffsetFetchRequestData;
+import org.apache.kafka.common.message.SyncGroupRequestData;
+import org.apache.kafka.common.message.SyncGroupResponseData;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.network.ClientInformation;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.requests.RequestContext;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataDelta;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntimeMetrics;
+import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
+import org.apache.kafka.coordinator.group.GroupConfigManager;
+import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
+import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
+import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentKey;
+import org.apache.kafka.coordinator.group.generated.ConsumerGroupCurrentMemberAssignmentValue;
+import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
+import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.util.timer.TimerTask;
+import org.apache.kafka.server.util.timer.TimerTaskEntry;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+
+public class Coordinators {
+    private static final String GROUP = "g", TOPIC = "t";
+    private static final Uuid TOPIC_ID = new Uuid(1, 1);
+    private static final int PARTITIONS = 2, SESSION_MS = 45_000, REBALANCE_MS = 300_000;
+    private static final int WRITE_MS = 5_000, INTERVAL_MS = 1_000;
+    private static final long TICK_MS = 3_000;
+
+    private static final List<String> steps = new ArrayList<>();
+    private static Map<String, Object> settings = Map.of();
+
+    public static void main(String[] args) throws Exception {
+        for (String each : args) {
+            steps.clear();
+            settings = Map.of();
+            boolean shown = run(each);
+            System.out.println("{\"shown\":" + shown + ",\"steps\":[" + String.join(",", steps) + "]}");
+        }
+        System.exit(0);
+    }
+
+    private static boolean run(String name) throws Exception {
+        return switch (name) {
+            case "orphaned" -> orphaned("upgrade");
+            case "orphaned-control" -> orphaned("bidirectional");
+            case "stamped" -> stamped(true);
+            case "stamped-control" -> stamped(false);
+            case "expired" -> expired(true);
+            case "expired-control" -> expired(false);
+            case "downgraded" -> downgraded(true);
+            case "downgraded-control" -> downgraded(false);
+            case "downgraded-classic" -> leftClassic();
+            case "released" -> released(Set.of());
+            case "released-control" -> released(Set.of(0));
+            case "clock" -> clock(600_000);
+            case "clock-control" -> clock(0);
+            case "instance" -> instance("i");
+            case "instance-control" -> instance(null);
+            case "deposed" -> deposed(true);
+            case "deposed-control" -> deposed(false);
+            case "fenced-twice" -> fencedTwice(true);
+            case "fenced-twice-control" -> fencedTwice(false);
+            case "late-join" -> late(0);
+            case "late-leave" -> late(-1);
+            case "late-control" -> late(1);
+            case "equal-epoch" -> equalEpoch(-2);
+            case "equal-epoch-control" -> equalEpoch(5);
+            case "unheard" -> unheard(true);
+            case "unheard-control" -> unheard(false);
+            case "replaced" -> replaced(true);
+            case "replaced-control" -> replaced(false);
+            default -> throw new IllegalArgumentException(name);
+        };
+    }
+
+    // --- Cases
+
+    // 1. The last member of the consumer protocol leaves a group of both.
+    private static boolean orphaned(String policy) throws Exception {
+        settings = Map.of(GroupCoordinatorConfig.CONSUMER_GROUP_MIGRATION_POLICY_CONFIG, policy);
+        var broker = new Broker(new Log(), 0);
+        var stays = new Classic("stays", null);
+        var leaves = new Consumer("leaves", null);
+        both(broker, stays, leaves);
+        leaves.leave(broker);
+        return !takesOver(broker, stays);
+    }
+
+    // 2. A member that was removed joins again, and commits with its new epoch what it read before.
+    private static boolean stamped(boolean restamped) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        int before = member.epoch;
+        broker.passes(SESSION_MS + 1);
+        var other = new Consumer("n", null);
+        settle(broker, other);
+        other.commit(broker, other.epoch, 100);
+        member.heartbeat(broker);
+        member.heartbeat(broker);
+        var error = member.commit(broker, restamped ? member.epoch : before, 50);
+        return error == Errors.NONE && committed(broker) == 50;
+    }
+
+    // 3. Offsets of a group that has just become empty.
+    private static boolean expired(boolean consumers) throws Exception {
+        settings = Map.of(GroupCoordinatorConfig.OFFSETS_RETENTION_MINUTES_CONFIG, 1);
+        var broker = new Broker(new Log(), 0);
+        var member = consumers ? new Consumer("m", null) : new Classic("m", null);
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        for (int i = 0; i < 30; i++) {
+            broker.passes(TICK_MS);
+            member.heartbeat(broker);
+        }
+        member.leave(broker);
+        broker.passes(1_000);
+        broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
+        return committed(broker) != 7;
+    }
+
+    // 4. The group goes back to the classic protocol, and its coordinator moves at once.
+    private static boolean downgraded(boolean moves) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var stays = new Classic("stays", null);
+        var leaves = new Consumer("leaves", null);
+        both(broker, stays, leaves);
+        leaves.leave(broker);
+        return !takesOver(moves ? new Broker(broker.log, 0) : broker, stays);
+    }
+
+    // 4. The same, in a group that never was of the new protocol.
+    private static boolean leftClassic() throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var stays = new Classic("stays", null);
+        var leaves = new Classic("leaves", null);
+        both(broker, stays, leaves);
+        leaves.leave(broker);
+        return !takesOver(new Broker(broker.log, 0), stays);
+    }
+
+    // 5. A member that is about to take a partition says all, without it.
+    private static boolean released(Set<Integer> said) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        member.heartbeat(broker);
+        var about = Set.copyOf(member.owned);
+        member.owned = new TreeSet<>();
+        var other = new Consumer("n", null);
+        other.heartbeat(broker);
+        broker.passes(INTERVAL_MS + 1);
+        other.heartbeat(broker);
+        member.owned = new TreeSet<>(said.isEmpty() ? said : about);
+        member.send(broker, member.epoch);
+        other.heartbeat(broker);
+        var both = new TreeSet<>(about);
+        both.retainAll(other.owned);
+        tell("m is taking " + new TreeSet<>(about) + "; n has", both.isEmpty() ? "none of them" : both);
+        return !both.isEmpty();
+    }
+
+    // 6. The clock of the coordinator before was fast.
+    private static boolean clock(long fast) throws Exception {
+        var first = new Broker(new Log(), fast);
+        var one = new Consumer("m", null);
+        var two = new Consumer("n", null);
+        settle(first, one, two);
+        var second = new Broker(first.log, 0);
+        two.leave(second);
+        for (int i = 0; i < 20; i++) {
+            second.passes(TICK_MS);
+            one.heartbeat(second);
+        }
+        tell("after " + 20 * TICK_MS / 1000 + " s m has", one.owned);
+        return one.owned.size() < PARTITIONS;
+    }
+
+    // 7. The answer to a join was lost; the same member joins again.
+    private static boolean instance(String instance) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", instance);
+        member.send(broker, 0);
+        var error = member.send(broker, 0);
+        return error == Errors.UNRELEASED_INSTANCE_ID;
+    }
+
+    // 8. A coordinator that nobody told, and that commits nothing any more.
+    private static boolean deposed(boolean quiet) throws Exception {
+        var old = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(old, member);
+        var now = new Broker(old.log.copy(), 0);
+        var other = new Consumer("n", null);
+        now.passes(SESSION_MS + 1);
+        settle(now, other);
+        old.commits = false;
+        if (!quiet)
+            new Consumer("k", null).send(old, 0);
+        var said = new ArrayList<Errors>();
+        for (int i = 0; i < 30; i++) {
+            old.passes(TICK_MS);
+            said.add(errorOf(member.asked(old, member.epoch)));
+        }
+        tell("answers of the old one to m", new TreeSet<>(said));
+        tell("m and n have", member.owned + " and " + other.owned);
+        return said.stream().allMatch(each -> each == Errors.NONE);
+    }
+
+    // 9. A removal is committed too late to count, and tried again, when the member has joined anew.
+    private static boolean fencedTwice(boolean slow) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        broker.commits = !slow;
+        broker.passes(SESSION_MS);
+        var told = member.send(broker, member.epoch);
+        broker.passes(1_000);
+        member.owned = new TreeSet<>();
+        var rejoins = member.asked(broker, 0);
+        broker.passes(WRITE_MS - 900);
+        broker.commit();
+        broker.commits = true;
+        tell("m, " + told + ", joins again", errorOf(rejoins));
+        member.epoch = rejoins.get().memberEpoch();
+        broker.passes(1_000);
+        return member.send(broker, member.epoch) == Errors.UNKNOWN_MEMBER_ID;
+    }
+
+    // 10. A heartbeat of a connection that was closed is served after those of the next one.
+    private static boolean late(int epoch) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        var other = new Consumer("n", null);
+        other.heartbeat(broker);
+        broker.passes(INTERVAL_MS + 1);
+        other.heartbeat(broker);
+        var fetches = Set.copyOf(member.owned);
+        member.send(broker, member.epoch);
+        if (epoch < 1) {
+            var before = new Consumer("m", null);
+            tell("late, epoch " + epoch, before.send(broker, epoch));
+        }
+        broker.passes(INTERVAL_MS + 1);
+        other.heartbeat(broker);
+        var both = new TreeSet<>(fetches);
+        both.retainAll(other.owned);
+        tell("m still fetches " + new TreeSet<>(fetches) + "; n has of them", both);
+        return !both.isEmpty();
+    }
+
+    // 11. What a load reads of a log that is cleaned meanwhile: m had partition 0 (an old segment),
+    // gave it up (cleaned away), and n has it, in an epoch that is not larger.
+    private static boolean equalEpoch(int epoch) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        settle(broker, new Consumer("m", null), new Consumer("n", null));
+        var read = broker.log.copy();
+        for (String member : List.of("m", "n")) {
+            var key = new ConsumerGroupCurrentMemberAssignmentKey().setGroupId(GROUP).setMemberId(member);
+            var of = new ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions().setTopicId(TOPIC_ID);
+            int since = member.equals("m") ? 4 : epoch;
+            of.setPartitions(List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));
+            var value = new ConsumerGroupCurrentMemberAssignmentValue()
+                .setMemberEpoch(since).setPreviousMemberEpoch(0).setState((byte) 0)
+                .setAssignedPartitions(List.of(of)).setPartitionsPendingRevocation(List.of());
+            if (member.equals("m"))
+                read.removeIf(each -> each.key() instanceof ConsumerGroupCurrentMemberAssignmentKey);
+            read.add(CoordinatorRecord.record(key, new ApiMessageAndVersion(value, (short) 0)));
+        }
+        var loaded = new Broker(read, 0);
+        var came = new Consumer("k", null).send(loaded, 0);
+        return came == Errors.NOT_COORDINATOR;
+    }
+
+    // 12. The high watermark reaches the end after a load has looked, and before it listens.
+    private static boolean unheard(boolean missed) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        var next = new Broker(broker.log, 0, missed);
+        var future = member.asked(next, member.epoch);
+        next.passes(WRITE_MS + 1);
+        var came = errorOf(future);
+        tell("a heartbeat that changes nothing, after 5 s", came);
+        var joined = new Consumer("n", null).send(next, 0);
+        tell("after a write (" + joined + ")", member.send(next, member.epoch));
+        return came == Errors.COORDINATOR_NOT_AVAILABLE || came == Errors.REQUEST_TIMED_OUT;
+    }
+
+    // A static member is restarted with the classic protocol, while another has yet to give up what is
+    // to be its own; the control is a restart after that.
+    private static boolean replaced(boolean early) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var stays = new Classic("stays", null);
+        settle(broker, stays);
+        var leaves = new Consumer("leaves", "i");
+        leaves.heartbeat(broker);
+        broker.passes(INTERVAL_MS + 1);
+        leaves.heartbeat(broker);
+        for (int i = 0; i < 10 && !early; i++) {
+            broker.passes(TICK_MS);
+            stays.heartbeat(broker);
+            leaves.heartbeat(broker);
+        }
+        var again = new Classic("again", "i");
+        again.heartbeat(broker);
+        var both = new TreeSet<>(stays.owned);
+        both.retainAll(again.owned);
+        tell("stays has " + stays.owned + ", the restarted one " + again.owned + "; both", both);
+        return !both.isEmpty();
+    }
+
+    // --- What cases share
+
+    // A classic member, then another: in the end each has a partition.
+    private static void both(Broker broker, Member one, Member two) throws Exception {
+        settle(broker, one);
+        settle(broker, one, two);
+        tell(one.id + " and " + two.id + " have", one.owned + " and " + two.owned);
+        if (one.owned.size() != 1 || two.owned.size() != 1)
+            throw new IllegalStateException("they have " + one.owned + " and " + two.owned);
+    }
+
+    private static void settle(Broker broker, Member... members) throws Exception {
+        for (int i = 0; i < 12; i++) {
+            for (Member member : members)
+                member.heartbeat(broker);
+            broker.passes(TICK_MS);
+        }
+    }
+
+    // Whether who stays has all within ten minutes.
+    private static boolean takesOver(Broker broker, Member stays) throws Exception {
+        for (int i = 0; i < 200; i++) {
+            broker.passes(TICK_MS);
+            stays.heartbeat(broker);
+        }
+        tell("after " + 200 * TICK_MS / 60_000 + " minutes " + stays.id + " has", stays.owned);
+        return stays.owned.size() == PARTITIONS;
+    }
+
+    private static long committed(Broker broker) throws Exception {
+        var asked = new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId(GROUP).setTopics(List.of(
+            new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(TOPIC).setPartitionIndexes(List.of(0))));
+        var came = broker.runtime.scheduleReadOperation("fetch", broker.at, (shard, offset) ->
+            shard.fetchOffsets(asked, offset));
+        long offset = came.get().topics().get(0).partitions().get(0).committedOffset();
+        tell("committed is", offset);
+        return offset;
+    }
+
+    private static void tell(String what, Object came) {
+        steps.add("{\"what\":\"" + what + "\",\"came\":\"" + came + "\"}");
+    }
+
+    private static Errors errorOf(CompletableFuture<?> future) throws Exception {
+        if (!future.isDone())
+            return Errors.REQUEST_TIMED_OUT;
+        try {
+            Object data = future.get();
+            if (data instanceof ConsumerGroupHeartbeatResponseData answer)
+                return Errors.forCode(answer.errorCode());
+            return Errors.NONE;
+        } catch (Exception error) {
+            return Errors.forException(Errors.maybeUnwrapException(error));
+        }
+    }
+
+    private static RequestContext context(ApiKeys of) {
+        return new RequestContext(
+            new RequestHeader(of, of.latestVersion(), "c", 0), "1", InetAddress.getLoopbackAddress(),
+            KafkaPrincipal.ANONYMOUS, ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT),
+            SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
+    }
+
+    // --- Members: what they do at once, without callbacks
+
+    private abstract static class Member {
+        final String id, instance;
+        int epoch;
+        Set<Integer> owned = new TreeSet<>();
+
+        Member(String id, String instance) {
+            this.id = id;
+            this.instance = instance;
+        }
+
+        abstract void heartbeat(Broker broker) throws Exception;
+
+        abstract void leave(Broker broker) throws Exception;
+
+        String named() {
+            return id;
+        }
+
+        Errors commit(Broker broker, int epoch, long offset) throws Exception {
+            var request = new OffsetCommitRequestData()
+                .setGroupId(GROUP).setMemberId(named()).setGenerationIdOrMemberEpoch(epoch)
+                .setTopics(List.of(new OffsetCommitRequestData.OffsetCommitRequestTopic().setName(TOPIC)
+                    .setTopicId(TOPIC_ID).setPartitions(List.of(
+                        new OffsetCommitRequestData.OffsetCommitRequestPartition()
+                            .setPartitionIndex(0).setCommittedOffset(offset)))));
+            var error = errorOf(broker.write("commit", shard ->
+                shard.commitOffset(context(ApiKeys.OFFSET_COMMIT), request)));
+            tell(id + " commits " + offset + " with epoch " + epoch, error);
+            return error;
+        }
+    }
+
+    private static class Consumer extends Member {
+        Consumer(String id, String instance) {
+            super(id, instance);
+        }
+
+        CompletableFuture<ConsumerGroupHeartbeatResponseData> asked(Broker broker, int epoch) {
+            var request = new ConsumerGroupHeartbeatRequestData()
+                .setGroupId(GROUP).setMemberId(id).setInstanceId(instance).setMemberEpoch(epoch)
+                .setRebalanceTimeoutMs(REBALANCE_MS).setSubscribedTopicNames(List.of(TOPIC))
+                .setTopicPartitions(owned.isEmpty() || epoch == 0 ? List.of() : List.of(
+                    new ConsumerGroupHeartbeatRequestData.TopicPartitions()
+                        .setTopicId(TOPIC_ID).setPartitions(List.copyOf(owned))));
+            return broker.write("heartbeat", shard ->
+                shard.consumerGroupHeartbeat(context(ApiKeys.CONSUMER_GROUP_HEARTBEAT), request));
+        }
+
+        // Says all; does not do what it is told.
+        Errors send(Broker broker, int epoch) throws Exception {
+            var future = asked(broker, epoch);
+            var error = errorOf(future);
+            tell(id + " sends a heartbeat of epoch " + epoch + " with " + owned, error);
+            return error;
+        }
+
+        @Override
+        void heartbeat(Broker broker) throws Exception {
+            var future = asked(broker, epoch);
+            var error = errorOf(future);
+            if (error == Errors.UNKNOWN_MEMBER_ID || error == Errors.FENCED_MEMBER_EPOCH) {
+                tell(id + " with epoch " + epoch, error);
+                epoch = 0;
+                owned = new TreeSet<>();
+            } else if (error == Errors.NONE) {
+                epoch = future.get().memberEpoch();
+                if (future.get().assignment() != null) {
+                    var now = new TreeSet<Integer>();
+                    future.get().assignment().topicPartitions().forEach(of -> now.addAll(of.partitions()));
+                    owned = now;
+                }
+            } else {
+                tell(id + " with epoch " + epoch, error);
+            }
+        }
+
+        @Override
+        void leave(Broker broker) throws Exception {
+            tell(id + " leaves", errorOf(asked(broker, -1)));
+            owned = new TreeSet<>();
+        }
+    }
+
+    // Eager: it gives up all before it joins.
+    private static class Classic extends Member {
+        String known = "";
+        CompletableFuture<JoinGroupResponseData> joining;
+        CompletableFuture<SyncGroupResponseData> syncing;
+        boolean isMember;
+
+        Classic(String id, String instance) {
+            super(id, instance);
+        }
+
+        @Override
+        String named() {
+            return known;
+        }
+
+        @Override
+        void heartbeat(Broker broker) throws Exception {
+            if (isMember && joining == null && syncing == null) {
+                var request = new HeartbeatRequestData()
+                    .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance).setGenerationId(epoch);
+                var future = broker.write("heartbeat", shard ->
+                    shard.classicGroupHeartbeat(context(ApiKeys.HEARTBEAT), request));
+                var error = future.isCompletedExceptionally() ? errorOf(future)
+                    : Errors.forCode(future.get().errorCode());
+                if (error == Errors.NONE)
+                    return;
+                tell(id + " in generation " + epoch, error);
+            }
+            for (int i = 0; i < 3; i++) {
+                if (joining == null && syncing == null)
+                    join(broker);
+                if (joining != null && joining.isDone())
+                    joined(broker);
+                if (syncing != null && syncing.isDone())
+                    synced();
+                if (isMember)
+                    return;
+            }
+        }
+
+        private void join(Broker broker) {
+            owned = new TreeSet<>();
+            isMember = false;
+            ByteBuffer metadata = ConsumerProtocol.serializeSubscription(
+                new ConsumerPartitionAssignor.Subscription(List.of(TOPIC)));
+            var protocols = new JoinGroupRequestData.JoinGroupRequestProtocolCollection();
+            protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName("range")
+                .setMetadata(bytes(metadata)));
+            var request = new JoinGroupRequestData()
+                .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance)
+                .setSessionTimeoutMs(SESSION_MS).setRebalanceTimeoutMs(REBALANCE_MS)
+                .setProtocolType("consumer").setProtocols(protocols);
+            joining = new CompletableFuture<>();
+            broker.write("join", shard ->
+                shard.classicGroupJoin(context(ApiKeys.JOIN_GROUP), request, joining));
+        }
+
+        private void joined(Broker broker) throws Exception {
+            var answer = joining.get();
+            joining = null;
+            var error = Errors.forCode(answer.errorCode());
+            if (error == Errors.UNKNOWN_MEMBER_ID)
+                known = "";
+            else
+                known = answer.memberId();
+            if (error != Errors.NONE)
+                return;
+            epoch = answer.generationId();
+            var request = new SyncGroupRequestData()
+                .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance).setGenerationId(epoch)
+                .setProtocolType("consumer").setProtocolName("range");
+            if (known.equals(answer.leader())) {
+                var assignments = new ArrayList<SyncGroupRequestData.SyncGroupRequestAssignment>();
+                var ids = answer.members().stream().map(JoinGroupResponseData.JoinGroupResponseMember::memberId)
+                    .sorted().toList();
+                for (int at = 0; at < ids.size(); at++) {
+                    var some = new ArrayList<TopicPartition>();
+                    for (int p = at; p < PARTITIONS; p += ids.size())
+                        some.add(new TopicPartition(TOPIC, p));
+                    assignments.add(new SyncGroupRequestData.SyncGroupRequestAssignment()
+                        .setMemberId(ids.get(at)).setAssignment(bytes(ConsumerProtocol.serializeAssignment(
+                            new ConsumerPartitionAssignor.Assignment(some)))));
+                }
+                request.setAssignments(assignments);
+            }
+            syncing = new CompletableFuture<>();
+            var future = broker.write("sync", shard ->
+                shard.classicGroupSync(context(ApiKeys.SYNC_GROUP), request, syncing));
+            if (future.isCompletedExceptionally())
+                syncing = null;
+        }
+
+        private void synced() throws Exception {
+            var answer = syncing.get();
+            syncing = null;
+            if (Errors.forCode(answer.errorCode()) != Errors.NONE)
+                return;
+            isMember = true;
+            owned = new TreeSet<>();
+            if (answer.assignment().length > 0)
+                ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(answer.assignment())).partitions()
+                    .forEach(of -> owned.add(of.partition()));
+            tell(id + " is in generation " + epoch + " and has", owned);
+        }
+
+        @Override
+        void leave(Broker broker) throws Exception {
+            var request = new LeaveGroupRequestData().setGroupId(GROUP).setMembers(List.of(
+                new LeaveGroupRequestData.MemberIdentity().setMemberId(known).setGroupInstanceId(instance)));
+            tell(id + " leaves", errorOf(broker.write("leave", shard ->
+                shard.classicGroupLeave(context(ApiKeys.LEAVE_GROUP), request))));
+            owned = new TreeSet<>();
+        }
+
+        private static byte[] bytes(ByteBuffer of) {
+            byte[] all = new byte[of.remaining()];
+            of.duplicate().get(all);
+            return all;
+        }
+    }
+
+    // --- Brokers
+
+    private static class Log extends ArrayList<CoordinatorRecord> {
+        Log copy() {
+            var other = new Log();
+            other.addAll(this);
+            return other;
+        }
+    }
+
+    // A broker that leads the group's partition: it has loaded the log. late: the high watermark was
+    // below the end as the load looked, and reached it before the coordinator listened.
+    private static class Broker implements Time, PartitionWriter, CoordinatorEventProcessor,
+            CoordinatorLoader<CoordinatorRecord>, CoordinatorMetadataImage,
+            org.apache.kafka.server.util.timer.Timer {
+        final Log log;
+        final TopicPartition at = new TopicPartition("__consumer_offsets", 0);
+        final CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord> runtime;
+        private final List<TimerTaskEntry> timers = new ArrayList<>();
+        private final ArrayList<CoordinatorEvent> events = new ArrayList<>();
+        private final GroupCoordinatorRecordSerde serde = new GroupCoordinatorRecordSerde();
+        private final boolean late;
+        private PartitionWriter.Listener listener;
+        private boolean running;
+        private long now;
+        boolean commits = true;
+
+        Broker(Log log, long clock) throws Exception {
+            this(log, clock, false);
+        }
+
+        Broker(Log log, long clock, boolean late) throws Exception {
+            this.log = log;
+            this.late = late;
+            now = 1_700_000_000_000L + clock;
+            var all = Utils.mergeConfigs(List.of(GroupCoordinatorConfig.CONFIG_DEF, ShareGroupConfig.CONFIG_DEF));
+            var given = new AbstractConfig(all, settings, false);
+            var config = new GroupCoordinatorConfig(given);
+            var share = new ShareGroupConfig(given);
+            var groups = new GroupConfigManager(Map.of(), config, share);
+            var metrics = new GroupCoordinatorMetrics(new com.yammer.metrics.core.MetricsRegistry(), new Metrics());
+            var quiet = (CoordinatorRuntimeMetrics) java.lang.reflect.Proxy.newProxyInstance(
+                Coordinators.class.getClassLoader(), new Class<?>[] {CoordinatorRuntimeMetrics.class},
+                (proxy, method, arguments) -> null);
+            runtime = new CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord>()
+                .withTime(this).withTimer(this).withLogContext(new LogContext()).withEventProcessor(this)
+                .withPartitionWriter(this).withLoader(this)
+                .withCoordinatorShardBuilderSupplier(() ->
+                    new GroupCoordinatorShard.Builder(config, groups).withAuthorizerPlugin(Optional.empty()))
+                .withWriteTimeout(Duration.ofSeconds(5)).withCoordinatorRuntimeMetrics(quiet)
+                .withCoordinatorMetrics(metrics).withSerializer(serde).withAppendLingerMs(OptionalInt.of(0))
+                .withExecutorService(ForkJoinPool.commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)
+                .build();
+            runtime.onMetadataUpdate(CoordinatorMetadataDelta.EMPTY, this);
+            runtime.scheduleLoadOperation(at, 1);
+            run();
+        }
+
+        <T> CompletableFuture<T> write(
+            String name,
+            CoordinatorRuntime.CoordinatorWriteOperation<GroupCoordinatorShard, T, CoordinatorRecord> operation
+        ) {
+            var future = runtime.scheduleWriteOperation(name, at, operation);
+            run();
+            return future;
+        }
+
+        void commit() {
+            listener.onHighWatermarkUpdated(at, log.size());
+            run();
+        }
+
+        private void run() {
+            if (running)
+                return;
+            running = true;
+            while (!events.isEmpty())
+                events.remove(0).run();
+            running = false;
+        }
+
+        // Time passes, and timers that are due go off in their order.
+        void passes(long ms) {
+            long end = now + ms;
+            while (true) {
+                var due = timers.stream().filter(each -> each.expirationMs <= end)
+                    .min(Comparator.comparingLong(each -> each.expirationMs));
+                if (due.isEmpty())
+                    break;
+                timers.remove(due.get());
+                now = Math.max(now, due.get().expirationMs);
+                if (!due.get().cancelled())
+                    due.get().timerTask.run();
+                run();
+            }
+            now = end;
+        }
+
+        @Override
+        public void add(TimerTask task) {
+            timers.add(new TimerTaskEntry(task, now + task.delayMs));
+        }
+
+        @Override
+        public boolean advanceClock(long ms) {
+            return false;
+        }
+
+        @Override
+        public int size() {
+            return timers.size();
+        }
+
+        @Override
+        public void enqueueLast(CoordinatorEvent event) {
+            events.add(event);
+            run();
+        }
+
+        @Override
+        public void enqueueFirst(CoordinatorEvent event) {
+            events.add(0, event);
+            run();
+        }
+
+        @Override
+        public CompletableFuture<LoadSummary> load(TopicPartition tp, CoordinatorPlayback<CoordinatorRecord> into) {
+            try {
+                long offset = 0;
+                for (CoordinatorRecord record : log)
+                    into.replay(offset++, -1, (short) -1, record);
+                if (offset > 0) {
+                    into.updateLastWrittenOffset(offset);
+                    into.updateLastCommittedOffset(late ? offset - 1 : offset);
+                }
+                return CompletableFuture.completedFuture(new LoadSummary(now, now, 0, offset, 0));
+            } catch (RuntimeException error) {
+                tell("the load", error.getMessage().replace('"', ' '));
+                return CompletableFuture.failedFuture(error);
+            }
+        }
+
+        @Override
+        public long append(TopicPartition tp, VerificationGuard guard, MemoryRecords records, short version) {
+            records.records().forEach(each -> log.add(serde.deserialize(each.key(), each.value())));
+            if (commits)
+                listener.onHighWatermarkUpdated(tp, log.size());
+            return log.size();
+        }
+
+        @Override
+        public void registerListener(TopicPartition tp, PartitionWriter.Listener of) {
+            listener = of;
+        }
+
+        @Override
+        public void deregisterListener(TopicPartition tp, PartitionWriter.Listener of) {
+        }
+
+        @Override
+        public LogConfig config(TopicPartition tp) {
+            return new LogConfig(Map.of());
+        }
+
+        @Override
+        public CompletableFuture<VerificationGuard> maybeStartTransactionVerification(
+                TopicPartition tp, String id, long producer, short epoch, int version) {
+            return CompletableFuture.completedFuture(VerificationGuard.SENTINEL);
+        }
+
+        @Override
+        public CompletableFuture<Void> deleteRecords(TopicPartition tp, long before) {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public long milliseconds() {
+            return now;
+        }
+
+        @Override
+        public long nanoseconds() {
+            return now * 1_000_000;
+        }
+
+        @Override
+        public void sleep(long ms) {
+            now += ms;
+        }
+
+        @Override
+        public void waitObject(Object object, Supplier<Boolean> condition, long deadline) {
+        }
+
+        @Override
+        public Set<Uuid> topicIds() {
+            return Set.of(TOPIC_ID);
+        }
+
+        @Override
+        public Set<String> topicNames() {
+            return Set.of(TOPIC);
+        }
+
+        @Override
+        public Optional<TopicMetadata> topicMetadata(String name) {
+            return name.equals(TOPIC) ? Optional.of(new Topic()) : Optional.empty();
+        }
+
+        @Override
+        public Optional<TopicMetadata> topicMetadata(Uuid id) {
+            return id.equals(TOPIC_ID) ? Optional.of(new Topic()) : Optional.empty();
+        }
+
+        @Override
+        public CoordinatorMetadataDelta emptyDelta() {
+            return CoordinatorMetadataDelta.EMPTY;
+        }
+
+        @Override
+        public long version() {
+            return 1;
+        }
+
+        @Override
+        public boolean isEmpty() {
+            return false;
+        }
+
+        @Override
+        public void close() {
+        }
+    }
+
+    private record Topic() implements CoordinatorMetadataImage.TopicMetadata {
+        @Override
+        public String name() {
+            return TOPIC;
+        }
+
+        @Override
+        public Uuid id() {
+            return TOPIC_ID;
+        }
+
+        @Override
+        public int partitionCount() {
+            return PARTITIONS;
+        }
+
+        @Override
+        public List<String> partitionRacks(int partition) {
+            return new ArrayList<>();
+        }
+    }
+}

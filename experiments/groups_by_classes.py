@@ -1,0 +1,136 @@
+"""What Kafka's group coordinator does in places where a group may come to harm, without a cluster.
+
+    .venv/bin/python -m experiments.groups_by_classes [--case NAME]... [--repeat N]
+
+Coordinators.java drives CoordinatorRuntime, its timers and GroupCoordinatorShard of Apache Kafka,
+unpatched: logs, clocks, high watermarks and members are those of the program. Each case has one
+control or more, which differ in what is held to be the cause.
+
+Ends with 1 if one of the cases is shown, with 0 if none is, with 3 if it could not be tried, or a
+control came out as its case should.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+
+from experiments.tools import click_errors
+from live.artifacts import libraries
+from live.cluster import ClusterError
+from live.witness.jars import program
+
+COORDINATORS: Final = Path(__file__).resolve().parent / "Coordinators.java"
+
+
+class Case(NamedTuple):
+    """shows: what is shown then. controls: by name in the program, how they differ."""
+
+    shows: str
+    controls: dict[str, str]
+
+
+CASES: Final = {
+    "orphaned": Case(
+        "nobody takes over what the last member of the consumer protocol leaves (Z107)",
+        {"orphaned-control": "the default migration policy"},
+    ),
+    "stamped": Case(
+        "a commit of before a removal goes back behind its successor's (Z108)",
+        {"stamped-control": "with the epoch in which it was asked for"},
+    ),
+    "expired": Case(
+        "offsets of a group that has just become empty expire (Z102)",
+        {"expired-control": "a classic group"},
+    ),
+    "downgraded": Case(
+        "nobody takes over what the last member of the consumer protocol leaves, if the "
+        "coordinator moves then (Z180)",
+        {
+            "downgraded-control": "it does not move",
+            "downgraded-classic": "the group never was of the consumer protocol",
+        },
+    ),
+    "released": Case(
+        "what a member is about to take is given to another one (Z109)",
+        {"released-control": "the member says what it is about to take"},
+    ),
+    "clock": Case(
+        "no new assignment, as the clock of the coordinator before was fast (Z182)",
+        {"clock-control": "it was not"},
+    ),
+    "instance": Case(
+        "a static member whose join was not answered is refused (Z100)",
+        {"instance-control": "a dynamic one"},
+    ),
+    "deposed": Case(
+        "a coordinator that was deposed keeps its member",
+        {"deposed-control": "something else has been written, which is not committed"},
+    ),
+    "fenced-twice": Case(
+        "a member is removed twice for one silence", {"fenced-twice-control": "commits are quick"}
+    ),
+    "late-join": Case(
+        "a late join releases what the member fetches", {"late-control": "nothing is late"}
+    ),
+    "late-leave": Case(
+        "a late leave removes a member that is there", {"late-control": "nothing is late"}
+    ),
+    "equal-epoch": Case(
+        "a load fails: a member that left for a while has what another one had",
+        {"equal-epoch-control": "it has it in a larger epoch"},
+    ),
+    "unheard": Case(
+        "a heartbeat without a record is not answered after a load",
+        {"unheard-control": "the high watermark is at the end when the load looks"},
+    ),
+    "replaced": Case(
+        "two members have a partition after a static one was restarted as a classic one (Z181)",
+        {"replaced-control": "the other one had given it up by then"},
+    ),
+}
+
+
+def runs(names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What came of each. Raises ClusterError: the program failed."""
+    words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{libraries()}/*"]
+    done = subprocess.run(
+        [*words, str(COORDINATORS), *names], capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"shown"')]
+    if done.returncode or len(lines) != len(names):
+        raise ClusterError(f"Coordinators: {' '.join(done.stderr.split())[-300:]}")
+    return zip(names, map(json.loads, lines), strict=True)
+
+
+@click.command()
+@click.option("--case", "names", type=click.Choice(list(CASES)), multiple=True, help="All unless.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+@click_errors("groups_by_classes")
+def main(names: tuple[str, ...], repeat: int) -> None:
+    """Try what may go wrong in a group on Kafka's own coordinator."""
+    wanted = {name: CASES[name] for name in names or CASES}
+    asked = [of for name, case in wanted.items() for of in (name, *case.controls)]
+    shown = dict.fromkeys(asked, 0)
+    for at, (name, came) in enumerate(runs(asked * repeat)):
+        shown[name] += came["shown"]
+        for step in came["steps"] if at < len(asked) and name in names else ():
+            click.echo(f"         {step['what']}: {step['came']}")
+    for name, case in wanted.items():
+        click.echo(f"{name}: {shown[name]} of {repeat} runs: {case.shows}")
+        for control, differs in case.controls.items():
+            click.echo(f"    {shown[control]} of {repeat}: {differs}")
+    bad = [control for case in wanted.values() for control in case.controls if shown[control]]
+    if bad:
+        raise ClusterError(f"{bad[0]}: the control shows it as well")
+    sys.exit(int(any(shown[name] for name in wanted)))
+
+
+if __name__ == "__main__":
+    main()

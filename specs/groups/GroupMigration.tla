@@ -1,0 +1,286 @@
+-------------------------- MODULE GroupMigration ---------------------------
+(***************************************************************************)
+(* A group that is migrated to the consumer protocol and back (G45 to G48): *)
+(* its coordinator, and members of both protocols.  The row:                *)
+(*                                                                          *)
+(*   type          "Classic" or "Consumer"                                  *)
+(*   policy        "Bidirectional", or "Upgrade": it does not go back       *)
+(*   epoch         the group epoch; in a classic group the generation       *)
+(*   targetEpoch   of the targets                                           *)
+(*   members       members[n]: what is recorded of member n                 *)
+(*   rebalancing   whether the members of a classic group are to join again *)
+(*   joined        those that have                                          *)
+(*   clients       clients[n]: consumer n                                   *)
+(*   told          the members that were told, since the group changed      *)
+(*                 last, that there is nothing new                          *)
+(*                                                                          *)
+(* rebalancing, joined, and who has `left` a classic group are known in     *)
+(* memory only: a classic group is recorded when all have joined.           *)
+(*                                                                          *)
+(* A request, its answer and what a consumer does of it are one step, and a *)
+(* record is committed in the step that appends it.  All subscribe to all.  *)
+(* Classic members give up all before they join (eager).  When all have     *)
+(* joined, the leader's assignment is recorded in that step.                *)
+(***************************************************************************)
+EXTENDS GroupRules
+
+NotRecorded ==
+  [protocol |-> "None", epoch |-> 0, target |-> {}, assigned |-> {}, pending |-> {},
+   left |-> FALSE]
+NoConsumer == [protocol |-> "None", state |-> "Closed", epoch |-> 0, owned |-> {}]
+InitialMigration ==
+  [type |-> "Classic", policy |-> "Bidirectional", epoch |-> 0, targetEpoch |-> 0,
+   members |-> [n \in Members |-> NotRecorded], rebalancing |-> FALSE, joined |-> {},
+   clients |-> [n \in Members |-> NoConsumer], told |-> {}]
+
+(* The group changes, or a consumer does what it was told.                  *)
+Migrating(row) == {[row |-> [row EXCEPT !.told = {}], sent |-> {}, ignored |-> ""]}
+(* A member is told that there is nothing new.                              *)
+Telling(row, n) == {[row |-> [row EXCEPT !.told = @ \cup {n}], sent |-> {}, ignored |-> ""]}
+
+InGroup(row) == {n \in Members : row.members[n].protocol # "None" /\ ~row.members[n].left}
+OfProtocol(row, protocol) == {n \in InGroup(row) : row.members[n].protocol = protocol}
+
+(* Any that gives nobody two partitions more than another.                  *)
+BalancedOwners(some) ==
+  LET share(owner, n) == Cardinality({p \in Partitions : owner[p] = n})
+  IN {owner \in [Partitions -> some] :
+        \A m, n \in some : share(owner, m) <= share(owner, n) + 1}
+ShareOf(owner, n) == {p \in Partitions : owner[p] = n}
+
+-----------------------------------------------------------------------------
+(* A group of the consumer protocol (G14 to G17, G21).                      *)
+
+WithTargets(row) ==
+  IF row.targetEpoch = row.epoch THEN {row}
+  ELSE {[row EXCEPT !.targetEpoch = row.epoch,
+                    !.members = [n \in Members |->
+                      IF n \in InGroup(row) THEN [@[n] EXCEPT !.target = ShareOf(owner, n)]
+                      ELSE @[n]]] :
+          owner \in BalancedOwners(InGroup(row))}
+
+HeldByOthers(row, n) == UNION {Holding(row.members[k]) : k \in InGroup(row) \ {n}}
+
+(* owned: what the member says it has.                                      *)
+Reconciled(row, n, owned) ==
+  LET member == row.members[n]
+      kept == member.assigned \cap member.target
+      revoked == member.assigned \ kept
+      free == (member.target \ kept) \ HeldByOthers(row, n)
+  IN CASE owned \cap member.pending # {} -> row
+       [] owned \cap revoked # {} ->
+            [row EXCEPT !.members[n].assigned = kept, !.members[n].pending = revoked]
+       [] OTHER ->
+            [row EXCEPT !.members[n].epoch = row.targetEpoch, !.members[n].pending = {},
+                        !.members[n].assigned = kept \cup free]
+
+(* G45.  Who was about to join is told to join again.                       *)
+Upgraded(row) ==
+  [row EXCEPT
+     !.type = "Consumer", !.targetEpoch = row.epoch, !.rebalancing = FALSE, !.joined = {},
+     !.members = [n \in Members |->
+       IF n \in InGroup(row)
+       THEN [@[n] EXCEPT !.epoch = row.epoch, !.target = row.members[n].assigned, !.pending = {}]
+       ELSE NotRecorded]]
+
+(* G47.  Nobody of the consumer protocol is left: those who stay are to     *)
+(* join again.                                                              *)
+Downgraded(row) ==
+  LET generation == DowngradedGeneration(row)
+      kept(n) == AssignmentAfterDowngrade(row.members[n])
+  IN [row EXCEPT
+        !.type = "Classic", !.epoch = generation, !.targetEpoch = generation,
+        !.rebalancing = TRUE, !.joined = {},
+        !.members = [n \in Members |->
+          IF n \in InGroup(row)
+          THEN [@[n] EXCEPT !.epoch = generation, !.target = kept(n), !.assigned = kept(n),
+                            !.pending = {}]
+          ELSE NotRecorded]]
+
+-----------------------------------------------------------------------------
+(* Members that go.                                                         *)
+
+(* G21, G41, G47.                                                           *)
+WithoutIt(row, n) ==
+  LET removed == [row EXCEPT !.members[n] = NotRecorded]
+      others == InGroup(removed)
+  IN CASE others = {} ->
+            [removed EXCEPT !.members = [k \in Members |-> NotRecorded],
+                            !.epoch = BumpedEpoch(@), !.targetEpoch = BumpedEpoch(row.epoch),
+                            !.rebalancing = FALSE, !.joined = {}]
+       [] row.type = "Classic" ->
+            [row EXCEPT !.members[n].left = TRUE, !.rebalancing = TRUE, !.joined = @ \ {n}]
+       [] row.members[n].protocol = "Consumer" /\ OfProtocol(removed, "Consumer") = {}
+            /\ MigratesBack(row) -> Downgraded(removed)
+       [] OTHER -> [removed EXCEPT !.epoch = BumpedEpoch(@)]
+
+Step_HandleCloseConsumer(n, row, input) ==
+  LET closed == [row EXCEPT !.clients[input.member] = NoConsumer]
+  IN CASE row.clients[input.member].state = "Closed" -> {}
+       [] input.member \in InGroup(row) -> Migrating(WithoutIt(closed, input.member))
+       [] OTHER -> Migrating(closed)
+
+(* It goes without a word.                                                  *)
+Step_HandleKillConsumer(n, row, input) ==
+  IF row.clients[input.member].state = "Closed" THEN {}
+  ELSE Migrating([row EXCEPT !.clients[input.member] = NoConsumer])
+
+(* G20.  Nothing was heard of it for too long.                              *)
+Step_HandleExpireMember(n, row, input) ==
+  IF input.member \notin InGroup(row) THEN {} ELSE Migrating(WithoutIt(row, input.member))
+
+(* G13, G19.  A static member of the consumer protocol goes for a while     *)
+(* (epoch -2): what it has is kept for it, and it comes back as what it was.*)
+Step_HandleLeaveForAWhile(n, row, input) ==
+  LET k == input.member
+      member == row.members[k]
+  IN IF \/ row.clients[k].state # "Stable" \/ k \notin OfProtocol(row, "Consumer")
+        \/ row.clients[k].protocol # "Consumer"
+     THEN {}
+     ELSE Migrating([row EXCEPT
+            !.clients[k] = NoConsumer, !.members[k].pending = {},
+            !.members[k].epoch = ReleasedEpoch,
+            !.members[k].assigned = KeptForAWhile(member)])
+
+-----------------------------------------------------------------------------
+(* Members that come.                                                       *)
+
+Step_HandleStartConsumer(n, row, input) ==
+  IF row.clients[input.member].state # "Closed" THEN {}
+  ELSE Migrating([row EXCEPT !.clients[input.member] =
+                    [NoConsumer EXCEPT !.protocol = input.protocol, !.state = "Joining"]])
+
+(* G13, G47.  A static member of the consumer protocol is back, with the    *)
+(* classic one, and takes the place of what it was: at once, if the group   *)
+(* then goes back, and its targets are the newest.                          *)
+Step_HandleRestartAsClassic(n, row, input) ==
+  LET k == input.member
+      replaced == [row EXCEPT !.members[k].protocol = "Classic",
+                              !.clients[k] = [NoConsumer EXCEPT !.protocol = "Classic"]]
+      back == Downgraded(replaced)
+  IN CASE row.type # "Consumer" \/ row.members[k].protocol # "Consumer" -> {}
+       [] OfProtocol(replaced, "Consumer") # {} \/ ~MigratesBack(row) ->
+            Migrating([replaced EXCEPT !.clients[k].state = "Joining"])
+       [] row.targetEpoch < row.epoch ->
+            Migrating([back EXCEPT !.clients[k].state = "Joining"])
+       [] OTHER ->
+            Migrating([back EXCEPT !.rebalancing = FALSE, !.clients[k].state = "Syncing",
+                                   !.clients[k].epoch = back.epoch])
+
+-----------------------------------------------------------------------------
+(* Heartbeats.                                                              *)
+
+(* G25, G42.                                                                *)
+Dropped(row, k) ==
+  Migrating([row EXCEPT !.clients[k].state = "Joining", !.clients[k].owned = {}])
+
+(* G10 to G18: of the consumer protocol.                                    *)
+ConsumerBeats(row, k) ==
+  LET client == row.clients[k]
+      group == IF row.type = "Classic" THEN Upgraded(row) ELSE row
+      isNew == group.members[k].protocol # "Consumer"
+      known == IF ~isNew THEN group
+               ELSE [group EXCEPT !.epoch = BumpedEpoch(@),
+                                  !.members[k].protocol = "Consumer"]
+      after(targeted) ==
+        LET done == Reconciled(targeted, k, client.owned) IN
+        [done EXCEPT !.clients[k].state = "Stable",
+                     !.clients[k].epoch = done.members[k].epoch,
+                     !.clients[k].owned = done.members[k].assigned]
+  IN IF client.state = "Stable" /\ (row.type = "Classic" \/ isNew) THEN Dropped(row, k)
+     ELSE UNION {IF after(targeted) = row THEN Telling(row, k) ELSE Migrating(after(targeted)) :
+                   targeted \in WithTargets(known)}
+
+(* The generation that the group expects of a classic member.               *)
+AwaitedGeneration(row, k) == IF row.type = "Classic" THEN row.epoch ELSE row.members[k].epoch
+IsStranger(row, k) ==
+  \/ k \notin OfProtocol(row, "Classic")
+  \/ row.clients[k].epoch # AwaitedGeneration(row, k)
+
+IsToJoin(row, k) ==
+  IF row.type = "Classic" THEN row.rebalancing
+  ELSE TellsToJoin(row, row.members[k], HeldByOthers(row, k))
+
+(* G40, G46.                                                                *)
+ClassicBeats(row, k) ==
+  CASE row.clients[k].state # "Stable" -> {}
+    [] IsStranger(row, k) -> Dropped(row, k)
+    [] IsToJoin(row, k) -> Migrating([row EXCEPT !.clients[k].state = "Joining"])
+    [] OTHER -> Telling(row, k)
+
+Step_HandleConsumerHeartbeat(n, row, input) ==
+  CASE row.clients[input.member].protocol = "Consumer" -> ConsumerBeats(row, input.member)
+    [] row.clients[input.member].protocol = "Classic" -> ClassicBeats(row, input.member)
+    [] OTHER -> {}
+
+-----------------------------------------------------------------------------
+(* The classic protocol: join, sync.                                        *)
+
+(* G38, G43, G46, G48.  It has given up all.                                *)
+Step_HandleRejoinClassic(n, row, input) ==
+  LET k == input.member
+      group == IF InGroup(row) = {} THEN [row EXCEPT !.type = "Classic"] ELSE row
+      isNew == k \notin OfProtocol(group, "Classic")
+      known == [group EXCEPT !.members[k].protocol = "Classic", !.members[k].left = FALSE]
+      emptied == [known EXCEPT !.clients[k].owned = {}]
+      bumped == IF isNew THEN [emptied EXCEPT !.epoch = BumpedEpoch(@)] ELSE emptied
+      synced(done) == [done EXCEPT !.clients[k].state = "Syncing",
+                                   !.clients[k].epoch = done.members[k].epoch]
+  IN CASE row.clients[k].protocol # "Classic" \/ row.clients[k].state # "Joining"
+            \/ k \in row.joined -> {}
+       [] group.type = "Classic" ->
+            Migrating([emptied EXCEPT !.rebalancing = TRUE, !.joined = @ \cup {k}])
+       [] OTHER ->
+            UNION {Migrating(synced(Reconciled(targeted, k, {}))) :
+                     targeted \in WithTargets(bumped)}
+
+(* G38, G39.  All have joined: they are in a new generation.                *)
+Step_HandleCompleteJoin(n, row, input) ==
+  LET generation == BumpedEpoch(row.epoch)
+      of(owner, k) == [NotRecorded EXCEPT !.protocol = "Classic", !.epoch = generation,
+                                          !.target = ShareOf(owner, k),
+                                          !.assigned = ShareOf(owner, k)]
+  IN IF ~row.rebalancing \/ row.joined = {} \/ row.joined # InGroup(row) THEN {}
+     ELSE UNION {Migrating([row EXCEPT
+                   !.epoch = generation, !.targetEpoch = generation, !.rebalancing = FALSE,
+                   !.joined = {},
+                   !.members = [k \in Members |->
+                     IF k \in row.joined THEN of(owner, k) ELSE NotRecorded],
+                   !.clients = [k \in Members |->
+                     IF k \in row.joined
+                     THEN [@[k] EXCEPT !.state = "Syncing", !.epoch = generation]
+                     ELSE @[k]]]) :
+            owner \in BalancedOwners(row.joined)}
+
+(* G39, G46.                                                                *)
+Step_HandleSyncClassic(n, row, input) ==
+  LET k == input.member IN
+  CASE row.clients[k].state # "Syncing" -> {}
+    [] IsStranger(row, k) \/ IsToJoin(row, k) -> Dropped(row, k)
+    [] OTHER -> Migrating([row EXCEPT !.clients[k].state = "Stable",
+                                      !.clients[k].owned = row.members[k].assigned])
+
+-----------------------------------------------------------------------------
+(* G49.  Another coordinator knows what was recorded.  policy: of its own.  *)
+Step_HandleMoveMigrated(n, row, input) ==
+  Migrating([row EXCEPT
+    !.policy = input.policy, !.rebalancing = FALSE, !.joined = {},
+    !.members = [k \in Members |->
+      IF row.type = "Classic" /\ @[k].epoch = 0 THEN NotRecorded
+      ELSE [@[k] EXCEPT !.left = FALSE]]])
+
+OfMember(type) == {[type |-> type, member |-> k] : k \in Members}
+Inputs_StartConsumer(n, row) ==
+  {[type |-> "StartConsumer", member |-> k, protocol |-> p] :
+     k \in Members, p \in {"Classic", "Consumer"}}
+Inputs_MoveMigrated(n, row) ==
+  {[type |-> "MoveMigrated", policy |-> p] : p \in {"Bidirectional", "Upgrade"}}
+Inputs_CloseConsumer(n, row) == OfMember("CloseConsumer")
+Inputs_LeaveForAWhile(n, row) == OfMember("LeaveForAWhile")
+Inputs_KillConsumer(n, row) == OfMember("KillConsumer")
+Inputs_ExpireMember(n, row) == OfMember("ExpireMember")
+Inputs_RestartAsClassic(n, row) == OfMember("RestartAsClassic")
+Inputs_ConsumerHeartbeat(n, row) == OfMember("ConsumerHeartbeat")
+Inputs_RejoinClassic(n, row) == OfMember("RejoinClassic")
+Inputs_SyncClassic(n, row) == OfMember("SyncClassic")
+=============================================================================
