@@ -29,7 +29,15 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.wire_across import Across, Transaction
 from kraftcheck.serve.world import INTERNAL, ServedPartition, World
-from reference.storage.batches import CONTROL, HEADER, LENGTH_BEGINS, NOBODY, TRANSACTIONAL
+from reference.storage.batches import (
+    CONTROL,
+    HEADER,
+    LENGTH_BEGINS,
+    NOBODY,
+    TRANSACTIONAL,
+    Marker,
+    marker_of,
+)
 from traces.history import FAIL, INDETERMINATE, OK
 
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, 1
@@ -54,6 +62,7 @@ class Batch(NamedTuple):
     base: int
     end: int
     attributes: int
+    marker: Marker
 
     @property
     def is_numbered(self) -> bool:
@@ -62,7 +71,7 @@ class Batch(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        return bool(self.attributes & CONTROL)
+        return self.marker != ""
 
     @property
     def is_transactional(self) -> bool:
@@ -292,8 +301,10 @@ def _batches(records: bytes) -> Iterator[Batch]:
         base, length, _, _, crc, attributes, last, _, _, producer, epoch, sequence, _ = fields
         numbered = producer != NOBODY and sequence >= 0
         name = (producer, epoch, sequence, crc) if numbered else (NOBODY, crc, length)
-        yield Batch(name, (producer, epoch), base, base + last + 1, attributes)
-        at += max(length, 0) + LENGTH_BEGINS
+        size = max(length, 0) + LENGTH_BEGINS
+        marker = marker_of(records[at : at + size]) if attributes & CONTROL else ""
+        yield Batch(name, (producer, epoch), base, base + last + 1, attributes, marker)
+        at += size
 
 
 def _aborted(batches: list[Batch], told: Iterable[Message]) -> frozenset[int]:
@@ -304,8 +315,7 @@ def _aborted(batches: list[Batch], told: Iterable[Message]) -> frozenset[int]:
     for batch in batches:
         while begun and begun[0][0] < batch.end:
             producers.add(begun.pop(0)[1])
-        if batch.is_control:
-            # Where an aborted transaction ends.
+        if batch.marker == "ABORT":
             producers.discard(batch.producer[0])
         elif batch.is_transactional and batch.producer[0] in producers:
             left.add(batch.base)

@@ -186,6 +186,13 @@ class ServedPartition(PartitionSimulation):
             if len(after.log) > len(before.log):
                 self.world.lay(before, after, marker(UNDEFINED, UNDEFINED, Ended("Commit", 0)))
 
+    def hears(self, broker: int, again: bool) -> None:
+        """Whether metadata comes to a broker: to one that is cut off, none does."""
+        self._stale_until[broker] = 0 if again else NEVER
+        if again:
+            self._reading[broker] = False
+            self._read_soon(broker)
+
     # --- What a broker knows of it
 
     def known(self, broker: int) -> Partition:
@@ -596,11 +603,14 @@ class World:
     def _sever(self, partition: ServedPartition, broker: int, whole: bool) -> None:
         others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
         cut = Cut((broker,), others, False, 0)
+        partition.now = self.now
+        partition.hears(broker, whole)
         if whole:
             partition.network.end(cut)
         else:
             partition.losses.cuts += 1
             partition.network.begin(cut)
+        self._expect(1 + partition.number, partition)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
