@@ -190,7 +190,7 @@ class Across:
 
     def _of_end(self, body: Message) -> tuple[_Epoch | None, Transaction | None]:
         epoch = self._epochs.get((body["producer_id"], body["producer_epoch"]))
-        return epoch, epoch and (epoch.open or epoch.last)
+        return epoch, None if epoch is None else epoch.open or epoch.last
 
     def _end(self, now: int, request: Request) -> None:
         epoch, transaction = self._of_end(request.body)

@@ -136,7 +136,8 @@ def _names(seen: WireHistory) -> dict[int, str]:
     """Of each partition by its number; a topic may be deleted, and made again."""
     found: dict[int, str] = {}
     partitions = [log.partition for log in seen.logs.values()]
-    partitions += [each.partition for each in (*seen.across.commits, *seen.across.told)]
+    partitions += [each.partition for each in seen.across.commits]
+    partitions += [each.partition for each in seen.across.told]
     for each in partitions:
         name = f"{each.topic.name}-{each.index}"
         if each.number not in found:

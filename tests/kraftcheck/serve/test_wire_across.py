@@ -11,6 +11,7 @@ import pytest
 
 from kraftcheck.serve import data, last_client, offsets, producers, transactions
 from kraftcheck.serve.apis import ERRORS
+from kraftcheck.serve.batches import Ended
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
@@ -187,7 +188,7 @@ def keep_aborted(monkeypatch: Any) -> None:
 
     def wrong(self: offsets.Kept, entry: Any, taken: Any) -> None:
         value = taken.value
-        if isinstance(value, producers.Ended):
+        if isinstance(value, Ended):
             value = value._replace(decision="Commit")
         right(self, entry, type(taken)(**{**_fields(taken), "value": value}))
 
