@@ -62,7 +62,8 @@ def scenario(path: Path, known: Collection[str]) -> Scenario:
         # Not needed by whoever has no such scenario.
         from reference.protocols import COMPOSITIONS, PROTOCOLS
 
-        there = sorted({each.name for each in (*PROTOCOLS, *COMPOSITIONS)} | {"cluster"})
+        composed = {"cluster", *[each.name for each in COMPOSITIONS]}
+        there = sorted(composed.union([each.name for each in PROTOCOLS]))
         is_known = protocol in there
         why = "is not served" if is_known else f"there is none; there are {', '.join(there)}"
         raise BadInput(f"{path}: protocol {protocol!r}: {why}: serve has {SERVED!r}")
