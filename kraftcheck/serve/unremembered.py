@@ -88,8 +88,8 @@ class _Machine(PartitionMachine):
         return Step(state, input, after, sent, outcome.ignored, is_inert, seen, sent)
 
     def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
-        """What `new_state` says of who runs, made of what was wanted before: deadlines are kept by want, so
-        that one which is wanted still has to be the one object that it was.
+        """What `new_state` says of who runs, made of what was wanted before: deadlines are kept by
+        want, so that one which is wanted still has to be the one object that it was.
         """
         old = before.wants
         wants: list[KnownInput] = []

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import data, last_client, offsets, producers, transactions
+from kraftcheck.serve import coordinator as coordinators
+from kraftcheck.serve import data, last_client, offsets, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Ended
 from kraftcheck.serve.codec import Message
@@ -142,14 +143,14 @@ def forget_open(monkeypatch: Any) -> None:
 
 def mark_half(monkeypatch: Any) -> None:
     """A transaction that is committed is aborted in its second partition."""
-    right = transactions.Tenure.mark
+    right = coordinators.Tenure.mark
 
     def wrong(self: Any, key: Any, producer: int, m: Any, *more: Any) -> None:
         if key[1] == 1:
             m = type(m)(**{**{f: getattr(m, f) for f in m.__struct_fields__}, "decision": "Abort"})
         right(self, key, producer, m, *more)
 
-    monkeypatch.setattr(transactions.Tenure, "mark", wrong)
+    monkeypatch.setattr(coordinators.Tenure, "mark", wrong)
 
 
 def answer_of_before(monkeypatch: Any) -> None:
