@@ -34,6 +34,7 @@ def serve(
     setup: Setup,
     *,
     plan: Path | None,
+    scenario: plans.Plan = (),
     certificate: Path | None,
     out: Path | None,
     admin_port: int,
@@ -45,13 +46,13 @@ def serve(
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    plan: a file of moves. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
+    plan: a file of moves. scenario: moves before those. certificate: a PEM file with its key, for TLS. judge: how many steps TLC
     judges at most; 0: none. until_eof: end when standard input does, so that no child outlives
     whoever started it. data: where brokers keep their logs, and begin with what is there. Raises
     BadInput: a port is taken, a plan that means nothing, no certificate, logs of something else.
     """
     tls = None if certificate is None else _tls(certificate)
-    moves = () if plan is None else plans.read(plan)
+    moves = [*scenario, *(() if plan is None else plans.read(plan))]
     _allow_files()
     # What a cluster keeps is in no circles, and there is much of it.
     gc.set_threshold(*COLLECTED)
@@ -108,7 +109,10 @@ async def _serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, front.stopped.set)
         if until_eof:
-            loop.add_reader(sys.stdin, _end_with_input)
+            try:
+                loop.add_reader(sys.stdin, _end_with_input)
+            except OSError:
+                raise BadInput("--until-eof: standard input is no pipe, and has no end") from None
         _announce(front, screen)
         await front.stopped.wait()
         return front.end()

@@ -99,11 +99,13 @@ class Faults:
     def command(self, said: Mapping[str, Any]) -> str:
         """Carries one out, or keeps it until its `when`. Returns what is wrong with it, or ""."""
         try:
-            if "when" in said and isinstance(said["when"], Mapping):
+            if isinstance(said.get("when"), Mapping):
                 return self._keep(said) or ""
+            if "when" in said and said.get("do") != "reset":
+                return f'{said.get("do")}: when is a table, such as {{ api = "Produce" }}'
             wrong = self._run(said)
         except KeyError as missing:
-            return f"{said['do']}: {missing} is missing"
+            return f"{said.get('do')}: {missing} is missing"
         except (TypeError, ValueError, _Unknown) as error:
             return str(error) if isinstance(error, _Unknown) else f"{said['do']}: {error}"
         return wrong
@@ -233,6 +235,10 @@ class Faults:
         if when.api and when.api not in BY_KEY.values():
             names = ", ".join(sorted(BY_KEY.values()))
             return f"no API {when.api!r} is served; there are {names}"
+        if when.nth < 1 or int(said.get("times", 1)) < 1:
+            return "nth and times count from 1"
+        if when.at is not None and when.at < 0:
+            return f"at {when.at:g}: seconds since the cluster began"
         if when.broker is not None and when.broker not in self._world.setup.brokers:
             return f"no broker {when.broker}"
         if when.topic and self._world.partition(when.topic, when.partition) is None:

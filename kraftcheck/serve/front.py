@@ -44,6 +44,7 @@ TAPE_BLOCK: Final = 1 << 18
 tick are lost.
 """
 _SIZE: Final = struct.Struct(">i")
+_AT_THE_END: Final = "heal is for the end"
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -147,19 +148,23 @@ class Front:
         for broker, port in enumerate(self._setup.ports):
             made = lambda broker=broker: Connection(self, broker)  # noqa: E731
             opening = loop.create_server(made, self._setup.host, port, ssl=self._tls)
-            server = await self._listen(opening, port)
+            server = await self._listen(opening, self._setup.host, port)
             ports.append(server.sockets[0].getsockname()[1])
         admin = asyncio.start_server(self._admin, "127.0.0.1", admin_port, limit=1 << 20)
-        self.admin_port = (await self._listen(admin, admin_port)).sockets[0].getsockname()[1]
+        listening = await self._listen(admin, "127.0.0.1", admin_port)
+        self.admin_port = listening.sockets[0].getsockname()[1]
         self._setup = msgspec.structs.replace(self._setup, ports=tuple(ports))
         self.begin()
 
-    async def _listen(self, opening: Any, port: int) -> asyncio.Server:
+    async def _listen(self, opening: Any, host: str, port: int) -> asyncio.Server:
         try:
             server: asyncio.Server = await opening
         except OSError as error:
-            why = "is taken" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
-            raise BadInput(f"port {port} {why}") from None
+            if error.errno == errno.EADDRINUSE:
+                raise BadInput(f"port {port} is taken") from None
+            why = str(error.strerror or error).rpartition(": ")[2]
+            at = f"{host}:{port}" if port else host
+            raise BadInput(f"{at}: no place to listen: {why}") from None
         self._servers.append(server)
         return server
 
@@ -176,8 +181,10 @@ class Front:
         if self._data is not None:
             self._data.begin(self._taped, self._clock)
         for said in self._plan:
-            if wrong := self._taped.command(self._clock.now(), said):
-                raise BadInput(f"the plan: {wrong}")
+            wrong = self._taped.command(self._clock.now(), said)
+            if wrong or said.get("do") == "heal":
+                wrong = wrong or _AT_THE_END
+                raise BadInput(f"the plan: {wrong}, in {json.dumps(said, default=str)}")
         self._tick()
 
     def end(self) -> judging.Judged:
@@ -338,8 +345,10 @@ class Front:
         if do == "quit":
             self.stopped.set()
             return {"error": ""}
-        if do in ("heal", "restore"):
-            return {"error": f"{do} is none of a client's"}
+        if do == "heal":
+            return {"error": _AT_THE_END}
+        if do == "restore":
+            return {"error": "restore is none of a client's"}
         wrong = self._taped.command(self._clock.now(), said)
         self.run(*self._leave())
         return {"error": wrong}

@@ -16,14 +16,15 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
+from kraftcheck.serve.last_client import read_all
 from kraftcheck.serve.tape import Replayed, replayed
 from kraftcheck.serve.windows import Windows
 from kraftcheck.serve.wire_history import WireHistory
-from traces.checkers.verdict import VIOLATED
+from kraftcheck.serve.world import INTERNAL
+from traces.checkers.verdict import HOLDS, VIOLATED
 from traces.schema import PROGRESSED, STOPPED, Campaign, begin_trace, write_part
 
 if TYPE_CHECKING:
-    from traces.checkers.assessment import Report
     from traces.jobs.conform import ConformOptions
 
 
@@ -67,9 +68,16 @@ def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
         reasons.append(f"the tape played again gives another answer: {played.difference}")
     unknown: list[str] = []
     if not reasons:
-        for where, report in seen.reports():
-            told = reasons if report.verdict == VIOLATED else unknown
-            told += [] if report.holds else [_of_clients(where, report)]
+        # Not needed to serve, and long to load.
+        from kraftcheck.serve.wire_judged import findings
+
+        world = played.core.world
+        if played.is_whole and all(each.over for each in world.live_partitions):
+            read_all(played.core, seen)
+        internal = [world.topics[name].partitions[0] for name in INTERNAL if name in world.topics]
+        for part in findings(seen, internal):
+            told = reasons if part.verdict == VIOLATED else unknown
+            told += [] if part.verdict == HOLDS else [f"of {part.where}, {part.why}"]
     if not reasons:
         for partition in played.core.world.live_partitions:
             where = f"{partition.topic.name}-{partition.index}"
@@ -89,19 +97,6 @@ def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
         invented=played.core.faults.invented,
         command=command_of(tape),
     )
-
-
-def _of_clients(where: str, report: Report) -> str:
-    """What is wrong with what clients saw of a partition, with the smallest evidence."""
-    broken = [each for each in report.anomalies if not each.allowed]
-    (part,) = report.parts
-    why = part.reason or ""
-    if part.certificate is not None:
-        why = f"{part.certificate.kind}: {part.certificate.sentence}"
-    elif broken and broken[0].certificates:
-        why = f"{broken[0].name}: {broken[0].certificates[0].sentence}"
-    held = f"{report.promised} is promised, and {report.level or 'less'} is what clients saw"
-    return f"of {where}, {held}: {why}"
 
 
 class Conformed(msgspec.Struct, frozen=True):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,6 +22,9 @@ from system.files import open_file
 
 Plan: TypeAlias = Sequence[dict[str, Any]]
 
+SERVED: Final = "partition"
+"""The protocol that is behind a served cluster."""
+_PLAN: Final = frozenset({"topic", "move"})
 DRAWN: Final = range(4, 9)
 """So many faults a drawn plan has."""
 WITHIN: Final = range(1, 61)
@@ -29,21 +33,64 @@ LASTS_MS: Final = range(50, 1000)
 """For so long something is done to a broker: by time, since its clients may wait for the end."""
 
 
+class Scenario(NamedTuple):
+    """What a cluster is, and what is to happen to it. options: of `kraftcheck serve`, by name."""
+
+    options: dict[str, Any]
+    plan: Plan
+
+
 def read(path: Path) -> Plan:
     """TOML: `[[topic]]`, made first, and `[[move]]`. Raises BadInput."""
+    said = _tables(path)
+    if unknown := sorted(said.keys() - _PLAN):
+        raise BadInput(f"{path}: {unknown[0]!r}: a plan has [[topic]] and [[move]]")
+    if not said.get("move"):
+        raise BadInput(f"{path}: no [[move]]")
+    return _plan(path, said)
+
+
+def scenario(path: Path, known: Collection[str]) -> Scenario:
+    """TOML: a plan, of which both parts may be missing, and above it options; `protocol` says which
+    one is served. known: the options that there are. Raises BadInput.
+    """
+    said = _tables(path)
+    if not said:
+        raise BadInput(f"{path}: an empty scenario")
+    protocol = said.pop("protocol", SERVED)
+    if protocol != SERVED:
+        # Not needed by whoever has no such scenario.
+        from reference.protocols import COMPOSITIONS, PROTOCOLS
+
+        composed = {"cluster", *[each.name for each in COMPOSITIONS]}
+        there = sorted(composed.union([each.name for each in PROTOCOLS]))
+        is_known = protocol in there
+        why = "is not served" if is_known else f"there is none; there are {', '.join(there)}"
+        raise BadInput(f"{path}: protocol {protocol!r}: {why}: serve has {SERVED!r}")
+    options = {key.replace("_", "-"): said[key] for key in said.keys() - _PLAN}
+    for key in sorted(options):
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+            raise BadInput(f"{path}: no option {key!r}; {hint}")
+    return Scenario(options, _plan(path, said))
+
+
+def _tables(path: Path) -> dict[str, Any]:
     with open_file(path) as file:
         data = file.read()
     try:
-        said = tomllib.loads(data.decode())
+        return tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path}: {error}") from None
-    if unknown := sorted(said.keys() - {"topic", "move"}):
-        raise BadInput(f"{path}: {unknown[0]!r}: a plan has [[topic]] and [[move]]")
-    topics, moves = said.get("topic", []), said.get("move", [])
-    tables = isinstance(topics, list) and isinstance(moves, list)
-    if not tables or not moves or not all(isinstance(each, dict) for each in (*topics, *moves)):
-        raise BadInput(f"{path}: no [[move]]")
-    return [*[{"do": "create", **topic} for topic in topics], *moves]
+
+
+def _plan(path: Path, said: Mapping[str, Any]) -> Plan:
+    for key in _PLAN:
+        listed = said.get(key, [])
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise BadInput(f"{path}: {key}: a plan has [[topic]] and [[move]]")
+    return [*[{"do": "create", **topic} for topic in said.get("topic", [])], *said.get("move", [])]
 
 
 def drawn(seed: int, brokers: int) -> Plan:

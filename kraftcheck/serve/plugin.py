@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kraftcheck")
-    group.addoption("--kafka-brokers", type=int, default=3, help="Brokers of `kafka_cluster`.")
-    group.addoption("--kafka-seed", type=int, default=1, help="The seed of `kafka_cluster`.")
+    group.addoption("--kafka-brokers", type=int, help="Brokers of `kafka_cluster`; by default 3.")
+    group.addoption("--kafka-seed", type=int, help="The seed of `kafka_cluster`; by default 1.")
+    group.addoption("--kafka-scenario", help="What `kafka_cluster` is: a file (docs/serve.md).")
     group.addoption("--kafka-bug", default="", help="A known bug that `kafka_cluster` has.")
 
 
@@ -29,10 +30,10 @@ def _kafka_process(request: pytest.FixtureRequest) -> Iterator[Process]:
     from kraftcheck.serve.admin import Process
 
     config = request.config
-    options = ["--brokers", str(config.getoption("--kafka-brokers"))]
-    options += ["--seed", str(config.getoption("--kafka-seed")), "--judge", "0"]
-    if bug := config.getoption("--kafka-bug"):
-        options += ["--bug", str(bug)]
+    options = ["--judge", "0"]
+    for name in ("brokers", "seed", "scenario", "bug"):
+        if said := config.getoption(f"--kafka-{name}"):
+            options += [f"--{name}", str(said)]
     process = Process(*options)
     yield process
     process.close()

@@ -21,7 +21,7 @@ from kraftcheck.serve.logs import wrapped
 from kraftcheck.serve.offsets import Kept
 from kraftcheck.serve.topics import made
 from kraftcheck.serve.transactions import Transactions
-from kraftcheck.serve.world import INTERNAL, OFFSETS, ServedPartition
+from kraftcheck.serve.world import INTERNAL, OFFSETS, ServedPartition, ServedTopic
 from reference.partition.messages import NOBODY
 from reference.partition.types import UNDEFINED
 from reference.storage.batches import coordinator_epoch_of, header_of, records_of
@@ -37,7 +37,8 @@ class Restoring:
 
     def __init__(self, core: Core, transactions: Transactions) -> None:
         self._core, self._transactions = core, transactions
-        self._ids: dict[str, str] = {}
+        self._topics_made: dict[str, ServedTopic] = {}
+        """By the ids that they had."""
         self._kept = Kept()
         self._open: dict[tuple[str, int], dict[int, int]] = {}
         """Of each partition the producers with an open transaction, and their epochs."""
@@ -57,8 +58,7 @@ class Restoring:
         self._transactions.made_up_to(said["producers"])
         for each in said["topics"]:
             if each["name"] not in INTERNAL:
-                topic = made(world, each)
-                self._ids[each["id"]] = topic.id.hex()
+                self._topics_made[each["id"]] = made(world, each)
         return ""
 
     def _batches(self, name: str, index: int, batches: list[str]) -> str:
@@ -76,9 +76,16 @@ class Restoring:
                 open_.pop(batch.producer, None)
             elif batch.is_transactional:
                 open_[batch.producer] = batch.producer_epoch
-            if wrong := self._append(partition, batch):
+            if wrong := self._taken(partition, batch):
                 return f"{name}-{index}: {wrong}"
         return ""
+
+    def _taken(self, partition: ServedPartition, batch: Batch) -> str:
+        """Of a log that clients read: appended, and seen by whoever judges what they are told."""
+        wrong = self._append(partition, batch)
+        if not wrong and self._core.witness is not None:
+            self._core.witness.restored(partition, batch)
+        return wrong
 
     def _append(self, partition: ServedPartition, batch: Batch) -> str:
         core, leader = self._core, partition.controller.partition.leader
@@ -88,8 +95,6 @@ class Restoring:
         ignored = core.world.append(partition, leader, batch, 1, core.number(lambda _: None))
         if not ignored and len(partition.row(leader).log) == end:
             ignored = "a batch was not appended"
-        if not ignored and core.witness is not None:
-            core.witness.restored(core.world, partition, batch)
         return ignored
 
     def _said_of_groups(self, data: bytes) -> None:
@@ -107,13 +112,19 @@ class Restoring:
             partition = self._core.world.partition(name, index)
             for producer, epoch in open_.items():
                 if partition is not None:
-                    self._append(partition, marker(producer, epoch, Ended("Abort", 0)))
+                    self._taken(partition, marker(producer, epoch, Ended("Abort", 0)))
         for known in self._kept.by_group.values():
             for record, _ in known.values():
-                if record.topic in self._ids:
-                    own = record._replace(topic=self._ids[record.topic], leader_epoch=UNDEFINED)
-                    self._append(self._core.world.offsets, wrapped(own))
+                if record.topic in self._topics_made:
+                    self._committed(self._topics_made[record.topic], record)
         return ""
+
+    def _committed(self, topic: ServedTopic, record: Committed) -> None:
+        core, own = self._core, record._replace(topic=topic.id.hex(), leader_epoch=UNDEFINED)
+        wrong = self._append(core.world.offsets, wrapped(own))
+        partition = core.world.partition(topic.name, record.partition)
+        if not wrong and partition is not None and core.witness is not None:
+            core.witness.committed(record.group, partition, record.offset)
 
 
 def _batch(data: bytes) -> Batch:

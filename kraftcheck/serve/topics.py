@@ -40,8 +40,17 @@ def created(world: World, said: Mapping[str, Any]) -> str:
     """
     given = {key: said[key] for key in said if key not in _TOPIC}
     named = {key.replace("_", "."): str(value) for key, value in given.items()}
+    for key in ("partitions", "replicas"):
+        if not re.fullmatch(r"-?\d+", str(said.get(key, DEFAULT))):
+            return f"create: {key} = {said[key]!r} is no number"
+    configs, manual = said.get("configs", {}), said.get("assignments", ())
+    if not isinstance(configs, Mapping):
+        return f"create: configs = {configs!r} are no names with values"
+    lists = isinstance(manual, list | tuple) and all(isinstance(each, list) for each in manual)
+    if not lists:
+        return f"create: assignments = {manual!r} are no lists of brokers"
     try:
-        made(world, {**said, "configs": named | said.get("configs", {})})
+        made(world, {**said, "configs": named | {**configs}})
     except TopicError as error:
         return str(error)
     return ""

@@ -80,18 +80,17 @@ class _Machine(PartitionMachine):
             return self.new_step(state, input, after, sent, outcome)
         after = state
         if row is not before:
-            wants = self._wants(state, row)
-            after = State(self, node, _UNKNOWN, row, is_up(row), wants, state.steps)
+            running = is_up(row)
+            wants = self._wants(state, row) if running else ()
+            after = State(self, node, _UNKNOWN, row, running, wants, state.steps)
         is_inert = not self._watched or self.is_inert(before, row, sent)
         seen = notable(before, row, outcome.sent)
         return Step(state, input, after, sent, outcome.ignored, is_inert, seen, sent)
 
     def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
-        """What `new_state` says, made of what was wanted before: deadlines are kept by want, so
-        that one which is wanted still has to be the one object that it was.
+        """What `new_state` says of who runs, made of what was wanted before: deadlines are kept by
+        want, so that one which is wanted still has to be the one object that it was.
         """
-        if not is_up(row):
-            return ()
         old = before.wants
         wants: list[KnownInput] = []
         if row.controller_request != NO_REQUEST:

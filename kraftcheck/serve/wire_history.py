@@ -14,27 +14,34 @@ shared by clients' threads, and a client's own order is part of real time.
 is narrower than the client's: what is refused might have been allowed to a client that was slow to
 send or to hear, but no cluster knows that it was.
 
-Not judged: transactions (of which records are looked at as a log has them, also where readers are
-to leave them out), and what groups commit.
+Each partition is judged by itself, its records as a log has them, those of transactions too. What
+spans partitions is judged as well (wire_across.py): transactions, as whoever reads only what is
+committed sees them, and the offsets that groups committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import Batch
+from kraftcheck.serve.batches import Batch as Stored
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
+from kraftcheck.serve.wire_across import Across, Transaction
 from kraftcheck.serve.world import INTERNAL, ServedPartition, World
-from reference.storage.batches import CONTROL, HEADER, LENGTH_BEGINS, NOBODY
-
-if TYPE_CHECKING:
-    from traces.checkers.assessment import Report
+from reference.storage.batches import (
+    CONTROL,
+    HEADER,
+    LENGTH_BEGINS,
+    NOBODY,
+    TRANSACTIONAL,
+    Marker,
+    marker_of,
+)
+from traces.history import FAIL, INDETERMINATE, OK
 
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, 1
-_ACKS: Final = {0: "0", 1: "1", -1: "all"}
 _REFUSED: Final = frozenset(
     ERRORS[name]
     for name in (
@@ -46,25 +53,36 @@ _REFUSED: Final = frozenset(
 """Errors that say that nothing was appended."""
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """As much as the wire says. name: equal only for batches that may be one; the producer's id,
     epoch and sequence number and the checksum, or nobody's, checksum and length.
     """
 
     name: tuple[int, ...]
+    producer: tuple[int, int]
     base: int
+    end: int
     attributes: int
+    marker: Marker
 
     @property
     def is_numbered(self) -> bool:
         """By an idempotent producer."""
         return self.name[0] != NOBODY
 
+    @property
+    def is_control(self) -> bool:
+        return self.marker != ""
 
-class _Append:
-    __slots__ = ("asked", "batch", "completed", "invoked", "offset", "refused")
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
 
-    def __init__(self, batch: _Batch, invoked: int) -> None:
+
+class Append:
+    __slots__ = ("asked", "batch", "completed", "invoked", "offset", "refused", "transaction")
+
+    def __init__(self, batch: Batch, invoked: int, transaction: Transaction | None) -> None:
         self.batch = batch
         self.invoked = invoked
         self.completed: int | None = None
@@ -74,27 +92,55 @@ class _Append:
         """How often it was asked for, and answered with an error that says that nothing was
         appended.
         """
+        self.transaction = transaction
+
+    def called(self, at: int) -> str:
+        """at: which one it is of those to its partition."""
+        if not self.batch.is_numbered:
+            return f"batch {at} sent"
+        producer, epoch, sequence, _ = self.batch.name
+        return f"producer {producer}, epoch {epoch}, sequence {sequence}"
+
+    @property
+    def outcome(self) -> str:
+        if self.asked == self.refused:
+            return FAIL
+        return INDETERMINATE if self.completed is None else OK
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
+    """end: the visible end of the log that was told: of what is committed, if `is_committed`. left:
+    by their base, batches that the answer says are of aborted transactions.
+    """
+
     invoked: int
     completed: int
     start: int
-    batches: list[_Batch]
+    batches: list[Batch]
     end: int
+    is_committed: bool
+    is_held_back: bool
+    """Whether what is open hides something."""
+    left: frozenset[int]
 
 
-class _Log:
+class Log:
     """Of one partition."""
 
     def __init__(self, partition: ServedPartition) -> None:
         self.partition = partition
         self.acks: set[int] = set()
-        self.appends: list[_Append] = []
-        self.numbered: dict[tuple[int, ...], _Append] = {}
-        self.reads: list[_Read] = []
+        self.appends: list[Append] = []
+        self.numbered: dict[tuple[int, ...], Append] = {}
+        self.reads: list[Read] = []
         self.told: list[tuple[str, int, int, int]] = []
         """Ends and starts: which, when asked, when told, the offset."""
+        self.is_read = False
+        """Whether in the end all that there is was read."""
+
+    def values(self) -> dict[int, str]:
+        """What each append is called, by identity."""
+        return {id(append): append.called(at) for at, append in enumerate(self.appends)}
 
 
 class WireHistory:
@@ -102,17 +148,21 @@ class WireHistory:
 
     def __init__(self) -> None:
         self._now = 0
-        self._logs: dict[int, _Log] = {}
-        self._asked: dict[int, tuple[int, list[tuple[_Log, int, _Append]]]] = {}
+        self.logs: dict[int, Log] = {}
+        self._asked: dict[int, tuple[int, list[tuple[Log, int, Append]]]] = {}
         """By connection: since when its request is there, and what it appends."""
         self._sessions: dict[tuple[int, int], dict[tuple[Any, int], int]] = {}
+        self._restored: dict[tuple[int, int], Transaction] = {}
+        """By partition and producer, of an earlier cluster, what has no marker yet."""
         """Of brokers' fetch sessions: from where each partition is read."""
+        self.across = Across(self._partition)
 
     # --- What comes in and goes out
 
     def asked(self, world: World, request: Request) -> None:
         self._now += 1
         appends = []
+        self.across.asked(self._now, world, request)
         if request.api == "Produce":
             for topic in request.body["topic_data"]:
                 for asked in topic["partition_data"]:
@@ -135,30 +185,55 @@ class WireHistory:
             self._fetched(world, request, body, invoked)
         elif request.api == "ListOffsets":
             self._listed(world, request, body, invoked)
+        else:
+            self.across.answered(self._now, world, request, body, invoked)
 
-    def restored(self, world: World, partition: ServedPartition, batch: Batch) -> None:
-        """What an earlier cluster had is there before anybody asks (restoring.py)."""
-        self._now += 1
-        log = self._logs.setdefault(partition.number, _Log(partition))
+    def restored(self, partition: ServedPartition, batch: Stored) -> None:
+        """What an earlier cluster had is there before anybody asks (restoring.py). Of its
+        transactions each partition's part is taken by itself."""
+        log = self.logs.setdefault(partition.number, Log(partition))
         log.acks.add(-1)
         for each in _batches(b"".join(batch.pieces())):
-            if not _is_control(each):
-                append = self._append(log, each)
-                self._now += 1
-                append.completed, append.offset = self._now, each.base
+            self._now += 1
+            # A marker may have the next epoch (KIP-890).
+            key = partition.number, each.producer[0]
+            if each.is_control:
+                if ended := self._restored.pop(key, None):
+                    self.across.decided(ended, each.marker.lower(), self._now)
+                continue
+            transaction = None
+            if each.is_transactional:
+                transaction = self._restored.get(key) or self.across.begun(self._now)
+                self._restored[key] = transaction
+            append = Append(each, self._now, transaction)
+            append.asked, append.completed, append.offset = 1, self._now + 1, each.base
+            log.appends.append(append)
+            if each.is_numbered:
+                log.numbered[each.name] = append
+            self._now += 1
 
-    def _append(self, log: _Log, batch: _Batch) -> _Append:
+    def committed(self, group: str, partition: ServedPartition, offset: int) -> None:
+        """What an earlier cluster had of a group."""
+        self._now += 2
+        self.across.kept(group, partition, offset, self._now)
+
+    def _append(self, log: Log, batch: Batch) -> Append:
         known = log.numbered.get(batch.name) if batch.is_numbered else None
         if known is None:
-            known = _Append(batch, self._now)
+            transaction = None
+            if batch.is_transactional:
+                transaction = self.across.of(batch.producer, self._now)
+            known = Append(batch, self._now, transaction)
             log.appends.append(known)
             if batch.is_numbered:
                 log.numbered[batch.name] = known
         known.asked += 1
+        if known.transaction is not None:
+            known.transaction.open.add(id(known))
         return known
 
     def _acknowledged(
-        self, world: World, body: Message, appends: list[tuple[_Log, int, _Append]]
+        self, world: World, body: Message, appends: list[tuple[Log, int, Append]]
     ) -> None:
         for topic in body["responses"]:
             for told in topic["partition_responses"]:
@@ -168,6 +243,8 @@ class WireHistory:
                         continue
                     error = told.get("error_code", 0)
                     append.refused += error in _REFUSED
+                    if append.transaction is not None:
+                        append.transaction.open.discard(id(append))
                     if error == ERRORS["NONE"] and append.completed is None:
                         append.completed, append.offset = self._now, told["base_offset"]
 
@@ -184,12 +261,16 @@ class WireHistory:
                 if log is None or start is None or told.get("error_code", 0):
                     continue
                 end = told["high_watermark"]
-                if committed and told.get("last_stable_offset", end) < end:
-                    # Who leaves out what is open sees less on purpose.
-                    continue
+                stable = told.get("last_stable_offset", end) if committed else end
+                all_of_it = list(_batches(told.get("records") or b""))
+                aborted = told.get("aborted_transactions") or ()
+                left = _aborted(all_of_it, aborted) if committed else frozenset()
                 # A batch that begins before was asked for in its middle.
-                read = [b for b in _batches(told.get("records") or b"") if b.base >= start]
-                log.reads.append(_Read(invoked, self._now, start, read, end))
+                read = [b for b in all_of_it if b.base >= start]
+                held = stable < end
+                log.reads.append(
+                    Read(invoked, self._now, start, read, stable, committed, held, left)
+                )
 
     def _starts(self, request: Request, body: Message) -> dict[tuple[Any, int], int]:
         """From where a fetch reads, by partition."""
@@ -225,121 +306,49 @@ class WireHistory:
                 if what == "earliest" or not committed:
                     log.told.append((what, invoked, self._now, told.get("offset", NOBODY)))
 
-    def _log(self, world: World, topic: Message, name: str, index: int) -> _Log | None:
+    def _partition(
+        self, world: World, topic: Message, name: str, index: int
+    ) -> ServedPartition | None:
         by_id = name not in topic
         of = world.with_id(topic["topic_id"]) if by_id else world.topics.get(topic[name])
         if of is None or of.name in INTERNAL or not 0 <= index < len(of.partitions):
             return None
-        partition = of.partitions[index]
-        return self._logs.setdefault(partition.number, _Log(partition))
+        return of.partitions[index]
 
-    # --- Judged
-
-    def reports(self) -> Iterator[tuple[str, Report]]:
-        """Of each partition of which clients heard, what is said of its history."""
-        # Not needed to serve, and long to load.
-        from msgspec.structs import replace
-
-        from reference.clients.promises import promised
-        from reference.partition.sim.options import configuration_of
-        from traces.checkers.check import check_log
-        from traces.history import History
-
-        for log in self._logs.values():
-            operations = tuple(_operations(log))
-            if not operations:
-                continue
-            partition = log.partition
-            where = f"{partition.topic.name}-{partition.index}"
-            acks = min(log.acks, key=(0, 1, -1).index, default=-1)
-            configuration = replace(configuration_of(partition.options), acks=_ACKS[acks])
-            promise = promised(configuration, partition.losses.envelope())
-            history = History(source=where, format="wire", time_unit="event", operations=operations)
-            yield where, check_log(history, promise, configuration, gaps=True)
+    def _log(self, world: World, topic: Message, name: str, index: int) -> Log | None:
+        partition = self._partition(world, topic, name, index)
+        if partition is None:
+            return None
+        log = self.logs.get(partition.number)
+        if log is None:
+            log = self.logs[partition.number] = Log(partition)
+        return log
 
 
-def _batches(records: bytes) -> Iterator[_Batch]:
+def _batches(records: bytes) -> Iterator[Batch]:
     """Of records as they go over the wire; what is no batch is none."""
     at = 0
     while at + HEADER.size <= len(records):
         fields = HEADER.unpack_from(records, at)
-        base, length, _, _, crc, attributes, *_, producer, epoch, sequence, _ = fields
+        base, length, _, _, crc, attributes, last, _, _, producer, epoch, sequence, _ = fields
         numbered = producer != NOBODY and sequence >= 0
         name = (producer, epoch, sequence, crc) if numbered else (NOBODY, crc, length)
-        yield _Batch(name, base, attributes)
-        at += max(length, 0) + LENGTH_BEGINS
+        size = max(length, 0) + LENGTH_BEGINS
+        marker = marker_of(records[at : at + size]) if attributes & CONTROL else ""
+        yield Batch(name, (producer, epoch), base, base + last + 1, attributes, marker)
+        at += size
 
 
-def _operations(log: _Log) -> Iterator[Any]:
-    """In order of invocation, with a process for each."""
-    from traces.history import FAIL, INDETERMINATE, OK, Operation
-
-    values = {id(append): _called(append, at) for at, append in enumerate(log.appends)}
-    found: list[tuple[int, dict[str, Any]]] = []
-    for append in log.appends:
-        outcome = OK if append.completed is not None else INDETERMINATE
-        if append.asked == append.refused:
-            outcome = FAIL
-        value = values[id(append)]
-        said: dict[str, Any] = {"f": "append", "argument": value, "result": append.offset}
-        found.append((append.invoked, said | _ended(outcome, append.completed)))
-    named = _Named(log, values)
-    for read in log.reads:
-        result = tuple([(b.base, named.value(b)) for b in read.batches if not _is_control(b)])
-        said = {"f": "fetch", "argument": read.start, "result": result, "end": read.end}
-        found.append((read.invoked, said | _ended(OK, read.completed)))
-    for what, invoked, completed, offset in log.told:
-        said = {"f": what, "result": offset}
-        found.append((invoked, said | _ended(OK, completed)))
-    key = f"{log.partition.topic.name}-{log.partition.index}"
-    for at, (invoked, said) in enumerate(sorted(found, key=lambda each: each[0])):
-        yield Operation(index=at, process=at, group=at, key=key, invoked=invoked, **said)
-
-
-def _ended(outcome: str, completed: int | None) -> dict[str, Any]:
-    return {"outcome": outcome, "completed": completed}
-
-
-def _called(append: _Append, at: int) -> str:
-    if not append.batch.is_numbered:
-        return f"batch {at} sent"
-    producer, epoch, sequence, _ = append.batch.name
-    return f"producer {producer}, epoch {epoch}, sequence {sequence}"
-
-
-def _unsent(batch: _Batch) -> str:
-    return f"nobody's, at {batch.base}"
-
-
-def _is_control(batch: _Batch) -> bool:
-    return bool(batch.attributes & CONTROL)
-
-
-class _Named:
-    """Which append's batch it is that was read somewhere."""
-
-    def __init__(self, log: _Log, values: dict[int, str]) -> None:
-        self._values = values
-        self._numbered = log.numbered
-        self._acked: dict[tuple[tuple[int, ...], int], str] = {}
-        self._open: dict[tuple[int, ...], list[str]] = {}
-        self._any: dict[tuple[int, ...], str] = {}
-        for append in log.appends:
-            name, value = append.batch.name, values[id(append)]
-            self._any[name] = value
-            if append.offset is not None and append.offset >= 0:
-                self._acked[name, append.offset] = value
-            else:
-                self._open.setdefault(name, []).append(value)
-
-    def value(self, batch: _Batch) -> str:
-        name = batch.name
-        if batch.is_numbered:
-            append = self._numbered.get(name)
-            return _unsent(batch) if append is None else self._values[id(append)]
-        known = self._acked.get((name, batch.base))
-        if known is None:
-            waiting = self._open.get(name)
-            known = waiting.pop(0) if waiting else self._any.get(name, _unsent(batch))
-            self._acked[name, batch.base] = known
-        return known
+def _aborted(batches: list[Batch], told: Iterable[Message]) -> frozenset[int]:
+    """By their base, those that a reader of what is committed leaves out."""
+    begun = sorted((each["first_offset"], each["producer_id"]) for each in told)
+    producers: set[int] = set()
+    left = set()
+    for batch in batches:
+        while begun and begun[0][0] < batch.end:
+            producers.add(begun.pop(0)[1])
+        if batch.marker == "ABORT":
+            producers.discard(batch.producer[0])
+        elif batch.is_transactional and batch.producer[0] in producers:
+            left.add(batch.base)
+    return frozenset(left)

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from kraftcheck.serve.batches import WRAP, Batch
+from kraftcheck.serve.batches import WRAP, Batch, Ended, marker
 from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.unremembered import Unrecorded, UnrememberedSteps
 from reference.cluster.topics import NewTopic, TopicError, Topics
@@ -44,6 +44,7 @@ from reference.partition.sim.clients import PROBE
 from reference.partition.sim.machine import LEADERSHIP, STATUS, WATERMARK, PartitionMemo
 from reference.partition.sim.options import PartitionOptions
 from reference.partition.sim.pace import NEVER, Pace
+from reference.partition.sim.progress import PROBE_MS
 from reference.partition.sim.scenario import PARTITION, Paces
 from reference.partition.sim.scheduler import PartitionSimulation
 from reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
@@ -169,9 +170,28 @@ class ServedPartition(PartitionSimulation):
         return ServedPace(self.brokers, paces, options, clock, self.queue, self)
 
     def stepped(self, step: Step) -> None:
+        if self._progress is not None:
+            self._see_probe(step)
         super().stepped(step)
         if step.notable & (WATERMARK | LEADERSHIP | STATUS):
             self.world.has_news(self)
+
+    def _see_probe(self, step: Step) -> None:
+        """The record by which a healed partition shows its progress is a marker that ends nothing:
+        it takes an offset, and no client is shown it.
+        """
+        asked = step.input.value
+        if isinstance(asked, ProduceRequest) and asked.client == PROBE:
+            before, after = step.before.row, step.after.row
+            if len(after.log) > len(before.log):
+                self.world.lay(before, after, marker(UNDEFINED, UNDEFINED, Ended("Commit", 0)))
+
+    def hears(self, broker: int, again: bool) -> None:
+        """Whether metadata comes to a broker: to one that is cut off, none does."""
+        self._stale_until[broker] = 0 if again else NEVER
+        if again:
+            self._reading[broker] = False
+            self._read_soon(broker)
 
     # --- What a broker knows of it
 
@@ -514,9 +534,13 @@ class World:
         step = self.give(partition, broker, request)
         after = partition.row(broker)
         if len(after.log) > len(row.log):
-            batch.stamp(self.offset_of(row, len(row.log)), after.leader_epoch)
-            self._batches[after.leader_epoch, value] = batch
+            self.lay(row, after, batch)
         return step.ignored if step is not None else "NOT_LEADER_OR_FOLLOWER"
+
+    def lay(self, before: BrokerRow, after: BrokerRow, batch: Batch) -> None:
+        """A leader has appended an entry: this batch."""
+        batch.stamp(self.offset_of(before, len(before.log)), after.leader_epoch)
+        self._batches[after.leader_epoch, after.log[-1].value] = batch
 
     # --- Steps from outside
 
@@ -579,17 +603,23 @@ class World:
     def _sever(self, partition: ServedPartition, broker: int, whole: bool) -> None:
         others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
         cut = Cut((broker,), others, False, 0)
+        partition.now = self.now
+        partition.hears(broker, whole)
         if whole:
             partition.network.end(cut)
         else:
             partition.losses.cuts += 1
             partition.network.begin(cut)
+        self._expect(1 + partition.number, partition)
 
     def heal(self) -> None:
         """All trouble ends, and every partition has to make progress."""
         self.isolated.clear()
         for partition in self.live_partitions:
             partition.now = self.now
+            # Records that show progress are numbered like any others.
+            partition.clients.values = self.values
+            self.values += SERVED.healed_ms // PROBE_MS + 1
             partition.heal(0)
             self._expect(1 + partition.number, partition)
 

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
+
+if TYPE_CHECKING:
+    from kraftcheck.serve.plans import Plan
+
+
+def _options_of(context: click.Context, _: click.Parameter, path: Path | None) -> Plan:
+    """What a scenario says are the defaults of the other options. Returns its plan."""
+    if path is None:
+        return ()
+    from kraftcheck.serve.plans import scenario
+
+    known = {
+        name.removeprefix("--"): each.name or ""
+        for each in context.command.params
+        for name in each.opts
+        if each.name not in _NOT_OF_SCENARIOS
+    }
+    found = scenario(path, known.keys())
+    context.default_map = {known[name]: value for name, value in found.options.items()}
+    return found.plan
+
+
+_NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quiet")
 
 
 @click.command()
@@ -50,6 +74,13 @@ from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, shown
 )
 @click.option("--certificate", type=THERE, help="With its key, as PEM: clients speak TLS.")
 @click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
+@click.option(
+    "--scenario",
+    type=THERE,
+    is_eager=True,
+    callback=_options_of,
+    help="All this in a TOML file: options by their names, topics and faults (docs/serve.md).",
+)
 @click.option("--shrink", is_flag=True, help="With --replay: leave out moves that are not needed.")
 @click.option("--replay", "tape", type=THERE, help="Serve nobody; play a tape again and judge it.")
 @BUG
@@ -72,6 +103,7 @@ def serve(
     users: tuple[str, ...],
     certificate: Path | None,
     plan: Path | None,
+    scenario: Plan,
     shrink: bool,
     tape: Path | None,
     bug_id: str | None,
@@ -109,6 +141,7 @@ def serve(
     return work.serve(
         setup,
         plan=plan,
+        scenario=scenario,
         certificate=certificate,
         out=out,
         admin_port=admin_port,

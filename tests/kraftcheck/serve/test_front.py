@@ -394,7 +394,7 @@ def test_records_survive_what_is_done_to_brokers(cluster: Cluster) -> None:
     consumer = Consumer(servers | {"group.id": "g"})
     consumer.assign([TopicPartition("t", 0, 0)])
     found = consumer.consume(RECORDS, 10)
-    assert [message.value() for message in found] == expected("v")
+    assert [message.error() or message.value() for message in found] == expected("v")
     assert consumer.get_watermark_offsets(TopicPartition("t", 0)) == (0, RECORDS)
     consumer.close()
 
@@ -615,11 +615,28 @@ def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     for at, example in enumerate(examples):
         (tmp_path / f"test_tutorial_{at}.py").write_text(example)
-    (plan,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    plan, scenario = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "test_plan.py").write_text(PLANNED)
     done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
     assert "6 passed" in done.stdout, done.stdout
+    (tmp_path / "scenario.toml").write_text(scenario)
+    own = tmp_path / "test_scenario.py"
+    own.write_text(OF_SCENARIO)
+    call = [*PYTEST, "--kafka-scenario", "scenario.toml", own]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout
+
+
+OF_SCENARIO = """
+import pytest
+
+@pytest.mark.parametrize("again", range(2))
+def test_scenario(kafka_cluster, again):
+    assert len(kafka_cluster.bootstrap_servers.split(",")) == 5
+    said = kafka_cluster.describe()
+    assert (len(said["topics"]["orders"]), len(said["moves"])) == (3, 1)
+"""
 
 
 PLANNED = """
@@ -637,7 +654,7 @@ def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (3, "")
     assert re.fullmatch(
-        "kraftcheck: the plan: no API 'Send' is served; there are .*\n", done.stderr
+        "kraftcheck: the plan: no API 'Send' is served; there are .*, in {.*}\n", done.stderr
     )
 
 

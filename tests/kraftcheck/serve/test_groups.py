@@ -214,7 +214,9 @@ def test_who_waits_for_a_rebalance_is_told_when_its_coordinator_was_replaced(wir
     assert left(wire) == {}
     wire.do("cut", broker=one.broker)
     # It leads on until it hears that another one does.
-    told = left(wire, 15)
+    assert left(wire, 15) == {}
+    wire.do("join", broker=one.broker)
+    told = left(wire, 5)
     assert one.joined(told)["error_code"] == ERRORS["NOT_COORDINATOR"]
     assert other.connection not in told
 

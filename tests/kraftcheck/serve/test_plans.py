@@ -193,7 +193,7 @@ def test_moves_that_mean_nothing(wire: Wire, said: dict[str, Any], why: str) -> 
     ("text", "why"),
     [
         ("", "no \\[\\[move\\]\\]"),
-        ("move = 3", "no \\[\\[move\\]\\]"),
+        ("move = 3", "move: a plan has"),
         ("[[topic]]\nname = 't'", "no \\[\\[move\\]\\]"),
         ("[[moves]]", "'moves'"),
         ("[[move", "plan.toml: Expected"),

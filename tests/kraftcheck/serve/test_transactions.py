@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import producers, transactions
+from kraftcheck.serve import coordinator, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
@@ -230,7 +230,7 @@ def test_markers_are_written_by_the_next_coordinator(
     one.init()
     one.write()
     with monkeypatch.context() as lost:
-        lost.setattr(transactions.Tenure, "mark", lambda *_: None)
+        lost.setattr(coordinator.Tenure, "mark", lambda *_: None)
         assert one.end(committed=True) == NONE
         assert committed(wire)["last_stable_offset"] == 0
         wire.do("kill", broker=one.coordinator)
@@ -242,8 +242,8 @@ def test_who_waits_is_told_when_another_coordinator_takes_over() -> None:
     """Two leaders ask for a partition each, and no record is ever acknowledged."""
     silent: Any = SimpleNamespace(epoch=0, write=lambda *_: None, after=lambda *_: None)
     state = TxnRecord("Empty", 0, (), 1)
-    record = transactions.TransactionRecord("x", 7, 1000, 2, -1, (), state)
-    one = transactions.Transaction(silent, record)
+    record = coordinator.TransactionRecord("x", 7, 1000, 2, -1, (), state)
+    one = coordinator.Transaction(silent, record)
     one.begin()
     told: list[str] = []
     for index in (0, 1):

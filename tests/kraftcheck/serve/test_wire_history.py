@@ -11,9 +11,9 @@ from kraftcheck.serve import data
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
+from kraftcheck.serve.wire_judged import Found, findings
 from kraftcheck.serve.world import World
 from tests.kraftcheck.serve.wire import Wire, batch
-from traces.checkers.assessment import Report
 
 
 def session(path: Path) -> Path:
@@ -35,15 +35,17 @@ def session(path: Path) -> Path:
     return path
 
 
-def reports(path: Path) -> list[tuple[str, Report]]:
+def found_in(path: Path) -> list[Found]:
     seen = WireHistory()
-    replayed(path, watched=False, witness=seen)
-    return list(seen.reports())
+    played = replayed(path, watched=False, witness=seen)
+    return list(findings(seen, [played.core.world.offsets]))
 
 
 def test_a_session_is_linearizable(tmp_path: Path) -> None:
-    ((where, report),) = reports(session(tmp_path / "tape"))
-    assert (where, report.verdict, report.level) == ("t-0", "holds", "linearizable")
+    (found,) = found_in(session(tmp_path / "tape"))
+    assert (found.where, found.verdict) == ("t-0", "holds")
+    report = found.report
+    assert report is not None and report.level == "linearizable"
     # The batch that came again is one append.
     assert report.parts[0].operations == 4 * 5 + 3
 
