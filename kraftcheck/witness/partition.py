@@ -17,10 +17,11 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.retracing.moves import alike
-from kraftcheck.witness import driving
+from kraftcheck.witness import covering, driving
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.partition_graphs import Walk, is_kafkas
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.partition.messages import (
@@ -28,22 +29,14 @@ from reference.partition.messages import (
     NO_REQUEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
-    BrokerFlush,
-    ConsumerFetchRequest,
     ControllerFailover,
     ControllerRequestTimeout,
     Election,
     ElectLeaders,
     Input,
-    IsrShrinkTimeout,
-    ListOffsetsRequest,
     MetadataUpdate,
     PartitionRecord,
-    ProduceRequest,
-    ProduceTimeout,
     ReplicaFetchRequest,
-    ReplicaLagTimeout,
-    SendAlterPartition,
     SendHeartbeat,
     SessionTimeout,
 )
@@ -58,13 +51,6 @@ from reference.steered.moves import Move
 from tla_utils import Record, Value
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
-
-BY_KAFKA: Final = (
-    *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
-    *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
-    *(ConsumerFetchRequest, BrokerFlush),
-)
-"""Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
 
 METHODS: Final = {
     "HandleRegisterBrokerRequest": "ClusterControlManager.registerBroker",
@@ -85,17 +71,6 @@ METHODS: Final = {
     "HandleAlterPartitionResponse": "Partition.submitAlterPartition",
     "HandleBrokerFlush": "UnifiedLog.flush",
 }
-
-
-def is_kafkas(node: int, input: Input) -> bool:
-    """Whether a step is Kafka's; else it is the reference's."""
-    if node == CONTROLLER:
-        return True
-    if isinstance(input, ListOffsetsRequest):
-        return input.timestamp == "Latest"
-    if isinstance(input, ControllerRequestTimeout):
-        return isinstance(input.request, AlterPartitionRequest)
-    return isinstance(input, BY_KAFKA)
 
 
 class _Machine(PartitionMachine):
@@ -479,3 +454,4 @@ class _Brokers:
 BROKERS: Final = _Brokers()
 by_chance = partial(driving.by_chance, BROKERS)
 replay = partial(driving.replay, BROKERS)
+cover = partial(covering.cover, Walk, PARTITION.name)
