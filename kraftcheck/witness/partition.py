@@ -10,7 +10,7 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -65,6 +65,7 @@ METHODS: Final = {
     "HandleReplicaFetchRequest": "Partition.fetchRecords, updateFollowerFetchState",
     "HandleConsumerFetchRequest": "Partition.fetchRecords",
     "HandleListOffsetsRequest": "Partition.fetchOffsetForTimestamp",
+    "HandleDeleteRecordsRequest": "Partition.deleteRecordsOnLeader",
     "HandleReplicaLagTimeout": "ReplicaState.isCaughtUp",
     "HandleIsrShrinkTimeout": "Partition.maybeShrinkIsr",
     "HandleSendAlterPartition": "DefaultAlterPartitionManager.sendRequest",
@@ -186,12 +187,6 @@ class KafkaPartition(PartitionSchedule):
     def electable(self) -> list[tuple[Election, int]]:
         """Nobody lists the replicas anew: a trace of steps has one set of constants."""
         return []
-
-    def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
-        """Nobody deletes records, whose lower end the host cannot bring back."""
-        for input, ask in super().asks():
-            if type(input).__name__ != "DeleteRecordsRequest":
-                yield input, ask
 
 
 def _of_partition(input: Input) -> bool:

@@ -19,6 +19,7 @@ from reference.partition.messages import (
     BrokerFlush,
     ConsumerFetchRequest,
     ControllerRequestTimeout,
+    DeleteRecordsRequest,
     ElectLeaders,
     Input,
     IsrShrinkTimeout,
@@ -38,7 +39,7 @@ from traces.cover.partition import PartitionComposition
 BY_KAFKA: Final = (
     *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
     *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
-    *(ConsumerFetchRequest, BrokerFlush),
+    *(ConsumerFetchRequest, DeleteRecordsRequest, BrokerFlush),
 )
 """Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
 

@@ -159,6 +159,7 @@ public final class Broker extends Node {
         inputs.put("ReplicaFetchRequest", in -> up(() -> serve(in)));
         inputs.put("ConsumerFetchRequest", in -> up(() -> read(in)));
         inputs.put("ListOffsetsRequest", in -> up(() -> list(in)));
+        inputs.put("DeleteRecordsRequest", in -> up(() -> delete(in)));
         inputs.put("ReplicaLagTimeout", in -> lags(in.get("replica").asInt()));
         inputs.put("IsrShrinkTimeout", in -> up(() -> partition.maybeShrinkIsr()));
         inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
@@ -319,6 +320,20 @@ public final class Broker extends Node {
             answer.put("error", Errors.forException(e).name());
             answer.put("offset", UNDEFINED);
         }
+        send(CLIENTS, answer);
+    }
+
+    /** The answer, which DelayedDeleteRecords makes when all replicas have heard of it, says where this log begins. */
+    private void delete(JsonNode in) {
+        Map<String, Object> answer = answer("DeleteRecordsResponse", in);
+        Errors error = Errors.NONE;
+        try {
+            partition.deleteRecordsOnLeader(in.get("offset").asLong());
+        } catch (ApiException e) {
+            error = Errors.forException(e);
+        }
+        answer.put("error", error.name());
+        answer.put("offset", error == Errors.NONE ? log.kafka.logStartOffset() : UNDEFINED);
         send(CLIENTS, answer);
     }
 
