@@ -194,7 +194,7 @@ def _parted(
 def explain(
     found: OnKafka, matcher: Matcher, walker: Walker, profile: Profile | None, by: str
 ) -> None:
-    """Says why edges were not taken. by: who took the steps. Raises ToolError: TLC cannot be used."""
+    """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
     judged = {parted.edge: parted for parted in found.parted.values() if parted.text}
     found.why.update(
         parted.why for parted in found.parted.values() if parted.why and _is_left(found, parted)
@@ -274,7 +274,7 @@ def cover(
         code = exits.VIOLATED if found.wrong else exits.HOLDS
         minute = round(60 * len(found.taken) / found.seconds)
         others = len(found.others)
-        cells = [model.states, model.edges, len(found.taken) - others, others]
+        cells: list[Any] = [model.states, model.edges, len(found.taken) - others, others]
         cells += [found.moves, found.seconds, minute]
         screen.line(columns.row([model.name, *cells, exits.VERDICTS[code]]))
         for why, edges in found.why.most_common():

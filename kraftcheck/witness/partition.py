@@ -17,11 +17,11 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.retracing.moves import alike
-from kraftcheck.witness import covering, driving
+from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
-from kraftcheck.witness.partition_graphs import Walk, is_kafkas
+from kraftcheck.witness.partition_graphs import Walk, is_cleared, is_kafkas
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.partition.messages import (
@@ -30,7 +30,6 @@ from reference.partition.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     ControllerFailover,
-    ControllerRequestTimeout,
     Election,
     ElectLeaders,
     Input,
@@ -45,7 +44,7 @@ from reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from reference.partition.sim.options import PartitionOptions, constants_of
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.partition.types import BrokerRow, PartitionConstants
+from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream, chance, pick
 from reference.steered.moves import Move
 from tla_utils import Record, Value
@@ -174,7 +173,7 @@ class KafkaPartition(PartitionSchedule):
         would send it again in any case.
         """
         found = super().wants(*kinds)
-        return [each for each in found if not _is_cleared(self.row(each[0]), each[1])]
+        return [each for each in found if not is_cleared(self.row(each[0]), each[1])]
 
     def drops(self) -> list[Move]:
         kept = (AlterPartitionRequest, AlterPartitionResponse)
@@ -192,16 +191,6 @@ class KafkaPartition(PartitionSchedule):
 def _of_partition(input: Input) -> bool:
     assert isinstance(input, MetadataUpdate), input
     return any(isinstance(record, PartitionRecord) for record in input.records)
-
-
-def _is_cleared(row: BrokerRow, input: Input) -> bool:
-    if not isinstance(input, ControllerRequestTimeout):
-        return False
-    asked = input.request
-    if not isinstance(asked, AlterPartitionRequest):
-        return False
-    same = (asked.isr, asked.leader_epoch, asked.partition_epoch)
-    return same != (row.pending.isr, row.leader_epoch, row.partition_epoch)
 
 
 # -- Moves by chance
@@ -448,5 +437,6 @@ class _Brokers:
 
 BROKERS: Final = _Brokers()
 by_chance = partial(driving.by_chance, BROKERS)
-replay = partial(driving.replay, BROKERS)
+replay = partial(replaying.replay, BROKERS)
+bugs = partial(replaying.bugs, BROKERS)
 cover = partial(covering.cover, Walk, PARTITION.name)

@@ -31,11 +31,12 @@ from reference.partition.messages import (
     ReplicaLagTimeout,
     SendAlterPartition,
 )
-from reference.partition.types import INITIAL_OFFSET
+from reference.partition.types import INITIAL_OFFSET, BrokerRow
 from traces.cover.composition import Result
 from traces.cover.matching import Matcher, Step
 from traces.cover.partition import PartitionComposition
 
+SENT_AGAIN: Final = "Kafka does not give up the request of a proposal that metadata has cleared"
 BY_KAFKA: Final = (
     *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
     *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
@@ -53,6 +54,19 @@ def is_kafkas(node: int, input: Input) -> bool:
     if isinstance(input, ControllerRequestTimeout):
         return isinstance(input.request, AlterPartitionRequest)
     return isinstance(input, BY_KAFKA)
+
+
+def is_cleared(row: BrokerRow, input: Input) -> bool:
+    """Whether it gives up the request of a proposal that metadata has cleared, which Kafka sends
+    again and again, and makes no other meanwhile.
+    """
+    if not isinstance(input, ControllerRequestTimeout):
+        return False
+    asked = input.request
+    if not isinstance(asked, AlterPartitionRequest):
+        return False
+    same = (asked.isr, asked.leader_epoch, asked.partition_epoch)
+    return same != (row.pending.isr, row.leader_epoch, row.partition_epoch)
 
 
 class Walk:
@@ -88,6 +102,8 @@ class Walk:
 
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         answer = answers[0]
+        if is_cleared(step.before, step.input):
+            return SENT_AGAIN
         if not answer or answer.startswith(REFUSED):
             return NO_USE
         taken, *thrown = answer.split("\t")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.witness import covering, driving
+from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import MOVES, walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
@@ -95,8 +95,13 @@ def by_chance(*, kafka: Kafka, **options: Any) -> int:
 
 
 def replay(script: Script, path: Path, *, kafka: Kafka, **options: Any) -> int:
-    """As driving.replay."""
-    return driving.replay(voters(kafka), script, path, kafka=kafka, **options)
+    """As replaying.replay."""
+    return replaying.replay(voters(kafka), script, path, kafka=kafka, **options)
+
+
+def bugs(*, kafka: Kafka, **options: Any) -> int:
+    """As replaying.bugs."""
+    return replaying.bugs(voters(kafka), kafka=kafka, **options)
 
 
 def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:

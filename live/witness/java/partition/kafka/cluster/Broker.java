@@ -79,6 +79,7 @@ public final class Broker extends Node {
     private Proposals proposals;
     private int lastFetchedEpoch;
     private boolean mayComplete;
+    private long flushed;
     private int starts;
     /** The row of a broker that is down, which nothing of Kafka's knows. */
     private JsonNode down;
@@ -113,6 +114,7 @@ public final class Broker extends Node {
         log = new PartitionLog(new File(folder, starts++ + "/" + TOPIC), time, minInSync);
         proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
         parked.clear();
+        flushed = 0;
         lastFetchedEpoch = NOBODY;
         partition = new Partition(TOPIC, LAG_MS, id, () -> told("brokerEpoch"), time, new AlterPartitionListener() {
             @Override
@@ -165,7 +167,10 @@ public final class Broker extends Node {
         inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
         inputs.put("AlterPartitionResponse", in -> up(() -> ignored = proposals.answered(in) ? "" : "NotAwaited"));
         inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
-        inputs.put("BrokerFlush", in -> up(() -> log.kafka.flush(true)));
+        inputs.put("BrokerFlush", in -> up(() -> {
+            log.kafka.flush(true);
+            flushed = log.kafka.recoveryPoint();
+        }));
     }
 
     private Runnable up(Runnable call) {
@@ -374,6 +379,7 @@ public final class Broker extends Node {
             start();
         }
         log.bring(row, partition.getLeaderEpoch());
+        flushed = row.get("flushed").asLong();
         lastFetchedEpoch = row.get("lastFetchedEpoch").asInt();
         if (!served && told("status").equals("Running")) {
             publish(image.all());
@@ -418,7 +424,7 @@ public final class Broker extends Node {
         field("alterRequest", () -> proposals.inFlight());
         field("log", () -> log.entries());
         field("logStart", () -> log.kafka.logStartOffset());
-        field("flushed", () -> log.kafka.recoveryPoint());
+        field("flushed", this::flushed);
         fields.put("corrupt", () -> told.get("corrupt"));
         field("epochCache", () -> log.epochCache());
         fields.put("checkpoint", () -> told.get("checkpoint"));
@@ -442,6 +448,13 @@ public final class Broker extends Node {
     /** A field that nothing of Kafka's has while the broker is down. */
     private void field(String name, Supplier<Object> value) {
         fields.put(name, () -> down == null ? value.get() : down.get(name));
+    }
+
+    /** The recovery point, but where it is only that the log begins there, behind what has been deleted. */
+    private long flushed() {
+        long point = log.kafka.recoveryPoint();
+        flushed = point == log.kafka.logStartOffset() ? Math.min(flushed, point) : point;
+        return flushed;
     }
 
     private boolean knows() {
