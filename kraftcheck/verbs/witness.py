@@ -12,6 +12,12 @@ import click
 from kraftcheck.verbs.models import SPECS_OPTION
 from kraftcheck.verbs.options import FOLDER, JAR, RUNS, SEED, THERE, shown
 
+DIFFERENTIAL = click.option(
+    "--differential",
+    is_flag=True,
+    help="Compare each step with the reference's at once; TLC judges those that differ.",
+)
+
 
 class _Witnesses(click.Group):
     """Beside its own verbs it has one for each protocol whose steps classes of Kafka take.
@@ -99,11 +105,7 @@ def _by_chance(protocol: Any) -> click.Command:
         help=f"How many {nodes}.",
     )
     @click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
-    @click.option(
-        "--differential",
-        is_flag=True,
-        help="Compare each step with the reference's at once; TLC judges those that differ.",
-    )
+    @DIFFERENTIAL
     @kafka
     @JAR
     @shown
@@ -118,6 +120,7 @@ def _by_chance(protocol: Any) -> click.Command:
 @witness.command("replay")
 @click.argument("path", metavar="FILE", type=THERE)
 @click.option("--out", type=FOLDER, help="A folder for steps and findings.")
+@DIFFERENTIAL
 @kafka
 @JAR
 @shown
@@ -133,6 +136,23 @@ def witness_replay(path: Path, **options: Any) -> int:
     script = load(path).script
     found = driver(script.machine, f"{path}: a schedule of a {script.machine}")
     return int(found.replay(script, path, **options))
+
+
+@witness.command("bugs")
+@click.argument("protocol")
+@click.option("--out", type=FOLDER, required=True, help="The folder for steps and witness.json.")
+@kafka
+@JAR
+@shown
+def witness_bugs(protocol: str, **options: Any) -> int:
+    """Follow every stored schedule of a protocol's bugs, and say which of them Kafka has.
+
+    \b
+    Example: kraftcheck witness bugs partition --out runs/bugs
+    """
+    from kraftcheck.witness.kafka import driver
+
+    return int(driver(protocol, protocol).bugs(**options))
 
 
 @witness.command("cover")

@@ -1,12 +1,12 @@
-"""Every edge of TLC's graphs of the quorum, taken by Kafka's classes.
+"""Every edge of TLC's graphs, taken by Kafka's classes.
 
-The graph and the walks are those of `kraftcheck cover`. Each walk begins with new voters; each of
-its moves is told to Kafka, with messages that Kafka has sent, and what Kafka makes of it is held
-against the model's state: the row, what was sent, the reason for ignoring. Where it parts from the
-model the walk ends; edges behind that are tried on other ways, as long as there are any.
+The graph and the walks are those of `kraftcheck cover`. Each walk begins with new nodes; each of
+its moves is told to Kafka, and what Kafka makes of it is held against the model's state: the row,
+what was sent, the reason for ignoring. Where it parts from the model the walk ends; edges behind
+that are tried on other ways, as long as there are any.
 
-One thing is not compared: how much of a leader's log is flushed, which Kafka does in the step that
-appends, and the model in a step of its own.
+How the nodes of a protocol are told a walk is a Walker's to say (quorum_graphs.py,
+partition_graphs.py).
 
 Law of this file: an edge counts as taken only if all that was compared was equal. Why it was not is
 TLC's to say, of Kafka's step.
@@ -20,31 +20,65 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from typing import Protocol as Interface
 
-from msgspec.structs import replace
-
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Columns, Screen
 from kraftcheck.witness.departures import witnessed
-from kraftcheck.witness.schedule import WHOLE
+from kraftcheck.witness.driving import LISTED, RESULT, host_of, producer, use_jar
+from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import Outcome, Speech, Taken, header
-from live.witness.host import REFUSED, THROWN, UNSENT, Host
-from reference.kit.messages import canonical
-from reference.quorum.messages import Crash, Flush
+from live.witness.host import Host
+from reference.protocols import protocol_of
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
 from traces.cover.composition import Result
 from traces.cover.matching import ABSENT, Matcher, Step
+from traces.cover.models import CoverModel, Dumped, dump_graph
 from traces.foreign.profiles import Profile
 from traces.foreign.reading import read_foreign
 
-FLUSHED_TOGETHER = "flushed in the step that appended"
-UNSENT_IN_CRASH = "not sent by who crashed inside a flush: Kafka sends behind it"
-NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"
 NO_USE = "Kafka has no use for that input, or nobody has sent it"
 OTHER_OUTCOME = "of several outcomes that the specs allow, Kafka has another"
 ALLOWED = "the specs allow what Kafka does in the row that it is in"
 WRONG = "refused"
 BEHIND = "only reached through such edges"
+GRAPH_HEADS = (
+    *("graph", ">states", ">edges", ">by Kafka", ">by others", ">moves", ">seconds"),
+    *(">edges/min", "result"),
+)
+
+
+class Walker(Interface):
+    """Tells the nodes of a protocol one walk."""
+
+    def first(self) -> Sequence[str]:
+        """Moves that lead to the model's first state."""
+
+    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
+        """What the host is told for each of these; nothing: it is a part of a step before."""
+
+    def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
+        """What Kafka made of a step, or why there is nothing to compare; None: it is done already.
+        answers: the host's.
+        """
+
+    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
+        """Whether Kafka is where the model is behind a step in which it parted from it."""
+
+    def same(self, model: Result, kafka: Outcome) -> bool:
+        """Whether they are equal in all that is compared."""
+
+    def by_others(self, step: Step) -> bool:
+        """Whether others than Kafka's classes take it."""
+
+    def allowed(self, before: Any) -> str:
+        """Why Kafka may differ in this row although the specs accept what it does."""
+
+
+Walkers = Callable[[Matcher, Speech], Walker]
 
 
 class Parted(NamedTuple):
@@ -60,14 +94,18 @@ class Parted(NamedTuple):
 
 @dataclass
 class OnKafka:
-    """taken: edges that Kafka took as in the model, on some way. parted: where it does not, by
-    edge, on some way. moves: how many were told. why: for edges that were not taken, how many by
-    reason; of entries of a profile, by name. wrong: what no entry allows, in words.
+    """taken: edges that were taken as in the model, on some way. others: those of them that others
+    than Kafka's classes took. parted: where Kafka does not, by edge, on some way. passed: those of
+    them behind which it was brought to where the model is. moves: how many were told. why: for
+    edges that were not taken, how many by reason; of entries of a profile, by name. wrong: what no
+    entry allows, in words.
     """
 
     edges: int
     taken: set[int] = field(default_factory=set)
+    others: set[int] = field(default_factory=set)
     parted: dict[int, Parted] = field(default_factory=dict)
+    passed: set[int] = field(default_factory=set)
     moves: int = 0
     walks: int = 0
     seconds: float = 0.0
@@ -76,146 +114,93 @@ class OnKafka:
 
 
 def drive(
-    matcher: Matcher, host: Host, speech: Speech, told: Callable[[int], None] = lambda done: None
+    matcher: Matcher,
+    host: Host,
+    speech: Speech,
+    walkers: Walkers,
+    told: Callable[[int], None] = lambda done: None,
 ) -> OnKafka:
     """Takes every edge that can be. Raises WitnessError: Kafka cannot be driven."""
     begin = monotonic()
     found = OnKafka(len(matcher.moves.source))
     while walks := _walks(matcher, found):
         for walk in walks:
-            _Walk(matcher, speech, found).take(walk, host)
+            _take(walk, matcher, host, walkers(matcher, speech), found)
             told(len(found.taken))
     found.seconds = monotonic() - begin
     return found
 
 
 def _walks(matcher: Matcher, found: OnKafka) -> list[list[int]]:
-    """Walks through edges that are left, on ways that are not known to part."""
+    """Walks through edges that are left, on ways that are not known to part for good."""
     moves = matcher.moves
-    open_edges = [
-        e for e in range(found.edges) if e not in found.parted and moves.target[e] != ABSENT
-    ]
+    closed = found.parted.keys() - found.passed
+    open_edges = [e for e in range(found.edges) if e not in closed and moves.target[e] != ABSENT]
     source = [moves.source[e] for e in open_edges]
     target = [moves.target[e] for e in open_edges]
     start = matcher.dump.initial[0]
     way = shortest_ways(len(matcher.states), [start], source, target)
-    wanted = [
-        at for at, e in enumerate(open_edges) if e not in found.taken and way[source[at]] != -2
-    ]
+    done = found.taken | found.parted.keys()
+    wanted = [at for at, e in enumerate(open_edges) if e not in done and way[source[at]] != -2]
     if not wanted:
         return []
     cover = cover_edges(len(matcher.states), source, target, start, wanted)
     return [[open_edges[at] for at in walk] for walk in cover.walks]
 
 
-class _Walk:
-    """One walk, from new voters on."""
-
-    def __init__(self, matcher: Matcher, speech: Speech, found: OnKafka) -> None:
-        self._matcher, self._speech, self._found = matcher, speech, found
-        self._in_turns = getattr(matcher.composition, "in_turns", False)
-        self._unsent: set[str] = set()
-        self._follows: dict[int, Taken] = {}
-        """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
-
-    def take(self, walk: Sequence[int], host: Host) -> None:
-        steps = [self._matcher.moves.steps[self._matcher.moves.step[edge]] for edge in walk]
-        tears = [_tear(steps, at) for at in range(len(steps))]
-        lines = [self._line(steps, tears, at) for at in range(len(steps))]
-        answers = iter(host.ask(["new", *(line for line in lines if line)])[1:])
-        found = self._found
-        found.walks += 1
-        for edge, step, line in zip(walk, steps, lines, strict=True):
-            answer = next(answers) if line else ""
-            found.moves += 1
-            parted = self._parted(edge, step, answer if line else None)
-            if parted is not None:
-                found.parted.setdefault(edge, parted)
+def _take(
+    walk: Sequence[int], matcher: Matcher, host: Host, walker: Walker, found: OnKafka
+) -> None:
+    """One walk, from new nodes on, until Kafka parts from the model."""
+    steps = [matcher.moves.steps[matcher.moves.step[edge]] for edge in walk]
+    first = ["new", *walker.first()]
+    lines = walker.lines(steps)
+    said = iter(host.ask([*first, *(line for each in lines for line in each)])[len(first) :])
+    found.walks += 1
+    for edge, step, told in zip(walk, steps, lines, strict=True):
+        answers = [next(said) for _ in told]
+        found.moves += 1
+        parted = _parted(edge, step, walker.got(step, answers), matcher, walker)
+        if parted is not None:
+            found.parted.setdefault(edge, parted)
+            if not walker.goes_on(step, answers):
+                found.passed.discard(edge)
                 return
-            found.taken.add(edge)
-
-    def _line(self, steps: Sequence[Step], tears: Sequence[int], at: int) -> str:
-        """What the host is told; empty for what is a part of the step before."""
-        step = steps[at]
-        if isinstance(step.input, Flush):
-            return ""
-        if isinstance(step.input, Crash):
-            before = [i for i in range(at) if steps[i].node == step.node]
-            if before and tears[before[-1]] != WHOLE:
-                return ""
-        torn = "" if tears[at] == WHOLE else f"tear {tears[at]} "
-        return f"{step.node} {torn}{self._speech.text(step.input)}"
-
-    def _parted(self, edge: int, step: Step, answer: str | None) -> Parted | None:
-        follows = self._follows.pop(step.node, None)
-        if answer is None:
-            if follows is None:
-                return None  # it was flushed before
-            got = follows
-        else:
-            parts = answer.split("\t") if answer and not answer.startswith(REFUSED) else []
-            taken = [self._speech.taken(p) for p in parts if p[0] not in (UNSENT, THROWN)]
-            self._unsent |= {p.removeprefix(UNSENT) for p in parts if p.startswith(UNSENT)}
-            if not taken:
-                return Parted(edge, step.action, "", self._why_not(step))
-            got = taken[0]
-            if len(taken) > 1 and self._in_turns:
-                got = _together(taken)
-            elif len(taken) > 1:
-                self._follows[step.node] = taken[1]
-        outcome = got.outcome
-        if self._same(step.result, outcome):
-            return None
-        among = self._matcher.composition.outcomes(step.node, step.before, step.input)
-        if any(self._same(each, outcome) for each in among):
-            return Parted(edge, step.action, "", OTHER_OUTCOME)
-        return Parted(edge, step.action, got.text)
-
-    def _same(self, model: Result, kafka: Outcome) -> bool:
-        return (
-            replace(model.row, flushed=kafka.row.flushed) == kafka.row
-            and {*model.sent} == {*kafka.sent}
-            and model.ignored == kafka.ignored
-        )
-
-    def _why_not(self, step: Step) -> str:
-        if isinstance(step.input, Crash):
-            return NOTHING_TO_LOSE
-        return UNSENT_IN_CRASH if self._speech.text(step.input) in self._unsent else NO_USE
+            found.passed.add(edge)
+            continue
+        found.taken.add(edge)
+        if walker.by_others(step):
+            found.others.add(edge)
 
 
-def _together(taken: Sequence[Taken]) -> Taken:
-    """An append and the flush behind it, as one step."""
-    first, *_, last = taken
-    sent = canonical([m for each in taken for m in each.outcome.sent])
-    return first._replace(outcome=Outcome(last.outcome.row, sent, first.outcome.ignored))
-
-
-def _tear(steps: Sequence[Step], at: int) -> int:
-    """How the flush that belongs to a step is broken off, if the walk's next step of the node is
-    the crash that loses what is not flushed.
-    """
-    step = steps[at]
-    row = step.result.row
-    if row.role != "Leader" or row.flushed == len(row.log) or row.log == step.before.log:
-        return WHOLE
-    later = next((each for each in steps[at + 1 :] if each.node == step.node), None)
-    if later is None or not isinstance(later.input, Crash):
-        return WHOLE
-    return max(0, later.input.keep - len(step.before.log))
+def _parted(
+    edge: int, step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker
+) -> Parted | None:
+    if got is None:
+        return None
+    if isinstance(got, str):
+        return Parted(edge, step.action, "", got)
+    if walker.same(step.result, got.outcome):
+        return None
+    among = matcher.composition.outcomes(step.node, step.before, step.input)
+    if any(walker.same(each, got.outcome) for each in among):
+        return Parted(edge, step.action, "", OTHER_OUTCOME)
+    return Parted(edge, step.action, got.text)
 
 
 # -- Why
 
 
-def explain(found: OnKafka, matcher: Matcher, profile: Profile | None) -> None:
-    """Says why edges were not taken. Raises ToolError: TLC cannot be used."""
+def explain(
+    found: OnKafka, matcher: Matcher, walker: Walker, profile: Profile | None, by: str
+) -> None:
+    """Says why edges were not taken. by: who took the steps. Raises ToolError as witnessed."""
     judged = {parted.edge: parted for parted in found.parted.values() if parted.text}
     found.why.update(
         parted.why for parted in found.parted.values() if parted.why and _is_left(found, parted)
     )
     if judged:
-        _judge(found, matcher, list(judged.values()), profile)
+        _judge(found, matcher, walker, list(judged.values()), profile, by)
     behind = found.edges - len(found.taken | found.parted.keys())
     if behind:
         found.why[BEHIND] += behind
@@ -227,11 +212,16 @@ def _is_left(found: OnKafka, parted: Parted) -> bool:
 
 
 def _judge(
-    found: OnKafka, matcher: Matcher, parted: Sequence[Parted], profile: Profile | None
+    found: OnKafka,
+    matcher: Matcher,
+    walker: Walker,
+    parted: Sequence[Parted],
+    profile: Profile | None,
+    by: str,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "parted.jsonl"
-        head = header(matcher.composition.constants, "KafkaRaftClient")
+        head = header(matcher.composition.constants, by)
         head = f'{head[:-1]},"start":"any","order":"by node"}}\n'
         # Each in a run of its own, so that only the step itself is judged.
         lines = [f'{each.text[:-1]},"run":{run}}}\n' for run, each in enumerate(parted)]
@@ -249,5 +239,91 @@ def _judge(
             found.why[known[run]] += left
         else:
             model = matcher.moves.steps[matcher.moves.step[each.edge]].before
-            unflushed = model.flushed < len(model.log)
-            found.why[FLUSHED_TOGETHER if unflushed else ALLOWED] += left
+            found.why[walker.allowed(model)] += left
+
+
+# -- The verb
+
+
+def cover(
+    walkers: Walkers,
+    rules: str,
+    chosen: Sequence[CoverModel],
+    specs: Path,
+    *,
+    kafka: Kafka,
+    out: Path | None,
+    jar: str | None,
+    screen: Screen,
+) -> int:
+    """Takes every edge of these graphs, which are of one protocol. rules: by whose Kafka is judged
+    otherwise. Raises as driving.by_chance.
+    """
+    use_jar(jar)
+    profile = kafka.allowed(rules)
+    place = artifacts.claim(out) if out else None
+    columns = Columns(
+        GRAPH_HEADS, [(m.name, m.states, m.edges, m.edges, m.edges, *[""] * 4) for m in chosen]
+    )
+    screen.line(columns.head)
+    codes, documents = [], []
+    for model in chosen:
+        found = _covered(
+            dump_graph(model, specs, note=screen.note), walkers, kafka, profile, screen
+        )
+        code = exits.VIOLATED if found.wrong else exits.HOLDS
+        minute = round(60 * len(found.taken) / found.seconds)
+        others = len(found.others)
+        cells: list[Any] = [model.states, model.edges, len(found.taken) - others, others]
+        cells += [found.moves, found.seconds, minute]
+        screen.line(columns.row([model.name, *cells, exits.VERDICTS[code]]))
+        for why, edges in found.why.most_common():
+            screen.line(f"  not taken: {edges:,}, {why}")
+        for told in found.wrong[:LISTED]:
+            screen.line(f"  refused: {told}")
+        codes.append(code)
+        documents.append(_of_graph(model, found, code))
+    code = exits.worst(codes)
+    document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "graphs": documents}
+    if place is not None:
+        artifacts.write_json(place / RESULT, document)
+    screen.document(document)
+    return code
+
+
+def _covered(
+    dumped: Dumped, walkers: Walkers, kafka: Kafka, profile: Profile | None, screen: Screen
+) -> OnKafka:
+    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher.explore()
+    if matcher.mismatches:
+        raise BadInput(f"{dumped.model.name}: the reference is not the model: run kraftcheck cover")
+    constants = dumped.composition.constants
+    protocol, speech = protocol_of(constants), Speech(constants)
+
+    def work() -> OnKafka:
+        with (
+            host_of(kafka, protocol, constants, answers="content") as host,
+            screen.progress(f"{dumped.model.name}: edges", dumped.model.edges) as meter,
+        ):
+            return drive(matcher, host, speech, walkers, meter.update)
+
+    found = tried(work)
+    explain(found, matcher, walkers(matcher, speech), profile, producer(kafka, protocol))
+    return found
+
+
+def _of_graph(model: CoverModel, found: OnKafka, code: int) -> dict[str, Any]:
+    return {
+        "graph": model.name,
+        "states": model.states,
+        "edges": model.edges,
+        "taken": len(found.taken),
+        "by_others": len(found.others),
+        "not_taken": dict(sorted(found.why.items())),
+        "walks": found.walks,
+        "moves": found.moves,
+        "seconds": round(found.seconds, 3),
+        "refused": found.wrong,
+        "verdict": exits.VERDICTS[code],
+    }

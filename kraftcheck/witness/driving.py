@@ -201,25 +201,33 @@ def by_chance(
     facts = [
         ("runs", f"{runs:,} of {nodes} {protocol.alike}, seed {seed}"),
         ("steps", f"{len(driven.places):,} in {seconds:.1f} s, judged in {judging:.1f} s"),
-        ("", _shared(sum(driven.followed))),
+        ("", shared(sum(driven.followed))),
     ]
     told = {
         **how,
         "steps_of_others": sum(driven.followed),
         protocol.alike: nodes,
         "driven_seconds": round(seconds, 3),
-        "differing": [_of_differing(each) for each in driven.differing] if differential else None,
+        "differing": of_differing(driven.differing) if differential else None,
     }
     thrown = driven.thrown
-    return _concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
+    return concluded(found, component, kafka, profile, facts, told, thrown, saved, place, screen)
 
 
-def _of_differing(each: Differing) -> dict[str, Any]:
-    fields = [difference._asdict() for difference in each.differences]
-    return {"line": each.line, "action": each.action, "differences": fields}
+def of_differing(differing: Sequence[Differing]) -> list[dict[str, Any]]:
+    """As a document has them."""
+    return [
+        {
+            "line": each.line,
+            "action": each.action,
+            "differences": [difference._asdict() for difference in each.differences],
+        }
+        for each in differing
+    ]
 
 
-def _shared(followed: int) -> str:
+def shared(followed: int) -> str:
+    """How many steps others than Kafka have taken, in words."""
     return f"of them {followed:,} taken by the kit's reference, not by Kafka" if followed else ""
 
 
@@ -277,73 +285,10 @@ def _save(folder: Path, scripts: Sequence[Script], wrong: Sequence[tuple[int, in
     return saved
 
 
-# -- Schedules
-
-
-def replay(
-    component: Component,
-    script: Script,
-    path: Path,
-    *,
-    kafka: Kafka,
-    out: Path | None,
-    jar: str | None,
-    screen: Screen,
-) -> int:
-    """A schedule of moves on Kafka, from this file. Raises BadInput: wrong options, or as
-    `by_chance`.
-    """
-    use_jar(jar)
-    protocol = component.protocol
-    profile = kafka.allowed(protocol.name)
-    try:
-        setting = component.setting(script.options)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: options: {error}") from None
-    constants = component.constants(setting)
-
-    def drive() -> following.Followed:
-        with host_of(kafka, protocol, constants) as host:
-            return following.follow(script, component.begin(setting, host, True))
-
-    followed = tried(drive)
-    lines = followed.schedule.lines
-    if not lines:
-        raise BadInput(f"{path}: none of its moves is possible on Kafka: nothing was judged")
-    place = artifacts.claim(out) if out else None
-    with tempfile.TemporaryDirectory() as folder:
-        trace = (place or Path(folder)) / TRACE
-        text = [
-            header(constants, producer(kafka, protocol)) + "\n",
-            *(of_run(text, 0) for text, _ in lines),
-        ]
-        artifacts.write_whole(trace, "".join(text))
-        found = judged(component, trace, profile, screen.note)
-    for line in following.told(followed):
-        screen.line(line)
-    screen.line()
-    failure = followed.failure
-    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {len(lines)} steps")]
-    facts += [("", _shared(followed.schedule.followed))]
-    facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
-    told = {
-        "schedule": str(path),
-        "moves": len(script.moves),
-        "made": followed.made,
-        "left_out": followed.left_out,
-        "violates": failure.name if failure else "",
-        "as_said": (failure.name if failure else "") == script.violates,
-    }
-    thrown = followed.schedule.thrown
-    return _concluded(
-        found, component, kafka, profile, facts, told, thrown, [], place, screen, failure
-    )
-
-
 # -- Shown
 
 
-def _concluded(
+def concluded(
     found: Witnessed,
     component: Component,
     kafka: Kafka,
@@ -356,6 +301,9 @@ def _concluded(
     screen: Screen,
     failure: Failure | None = None,
 ) -> int:
+    """Shows what was found, and writes it into the folder; the exit code. failure: an invariant
+    that is violated.
+    """
     code = exits.worst(
         [
             exits.code_of(found.verdict),

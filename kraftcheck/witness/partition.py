@@ -10,17 +10,18 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from kraftcheck.retracing.moves import alike
-from kraftcheck.witness import driving
+from kraftcheck.witness import covering, driving, replaying
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.comparing import Differing, compared
 from kraftcheck.witness.following import Impossible
+from kraftcheck.witness.partition_graphs import Walk, is_cleared, is_kafkas
 from kraftcheck.witness.speech import Outcome, Speech
 from live.witness.host import REFUSED, THROWN, Host
 from reference.partition.messages import (
@@ -28,22 +29,13 @@ from reference.partition.messages import (
     NO_REQUEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
-    BrokerFlush,
-    ConsumerFetchRequest,
     ControllerFailover,
-    ControllerRequestTimeout,
     Election,
     ElectLeaders,
     Input,
-    IsrShrinkTimeout,
-    ListOffsetsRequest,
     MetadataUpdate,
     PartitionRecord,
-    ProduceRequest,
-    ProduceTimeout,
     ReplicaFetchRequest,
-    ReplicaLagTimeout,
-    SendAlterPartition,
     SendHeartbeat,
     SessionTimeout,
 )
@@ -52,19 +44,12 @@ from reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from reference.partition.sim.options import PartitionOptions, constants_of
 from reference.partition.steered.schedule import PartitionSchedule
 from reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from reference.partition.types import BrokerRow, PartitionConstants
+from reference.partition.types import PartitionConstants
 from reference.sim.choices import Stream, chance, pick
 from reference.steered.moves import Move
 from tla_utils import Record, Value
 from traces.foreign.reading import ForeignTrace
 from traces.foreign.verdicts import Finding
-
-BY_KAFKA: Final = (
-    *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
-    *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
-    *(ConsumerFetchRequest, BrokerFlush),
-)
-"""Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
 
 METHODS: Final = {
     "HandleRegisterBrokerRequest": "ClusterControlManager.registerBroker",
@@ -79,23 +64,13 @@ METHODS: Final = {
     "HandleReplicaFetchRequest": "Partition.fetchRecords, updateFollowerFetchState",
     "HandleConsumerFetchRequest": "Partition.fetchRecords",
     "HandleListOffsetsRequest": "Partition.fetchOffsetForTimestamp",
+    "HandleDeleteRecordsRequest": "Partition.deleteRecordsOnLeader",
     "HandleReplicaLagTimeout": "ReplicaState.isCaughtUp",
     "HandleIsrShrinkTimeout": "Partition.maybeShrinkIsr",
     "HandleSendAlterPartition": "DefaultAlterPartitionManager.sendRequest",
     "HandleAlterPartitionResponse": "Partition.submitAlterPartition",
     "HandleBrokerFlush": "UnifiedLog.flush",
 }
-
-
-def is_kafkas(node: int, input: Input) -> bool:
-    """Whether a step is Kafka's; else it is the reference's."""
-    if node == CONTROLLER:
-        return True
-    if isinstance(input, ListOffsetsRequest):
-        return input.timestamp == "Latest"
-    if isinstance(input, ControllerRequestTimeout):
-        return isinstance(input.request, AlterPartitionRequest)
-    return isinstance(input, BY_KAFKA)
 
 
 class _Machine(PartitionMachine):
@@ -198,7 +173,7 @@ class KafkaPartition(PartitionSchedule):
         would send it again in any case.
         """
         found = super().wants(*kinds)
-        return [each for each in found if not _is_cleared(self.row(each[0]), each[1])]
+        return [each for each in found if not is_cleared(self.row(each[0]), each[1])]
 
     def drops(self) -> list[Move]:
         kept = (AlterPartitionRequest, AlterPartitionResponse)
@@ -212,26 +187,10 @@ class KafkaPartition(PartitionSchedule):
         """Nobody lists the replicas anew: a trace of steps has one set of constants."""
         return []
 
-    def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
-        """Nobody deletes records, whose lower end the host cannot bring back."""
-        for input, ask in super().asks():
-            if type(input).__name__ != "DeleteRecordsRequest":
-                yield input, ask
-
 
 def _of_partition(input: Input) -> bool:
     assert isinstance(input, MetadataUpdate), input
     return any(isinstance(record, PartitionRecord) for record in input.records)
-
-
-def _is_cleared(row: BrokerRow, input: Input) -> bool:
-    if not isinstance(input, ControllerRequestTimeout):
-        return False
-    asked = input.request
-    if not isinstance(asked, AlterPartitionRequest):
-        return False
-    same = (asked.isr, asked.leader_epoch, asked.partition_epoch)
-    return same != (row.pending.isr, row.leader_epoch, row.partition_epoch)
 
 
 # -- Moves by chance
@@ -478,4 +437,6 @@ class _Brokers:
 
 BROKERS: Final = _Brokers()
 by_chance = partial(driving.by_chance, BROKERS)
-replay = partial(driving.replay, BROKERS)
+replay = partial(replaying.replay, BROKERS)
+bugs = partial(replaying.bugs, BROKERS)
+cover = partial(covering.cover, Walk, PARTITION.name)

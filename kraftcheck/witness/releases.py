@@ -12,20 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Screen
-from kraftcheck.witness import driving, following
+from kraftcheck.witness import driving
 from kraftcheck.witness.departures import Witnessed
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import voters
-from kraftcheck.witness.speech import header
+from kraftcheck.witness.replaying import actions, played
 from kraftcheck.zoo import schedules
 from live.witness.jars import check_version, versions
-from reference.steered.scripts import Script
 from traces.foreign.profiles import profile_of
 
 RESULT: Final = "versions.json"
@@ -112,15 +109,9 @@ def _of_runs(
         "steps": len(steps),
         "beside": beside,
         "first_differing": None if parts is None else parts + 2,
-        "refused": _actions(found),
+        "refused": actions(found),
         "known": {met.name: len(met.lines) for met in found.met},
     }
-
-
-def _actions(found: Witnessed) -> dict[str, int]:
-    """How many steps of each action are refused."""
-    actions = [each.action for each in found.found.rejections]
-    return {action: actions.count(action) for action in sorted({*actions})}
 
 
 def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
@@ -129,31 +120,16 @@ def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
     """
     component = _component(FINDS[name], kafka)
     script = schedules.stored(f"{name}.moves")
-    followed = tried(lambda: _followed(script, component, kafka))
-    constants = component.constants(component.setting(script.options))
-    trace = place / f"{name}-{kafka.version}.jsonl"
-    lines = [header(constants, driving.producer(kafka, component.protocol)) + "\n"]
-    lines += (driving.of_run(text, 0) for text, _ in followed.schedule.lines)
-    artifacts.write_whole(trace, "".join(lines))
-    failure = followed.failure
-    found = driving.judged(component, trace, profile_of(kafka.version, component.protocol.name))
+    profile = profile_of(kafka.version, component.protocol.name)
+    made = played(component, script, name, kafka, place / f"{name}-{kafka.version}.jsonl", profile)
     return {
-        "there": failure is not None and failure.name == script.violates,
-        "violates": failure.name if failure else "",
-        "left_out": len(followed.left_out),
-        "bugs": [met.name for met in found.met if met.of == "bug"],
-        "refused": _actions(found),
-        "stopped": followed.schedule.thrown,
+        "there": bool(made.violates) and made.violates == script.violates,
+        "violates": made.violates,
+        "left_out": len(made.followed.left_out),
+        "bugs": [met.name for met in made.found.met if met.of == "bug"],
+        "refused": actions(made.found),
+        "stopped": made.followed.schedule.thrown,
     }
-
-
-def _followed(script: Script, component: Any, kafka: Kafka) -> following.Followed:
-    try:
-        setting = component.setting(script.options)
-    except msgspec.ValidationError as error:
-        raise AssertionError(f"a schedule of ours: {error}") from None
-    with driving.host_of(kafka, component.protocol, component.constants(setting)) as host:
-        return following.follow(script, component.begin(setting, host, True))
 
 
 def _facts(of: dict[str, Any]) -> list[tuple[str, str]]:

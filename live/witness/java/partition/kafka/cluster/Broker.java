@@ -79,6 +79,7 @@ public final class Broker extends Node {
     private Proposals proposals;
     private int lastFetchedEpoch;
     private boolean mayComplete;
+    private long flushed;
     private int starts;
     /** The row of a broker that is down, which nothing of Kafka's knows. */
     private JsonNode down;
@@ -113,6 +114,7 @@ public final class Broker extends Node {
         log = new PartitionLog(new File(folder, starts++ + "/" + TOPIC), time, minInSync);
         proposals = new Proposals(id, time, () -> ((Number) told("brokerEpoch")).longValue());
         parked.clear();
+        flushed = 0;
         lastFetchedEpoch = NOBODY;
         partition = new Partition(TOPIC, LAG_MS, id, () -> told("brokerEpoch"), time, new AlterPartitionListener() {
             @Override
@@ -159,12 +161,16 @@ public final class Broker extends Node {
         inputs.put("ReplicaFetchRequest", in -> up(() -> serve(in)));
         inputs.put("ConsumerFetchRequest", in -> up(() -> read(in)));
         inputs.put("ListOffsetsRequest", in -> up(() -> list(in)));
+        inputs.put("DeleteRecordsRequest", in -> up(() -> delete(in)));
         inputs.put("ReplicaLagTimeout", in -> lags(in.get("replica").asInt()));
         inputs.put("IsrShrinkTimeout", in -> up(() -> partition.maybeShrinkIsr()));
         inputs.put("SendAlterPartition", in -> down == null && proposals.canSend() ? this::propose : null);
         inputs.put("AlterPartitionResponse", in -> up(() -> ignored = proposals.answered(in) ? "" : "NotAwaited"));
         inputs.put("ControllerRequestTimeout", in -> up(() -> proposals.lost(in.get("request"))));
-        inputs.put("BrokerFlush", in -> up(() -> log.kafka.flush(true)));
+        inputs.put("BrokerFlush", in -> up(() -> {
+            log.kafka.flush(true);
+            flushed = log.kafka.recoveryPoint();
+        }));
     }
 
     private Runnable up(Runnable call) {
@@ -322,6 +328,20 @@ public final class Broker extends Node {
         send(CLIENTS, answer);
     }
 
+    /** The answer, which DelayedDeleteRecords makes when all replicas have heard of it, says where this log begins. */
+    private void delete(JsonNode in) {
+        Map<String, Object> answer = answer("DeleteRecordsResponse", in);
+        Errors error = Errors.NONE;
+        try {
+            partition.deleteRecordsOnLeader(in.get("offset").asLong());
+        } catch (ApiException e) {
+            error = Errors.forException(e);
+        }
+        answer.put("error", error.name());
+        answer.put("offset", error == Errors.NONE ? log.kafka.logStartOffset() : UNDEFINED);
+        send(CLIENTS, answer);
+    }
+
     /** replica.lag.time.max.ms has passed since it was caught up last, and for nobody else. */
     private Runnable lags(int id) {
         Replica replica = down == null && leads() ? partition.getReplica(id).getOrElse(() -> null) : null;
@@ -359,6 +379,7 @@ public final class Broker extends Node {
             start();
         }
         log.bring(row, partition.getLeaderEpoch());
+        flushed = row.get("flushed").asLong();
         lastFetchedEpoch = row.get("lastFetchedEpoch").asInt();
         if (!served && told("status").equals("Running")) {
             publish(image.all());
@@ -403,7 +424,7 @@ public final class Broker extends Node {
         field("alterRequest", () -> proposals.inFlight());
         field("log", () -> log.entries());
         field("logStart", () -> log.kafka.logStartOffset());
-        field("flushed", () -> log.kafka.recoveryPoint());
+        field("flushed", this::flushed);
         fields.put("corrupt", () -> told.get("corrupt"));
         field("epochCache", () -> log.epochCache());
         fields.put("checkpoint", () -> told.get("checkpoint"));
@@ -427,6 +448,13 @@ public final class Broker extends Node {
     /** A field that nothing of Kafka's has while the broker is down. */
     private void field(String name, Supplier<Object> value) {
         fields.put(name, () -> down == null ? value.get() : down.get(name));
+    }
+
+    /** The recovery point, but where it is only that the log begins there, behind what has been deleted. */
+    private long flushed() {
+        long point = log.kafka.recoveryPoint();
+        flushed = point == log.kafka.logStartOffset() ? Math.min(flushed, point) : point;
+        return flushed;
     }
 
     private boolean knows() {

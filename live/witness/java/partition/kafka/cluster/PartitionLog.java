@@ -16,6 +16,7 @@ import org.apache.kafka.storage.internals.log.BatchMetadata;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogOffsetsListener;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -36,6 +37,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** The log of a replica: Kafka's own, in files. A fetch carries so many records at least, where Kafka counts bytes. */
 final class PartitionLog {
     private static final int NEVER_MS = 1_000_000_000;
+    private static final int NONE = -1;
     private static final BrokerTopicStats STATS = new BrokerTopicStats();
     /** What Kafka leaves to threads in the background is not done. */
     private static final Scheduler NOBODY = (Scheduler) Proxy.newProxyInstance(PartitionLog.class.getClassLoader(),
@@ -98,16 +100,23 @@ final class PartitionLog {
         List<Object> mine = entries();
         List<JsonNode> other = new ArrayList<>();
         row.get("log").forEach(other::add);
-        int same = 0;
+        int start = row.get("logStart").asInt();
+        if (mine.size() < start) {
+            // Nothing is left of what this replica has, or it is one that has just been started.
+            Object none = Mirror.has(UnifiedLog.class, "create", 13) ? Optional.empty() : scala.Option.empty();
+            Mirror.call(kafka, "truncateFullyAndStartAt", (long) start, none);
+            mine = entries();
+        }
+        int same = Math.min(start, mine.size());
         while (same < Math.min(mine.size(), other.size())
                 && Json.read(Json.text(Json.fields("is", mine.get(same)))).get("is").equals(other.get(same))) {
             same++;
         }
         // A cut where nothing is left to be cut concerns the epochs all the same (KAFKA-10706).
-        if (same < mine.size() || epochCache().size() > row.get("epochCache").size()) {
+        if (same < mine.size() || epochCache().size() > row.get("epochCache").size() && start == kafka.logStartOffset()) {
             Mirror.call(kafka, "truncateTo", (long) same);
         }
-        boolean anew = mine.isEmpty() && latestEpoch().isEmpty();
+        boolean anew = mine.size() == start && latestEpoch().isEmpty();
         if (anew) {
             row.get("epochCache").forEach(each ->
                     kafka.assignEpochStartOffset(each.get("epoch").asInt(), each.get("start").asLong()));
@@ -129,6 +138,7 @@ final class PartitionLog {
             at = last + 1;
         }
         tried(() -> kafka.updateHighWatermark(row.get("highWatermark").asLong()));
+        kafka.maybeIncrementLogStartOffset(start, LogStartOffsetIncrementReason.LeaderOffsetIncremented);
         if (row.get("flushed").asLong() > kafka.recoveryPoint()) {
             kafka.flushUptoOffsetExclusive(row.get("flushed").asLong());
         }
@@ -136,9 +146,19 @@ final class PartitionLog {
 
     // --- Out of Kafka
 
+    /** All of it, and in place of each record that was deleted one that is none. */
     List<Object> entries() {
-        return kafka.logEndOffset() == 0 ? new ArrayList<>() : entries(
-                tried(() -> kafka.read(0, Integer.MAX_VALUE, FetchIsolation.LOG_END, true)).records, 0, Integer.MAX_VALUE);
+        long start = kafka.logStartOffset();
+        List<Object> entries = new ArrayList<>();
+        for (long gone = 0; gone < start; gone++) {
+            entries.add(Json.fields("epoch", NONE, "value", NONE, "producer", NONE, "producerEpoch", NONE,
+                    "sequence", NONE, "first", NONE, "last", NONE));
+        }
+        if (kafka.logEndOffset() > start) {
+            entries.addAll(entries(tried(() -> kafka.read(start, Integer.MAX_VALUE, FetchIsolation.LOG_END, true)).records,
+                    start, Integer.MAX_VALUE));
+        }
+        return entries;
     }
 
     Optional<Integer> latestEpoch() {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import kafka.server.KafkaRaftServer;
 import kraftcheck.witness.Json;
 import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
 import kraftcheck.witness.Node;
 
 import org.apache.kafka.common.ElectionType;
@@ -37,6 +38,7 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.common.TopicIdPartition;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 import java.util.ArrayList;
@@ -94,20 +96,45 @@ public final class Controller extends Node {
 
     /** The records that a metadata log begins with, all at one offset. */
     private List<ApiMessage> first() {
-        List<ApiMessage> records = new ArrayList<>(List.of(
+        List<ApiMessage> records = cluster(null);
+        records.addAll(records.size() - 1, replicas.stream().map(each -> registered(each, 0, 0, false)).toList());
+        return records;
+    }
+
+    /** What there is beside brokers, the partition last. now: it, as the specification has it; null: as it begins. */
+    private List<ApiMessage> cluster(JsonNode now) {
+        PartitionRecord first = new PartitionRecord().setPartitionId(topic.partition()).setTopicId(topicId)
+                .setReplicas(replicas).setIsr(replicas).setLeader(NOBODY).setLeaderEpoch(0).setPartitionEpoch(0)
+                .setDirectories(replicas.stream().map(Controller::folder).toList());
+        if (now != null) {
+            int known = now.get("lastKnownLeader").asInt();
+            first.setIsr(ids(now.get("isr"))).setLeader(now.get("leader").asInt())
+                    .setLeaderEpoch(now.get("leaderEpoch").asInt()).setPartitionEpoch(now.get("partitionEpoch").asInt())
+                    .setEligibleLeaderReplicas(ids(now.get("elr")))
+                    .setLastKnownElr(known == NOBODY ? List.of() : List.of(known))
+                    .setLeaderRecoveryState((now.get("recovering").asBoolean() ? LeaderRecoveryState.RECOVERING
+                            : LeaderRecoveryState.RECOVERED).value());
+        }
+        return new ArrayList<>(List.of(
                 new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                         .setFeatureLevel(MetadataVersion.LATEST_PRODUCTION.featureLevel()),
                 new FeatureLevelRecord().setName(EligibleLeaderReplicasVersion.FEATURE_NAME)
                         .setFeatureLevel((short) (constants.get("elrEnabled").asBoolean() ? 1 : 0)),
                 new TopicRecord().setName(topic.topic()).setTopicId(topicId),
                 config(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, constants.get("minInsyncReplicas").asText()),
-                config(TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG, constants.get("uncleanElection").asText())));
-        replicas.forEach(each -> records.add(new RegisterBrokerRecord().setBrokerId(each).setBrokerEpoch(0)
-                .setIncarnationId(incarnation(each, 0)).setFenced(false).setLogDirs(List.of(folder(each)))));
-        records.add(new PartitionRecord().setPartitionId(topic.partition()).setTopicId(topicId).setReplicas(replicas)
-                .setIsr(replicas).setLeader(NOBODY).setLeaderEpoch(0).setPartitionEpoch(0)
-                .setDirectories(replicas.stream().map(Controller::folder).toList()));
-        return records;
+                config(TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG, constants.get("uncleanElection").asText()),
+                first));
+    }
+
+    private static RegisterBrokerRecord registered(int broker, long epoch, long incarnation, boolean fenced) {
+        return new RegisterBrokerRecord().setBrokerId(broker).setBrokerEpoch(epoch)
+                .setIncarnationId(incarnation(broker, incarnation)).setFenced(fenced).setLogDirs(List.of(folder(broker)));
+    }
+
+    private static List<Integer> ids(JsonNode list) {
+        List<Integer> found = new ArrayList<>();
+        list.forEach(each -> found.add(each.asInt()));
+        return found;
     }
 
     private ConfigRecord config(String name, String value) {
@@ -251,6 +278,14 @@ public final class Controller extends Node {
     }
 
     private void elect(String election) {
+        if (election.equals("ONLINE")) {
+            // Nobody asks for one: it is what follows when a broker comes or goes.
+            List<ApiMessageAndVersion> records = new ArrayList<>();
+            replication.generateLeaderAndIsrUpdates("", NOBODY, NOBODY, NOBODY, records,
+                    List.of(new TopicIdPartition(topicId, topic.partition())).iterator());
+            commit(records);
+            return;
+        }
         var wanted = new ElectLeadersRequestData.TopicPartitionsCollection();
         wanted.add(new ElectLeadersRequestData.TopicPartitions().setTopic(topic.topic())
                 .setPartitions(List.of(topic.partition())));
@@ -259,6 +294,41 @@ public final class Controller extends Node {
         Errors error = Errors.forCode(result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode());
         ignored = error == Errors.ELECTION_NOT_NEEDED ? error.name() : "";
         commit(result.records());
+    }
+
+    /**
+     * The row that another implementation has come to. If it is not this one, others take over: with
+     * records that say of brokers and partition what the row says, and then what nothing records.
+     */
+    @Override
+    protected void follow(JsonNode row) {
+        if (Json.read(Json.text(read())).equals(row)) {
+            return;
+        }
+        committed.clear();
+        committed.put(0L, cluster(row.get("partition")));
+        replicas.forEach(each -> {
+            JsonNode known = row.get("registrations").get("" + each);
+            committed.computeIfAbsent(known.get("recordOffset").asLong(), at -> new ArrayList<>()).add(registered(each,
+                    known.get("epoch").asLong(), known.get("incarnation").asLong(), known.get("fenced").asBoolean())
+                    .setInControlledShutdown(known.get("stopping").asBoolean()));
+        });
+        offset = row.get("offset").asLong();
+        takeOver();
+        Map<BrokerIdAndEpoch, Long> sessions = Mirror.get(cluster.heartbeatManager().tracker(), "contactTimes");
+        sessions.clear();
+        replicas.forEach(each -> {
+            JsonNode contact = row.get("contacts").get("" + each);
+            BrokerRegistration known = cluster.registration(each);
+            cluster.heartbeatManager().touch(each, known.fenced(), last(contact.get("metadataOffset").asLong()));
+            if (contact.get("shutdownOffset").asLong() != UNDEFINED && !known.fenced()) {
+                cluster.heartbeatManager().maybeUpdateControlledShutdownOffset(each,
+                        contact.get("shutdownOffset").asLong() - 1);
+            }
+            if (contact.get("live").asBoolean()) {
+                cluster.trackBrokerHeartbeat(each, known.epoch());
+            }
+        });
     }
 
     // --- What follows
@@ -356,6 +426,10 @@ public final class Controller extends Node {
 
     private static long next(long last) {
         return last == UNDEFINED ? UNDEFINED : last + 1;
+    }
+
+    private static long last(long next) {
+        return next == UNDEFINED ? UNDEFINED : next - 1;
     }
 
     private Map<String, Object> partition() {

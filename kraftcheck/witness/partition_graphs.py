@@ -1,0 +1,127 @@
+"""How a partition of which half is Kafka's is told a walk through a graph, and which half that is.
+
+What Kafka's classes do not do is done by the reference, and Kafka's broker is brought to where that
+has led, as in runs by chance (partition.py). Such edges are counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kraftcheck.witness.covering import ALLOWED, NO_USE
+from kraftcheck.witness.speech import Outcome, Speech, Taken
+from live.witness.host import REFUSED, THROWN
+from reference.partition.messages import (
+    CONTROLLER,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerFlush,
+    ConsumerFetchRequest,
+    ControllerRequestTimeout,
+    DeleteRecordsRequest,
+    ElectLeaders,
+    Input,
+    IsrShrinkTimeout,
+    ListOffsetsRequest,
+    MetadataUpdate,
+    ProduceRequest,
+    ProduceTimeout,
+    ReplicaFetchRequest,
+    ReplicaLagTimeout,
+    SendAlterPartition,
+)
+from reference.partition.types import INITIAL_OFFSET, BrokerRow
+from traces.cover.composition import Result
+from traces.cover.matching import Matcher, Step
+from traces.cover.partition import PartitionComposition
+
+SENT_AGAIN: Final = "Kafka does not give up the request of a proposal that metadata has cleared"
+BY_KAFKA: Final = (
+    *(MetadataUpdate, ReplicaFetchRequest, ReplicaLagTimeout, IsrShrinkTimeout),
+    *(SendAlterPartition, AlterPartitionResponse, ProduceRequest, ProduceTimeout),
+    *(ConsumerFetchRequest, DeleteRecordsRequest, BrokerFlush),
+)
+"""Inputs of brokers that Kafka's classes handle; for two more see `is_kafkas`."""
+
+
+def is_kafkas(node: int, input: Input) -> bool:
+    """Whether a step is Kafka's; else it is the reference's."""
+    if node == CONTROLLER:
+        return True
+    if isinstance(input, ListOffsetsRequest):
+        return input.timestamp == "Latest"
+    if isinstance(input, ControllerRequestTimeout):
+        return isinstance(input.request, AlterPartitionRequest)
+    return isinstance(input, BY_KAFKA)
+
+
+def is_cleared(row: BrokerRow, input: Input) -> bool:
+    """Whether it gives up the request of a proposal that metadata has cleared, which Kafka sends
+    again and again, and makes no other meanwhile.
+    """
+    if not isinstance(input, ControllerRequestTimeout):
+        return False
+    asked = input.request
+    if not isinstance(asked, AlterPartitionRequest):
+        return False
+    same = (asked.isr, asked.leader_epoch, asked.partition_epoch)
+    return same != (row.pending.isr, row.leader_epoch, row.partition_epoch)
+
+
+class Walk:
+    """See covering.Walker."""
+
+    def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        assert isinstance(matcher.composition, PartitionComposition), matcher.composition
+        self._composition, self._speech = matcher.composition, speech
+
+    def first(self) -> Sequence[str]:
+        """Of a graph that begins with a leader: it is elected, and everybody reads of it."""
+        if not self._composition.led:
+            return ()
+        told = MetadataUpdate(INITIAL_OFFSET, self._composition.first_log())
+        brokers = self._composition.constants.brokers
+        return [self._told(CONTROLLER, ElectLeaders("ONLINE"))] + [
+            self._told(node, told) for node in brokers
+        ]
+
+    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
+        return [self._lines(step) for step in steps]
+
+    def _lines(self, step: Step) -> Sequence[str]:
+        """A controller is brought to where the model is if it has come to another row."""
+        follow = f"{step.node} follow {self._speech.step_text(step.input, step.result)}"
+        if self.by_others(step):
+            return (follow,)
+        told = self._told(step.node, step.input)
+        return (told, follow) if step.node == CONTROLLER else (told,)
+
+    def _told(self, node: int, input: Input) -> str:
+        return f"{node} {self._speech.text(input)}"
+
+    def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
+        answer = answers[0]
+        if is_cleared(step.before, step.input):
+            return SENT_AGAIN
+        if not answer or answer.startswith(REFUSED):
+            return NO_USE
+        taken, *thrown = answer.split("\t")
+        return thrown[0].removeprefix(THROWN) if thrown else self._speech.taken(taken)
+
+    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
+        brought = answers[1:]
+        return bool(brought) and self._speech.taken(brought[0]).outcome.row == step.result.row
+
+    def same(self, model: Result, kafka: Outcome) -> bool:
+        return (
+            model.row == kafka.row
+            and {*model.sent} == {*kafka.sent}
+            and model.ignored == kafka.ignored
+        )
+
+    def by_others(self, step: Step) -> bool:
+        return not is_kafkas(step.node, step.input)
+
+    def allowed(self, before: Any) -> str:
+        return ALLOWED

@@ -1,0 +1,112 @@
+"""How a quorum of Kafka's is told a walk through a graph.
+
+One thing is not compared: how much of a leader's log is flushed, which Kafka does in the step that
+appends, and the model in a step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from kraftcheck.witness.covering import ALLOWED, NO_USE
+from kraftcheck.witness.schedule import WHOLE
+from kraftcheck.witness.speech import Outcome, Speech, Taken
+from live.witness.host import REFUSED, THROWN, UNSENT
+from reference.kit.messages import canonical
+from reference.quorum.messages import Crash, Flush
+from traces.cover.composition import Result
+from traces.cover.matching import Matcher, Step
+
+FLUSHED_TOGETHER = "flushed in the step that appended"
+UNSENT_IN_CRASH = "not sent by who crashed inside a flush: Kafka sends behind it"
+NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"
+
+
+class Walk:
+    """See covering.Walker. Messages are those that Kafka has sent."""
+
+    def __init__(self, matcher: Matcher, speech: Speech) -> None:
+        self._speech = speech
+        self._in_turns = getattr(matcher.composition, "in_turns", False)
+        self._unsent: set[str] = set()
+        self._follows: dict[int, Taken] = {}
+        """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
+
+    def first(self) -> Sequence[str]:
+        return ()
+
+    def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
+        tears = [_tear(steps, at) for at in range(len(steps))]
+        return [self._line(steps, tears, at) for at in range(len(steps))]
+
+    def _line(self, steps: Sequence[Step], tears: Sequence[int], at: int) -> Sequence[str]:
+        step = steps[at]
+        if isinstance(step.input, Flush):
+            return ()
+        if isinstance(step.input, Crash):
+            before = [i for i in range(at) if steps[i].node == step.node]
+            if before and tears[before[-1]] != WHOLE:
+                return ()
+        torn = "" if tears[at] == WHOLE else f"tear {tears[at]} "
+        return (f"{step.node} {torn}{self._speech.text(step.input)}",)
+
+    def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
+        follows = self._follows.pop(step.node, None)
+        if not answers:
+            return follows  # None: it was flushed before
+        [answer] = answers
+        parts = answer.split("\t") if answer and not answer.startswith(REFUSED) else []
+        taken = [self._speech.taken(p) for p in parts if p[0] not in (UNSENT, THROWN)]
+        self._unsent |= {p.removeprefix(UNSENT) for p in parts if p.startswith(UNSENT)}
+        if not taken:
+            return self._why_not(step)
+        if len(taken) > 1 and self._in_turns:
+            return _together(taken)
+        if len(taken) > 1:
+            self._follows[step.node] = taken[1]
+        return taken[0]
+
+    def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
+        return False
+
+    def same(self, model: Result, kafka: Outcome) -> bool:
+        return (
+            replace(model.row, flushed=kafka.row.flushed) == kafka.row
+            and {*model.sent} == {*kafka.sent}
+            and model.ignored == kafka.ignored
+        )
+
+    def by_others(self, step: Step) -> bool:
+        return False
+
+    def allowed(self, before: Any) -> str:
+        return FLUSHED_TOGETHER if before.flushed < len(before.log) else ALLOWED
+
+    def _why_not(self, step: Step) -> str:
+        if isinstance(step.input, Crash):
+            return NOTHING_TO_LOSE
+        return UNSENT_IN_CRASH if self._speech.text(step.input) in self._unsent else NO_USE
+
+
+def _together(taken: Sequence[Taken]) -> Taken:
+    """An append and the flush behind it, as one step."""
+    first, *_, last = taken
+    sent = canonical([m for each in taken for m in each.outcome.sent])
+    return first._replace(outcome=Outcome(last.outcome.row, sent, first.outcome.ignored))
+
+
+def _tear(steps: Sequence[Step], at: int) -> int:
+    """How the flush that belongs to a step is broken off, if the walk's next step of the node is
+    the crash that loses what is not flushed.
+    """
+    step = steps[at]
+    row = step.result.row
+    if row.role != "Leader" or row.flushed == len(row.log) or row.log == step.before.log:
+        return WHOLE
+    later = next((each for each in steps[at + 1 :] if each.node == step.node), None)
+    if later is None or not isinstance(later.input, Crash):
+        return WHOLE
+    return max(0, later.input.keep - len(step.before.log))

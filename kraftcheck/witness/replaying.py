@@ -1,0 +1,196 @@
+"""Schedules on Kafka's classes: one, shown step by step, or all that are stored for a protocol.
+
+Law of this file: what a schedule says of the reference with a bug is no word on Kafka; Kafka is
+judged by what it did.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kraftcheck import artifacts, exits
+from kraftcheck.exits import BadInput
+from kraftcheck.screen import Columns, Screen
+from kraftcheck.witness import comparing, driving, following
+from kraftcheck.witness.comparing import Differing
+from kraftcheck.witness.departures import Witnessed
+from kraftcheck.witness.driving import RESULT, TRACE, Component, host_of, judged, of_run, producer
+from kraftcheck.witness.kafka import Kafka, tried
+from kraftcheck.witness.speech import header
+from kraftcheck.zoo import schedules
+from reference.steered.scripts import Script
+from traces.foreign.profiles import Profile
+
+BUG_HEADS = ("schedule", "with its bug", ">moves", ">steps", ">by others", "on Kafka", "entries")
+
+
+class Played(NamedTuple):
+    """A schedule as Kafka followed it. differing: if they were compared, the steps that the
+    reference would not have taken so; their lines are those of the trace.
+    """
+
+    followed: following.Followed
+    differing: list[Differing]
+    found: Witnessed
+
+    @property
+    def violates(self) -> str:
+        failure = self.followed.failure
+        return failure.name if failure else ""
+
+    @property
+    def code(self) -> int:
+        code = exits.code_of(self.found.verdict)
+        return exits.worst([code, exits.VIOLATED if self.violates else exits.HOLDS])
+
+
+def played(
+    component: Component,
+    script: Script,
+    name: str,
+    kafka: Kafka,
+    trace: Path,
+    profile: Profile | None,
+    note: Callable[[str], None] = lambda what: None,
+    compares: bool = False,
+) -> Played:
+    """Follows a schedule of this name, writes its steps, and has them judged; those that do not
+    differ by the reference, if they are compared.
+
+    Raises BadInput: wrong options, or no move is possible; or as driving.by_chance.
+    """
+    try:
+        setting = component.setting(script.options)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{name}: options: {error}") from None
+    constants = component.constants(setting)
+
+    def work() -> following.Followed:
+        with host_of(kafka, component.protocol, constants) as host:
+            return following.follow(script, component.begin(setting, host, True, compares))
+
+    followed = tried(work)
+    lines = followed.schedule.lines
+    if not lines:
+        raise BadInput(f"{name}: none of its moves is possible on Kafka: nothing was judged")
+    said = [header(constants, producer(kafka, component.protocol)) + "\n"]
+    artifacts.write_whole(trace, "".join([*said, *(of_run(text, 0) for text, _ in lines)]))
+    # The first line of a trace is its header.
+    differing = [each._replace(line=each.line + 1) for each in followed.schedule.differing]
+    only = {each.line for each in differing} if compares else None
+    return Played(followed, differing, judged(component, trace, profile, note, only))
+
+
+def replay(
+    component: Component,
+    script: Script,
+    path: Path,
+    *,
+    kafka: Kafka,
+    out: Path | None,
+    jar: str | None,
+    screen: Screen,
+    differential: bool = False,
+) -> int:
+    """A schedule of moves on Kafka, from this file. Raises as `played`."""
+    driving.use_jar(jar)
+    profile = kafka.allowed(component.protocol.name)
+    place = artifacts.claim(out) if out else None
+    with tempfile.TemporaryDirectory() as folder:
+        trace = (place or Path(folder)) / TRACE
+        made = played(
+            *(component, script, str(path), kafka, trace, profile, screen.note, differential)
+        )
+    followed, schedule, failure = made.followed, made.followed.schedule, made.followed.failure
+    for line in following.told(followed):
+        screen.line(line)
+    screen.line()
+    if differential:
+        screen.line(f"{len(made.differing):,} of {len(schedule.lines):,} steps differ")
+        for line in comparing.told(made.differing, component.methods, driving.DIFFERING):
+            screen.line(line)
+    facts = [("moves", f"{followed.made} of {len(script.moves)} made, {len(schedule.lines)} steps")]
+    facts += [("", driving.shared(schedule.followed))]
+    facts += [("violated", f"{failure.name}: {failure.sentence}")] if failure else []
+    told = {
+        "schedule": str(path),
+        "moves": len(script.moves),
+        "made": followed.made,
+        "left_out": followed.left_out,
+        "violates": made.violates,
+        "as_said": made.violates == script.violates,
+        "differing": driving.of_differing(made.differing) if differential else None,
+    }
+    return driving.concluded(
+        *(made.found, component, kafka, profile, facts, told),
+        *(schedule.thrown, [], place, screen, failure),
+    )
+
+
+# -- All that are stored
+
+
+def bugs(component: Component, *, kafka: Kafka, out: Path, jar: str | None, screen: Screen) -> int:
+    """Every stored schedule of a protocol on Kafka, and what became of it. Raises as `played`."""
+    driving.use_jar(jar)
+    protocol = component.protocol
+    machine = (protocol.witness and protocol.witness.under) or protocol.name
+    profile = kafka.allowed(protocol.name)
+    every = schedules.every(machine)
+    if not every:
+        raise BadInput(f"no schedule of a {machine} is stored")
+    place = artifacts.claim(out)
+    columns = Columns(BUG_HEADS, [(n, s.violates, "00 of 00", *["0000"] * 2) for n, s in every])
+    screen.line(columns.head)
+    codes, documents = [], []
+    for file, script in every:
+        name = file.removesuffix(".moves")
+        made = played(component, script, file, kafka, place / f"{name}.jsonl", profile, screen.note)
+        document = _of_bug(name, script, made)
+        screen.line(columns.row(_cells(document)))
+        codes.append(made.code)
+        documents.append(document)
+    code = exits.worst(codes)
+    document = {"verdict": exits.VERDICTS[code], "kafka": kafka.version, "schedules": documents}
+    artifacts.write_json(place / RESULT, document)
+    screen.document(document)
+    return code
+
+
+def _of_bug(name: str, script: Script, made: Played) -> dict[str, Any]:
+    followed = made.followed
+    return {
+        "schedule": name,
+        "with_its_bug": script.violates,
+        "moves": len(script.moves),
+        "made": followed.made,
+        "left_out": followed.left_out,
+        "steps": len(followed.schedule.lines),
+        "steps_of_others": followed.schedule.followed,
+        "violates": made.violates,
+        "refused": actions(made.found),
+        "known": {met.name: len(met.lines) for met in made.found.met},
+        "bugs": [met.name for met in made.found.met if met.of == "bug"],
+        "stopped": followed.schedule.thrown,
+        "verdict": exits.VERDICTS[made.code],
+    }
+
+
+def _cells(of: dict[str, Any]) -> Sequence[Any]:
+    refused = ", ".join(f"{count} {action}" for action, count in of["refused"].items())
+    on_kafka = of["violates"] or (f"refused: {refused}" if refused else "holds")
+    moves = f"{of['made']} of {of['moves']}"
+    known = ", ".join(of["known"]) or "none"
+    violates = of["with_its_bug"] or "nothing"
+    return [of["schedule"], violates, moves, of["steps"], of["steps_of_others"], on_kafka, known]
+
+
+def actions(found: Witnessed) -> dict[str, int]:
+    """How many steps of each action are refused."""
+    names = [each.action for each in found.found.rejections]
+    return {action: names.count(action) for action in sorted({*names})}

@@ -1,0 +1,111 @@
+"""What each release of Kafka does, kept small; `python -m tests.live.witness_releases` makes it.
+
+Each is given the same beginning of a run, of a quorum and of a partition, and the schedules of what
+was found in Kafka. Recordings with the same steps are kept once; `kafka-releases.json` says of each
+release which are its own. Beside them the first step in which a release parts from the newest one
+by the same rules, as both have it. tests/traces/foreign/test_releases.py judges them without Kafka.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from kraftcheck.witness.driving import drive, host_of, of_run, producer
+from kraftcheck.witness.following import follow
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.partition import BROKERS
+from kraftcheck.witness.quorum import voters
+from kraftcheck.witness.releases import FINDS
+from kraftcheck.witness.speech import header
+from kraftcheck.zoo.schedules import stored
+from live.witness.jars import DEFAULT, has_log, versions
+from tests.live.witness_samples import FOLDER, WHOLE
+
+INDEX: Final = FOLDER / "kafka-releases.json"
+RUNS: Final = {"quorum": (7, 3), "partition": (1, 0)}
+"""Seed and number of the run of which the beginning is kept; tests/live/witness_samples.py keeps
+those of the newest release."""
+NEWEST: Final = {"quorum": "kafka-run", "partition": "kafka-partition-run"}
+
+
+def component(what: str, version: str) -> Any:
+    of = FINDS.get(what, what)
+    return voters(_kafka(version)) if of == "quorum" else BROKERS
+
+
+def _kafka(version: str) -> Kafka:
+    return Kafka(version, None, "", files=has_log(version))
+
+
+def run(what: str, version: str) -> list[str]:
+    """All lines of a run."""
+    seed, number = RUNS[what]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        of = component(what, version)
+        drive(path, _kafka(version), of, 3, runs=1, first=number, seed=seed, moves=300)
+        head, *lines = path.read_text("utf-8").splitlines()
+    return [head, *(_numbered(line, 0) for line in lines)]
+
+
+def find(what: str, version: str) -> list[str]:
+    """The lines of the schedule of a find."""
+    of, script, kafka = component(what, version), stored(f"{what}.moves"), _kafka(version)
+    setting = of.setting(script.options)
+    constants = of.constants(setting)
+    with host_of(kafka, of.protocol, constants) as host:
+        found = follow(script, of.begin(setting, host, watched=True))
+    steps = [of_run(text, 0).rstrip() for text, _ in found.schedule.lines]
+    return [header(constants, producer(kafka, of.protocol)), *steps]
+
+
+def kept(what: str, version: str) -> list[str]:
+    """The lines that are kept."""
+    return run(what, version)[: WHOLE + 1] if what in RUNS else find(what, version)
+
+
+def main() -> None:
+    index: dict[str, dict[str, str]] = {}
+    names: dict[tuple[str, ...], str] = {}
+    newest: dict[str, list[str]] = {}
+    for version in reversed(versions()):
+        index[version] = {}
+        for what in (*RUNS, *FINDS):
+            lines = kept(what, version)
+            usual = NEWEST.get(what, f"kafka-{what}")
+            name = usual if version == DEFAULT else f"kafka-{version}-{what}"
+            name = index[version][what] = names.setdefault(tuple(lines[1:]), name)
+            if not (what in NEWEST and version == DEFAULT):
+                _write(name, lines)
+        whole = run("quorum", version)
+        rules = component("quorum", version).protocol.name
+        if parts := _parts(whole, newest.setdefault(rules, whole)):
+            index[version]["parts"] = f"kafka-{version}-parts"
+            _write(index[version]["parts"], parts)
+    INDEX.write_text(json.dumps(dict(sorted(index.items())), indent=2) + "\n", "utf-8")
+
+
+def _parts(lines: list[str], beside: list[str]) -> list[str]:
+    """The first step that is not the same, as both have it, each in a run of its own."""
+    for one, two in zip(lines[1:], beside[1:], strict=False):
+        if one != two:
+            head = f'{lines[0][:-1]},"start":"any","order":"by node"}}'
+            return [head, _numbered(one, 0), _numbered(two, 1)]
+    return []
+
+
+def _numbered(line: str, run: int) -> str:
+    return f'{line.rpartition(",")[0]},"run":{run}}}'
+
+
+def _write(name: str, lines: list[str]) -> None:
+    path = FOLDER / f"{name}.jsonl"
+    if not path.is_file() or path.read_text("utf-8").splitlines()[1:] != lines[1:]:
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What each release of Kafka has done, judged without it (tests/live/witness_releases.py).
+
+A find is there in a release if its recorded steps are not those of the specs, at the step that the
+find is about; and every step that no find is about is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from live.witness.jars import versions
+from tests.traces.foreign.test_profiles import DATA, fault, lines_of, written
+from traces.foreign.batch import judge_batch, judge_steps
+from traces.foreign.profiles import profile_of, read_profile
+from traces.foreign.reading import read_foreign
+
+INDEX: dict[str, dict[str, str]] = json.loads((DATA / "kafka-releases.json").read_text("utf-8"))
+PROFILE = read_profile("kafka-4.3")
+FINDS = {
+    "kafka-Z67": ("keeps-end-offsets", {"HandleMetadataUpdate"}),
+    "kafka-Z68": ("candidate-again", {"HandleRestart"}),
+    "kafka-Z69": ("clears-proposal", {"HandleMetadataUpdate"}),
+}
+"""The entry that steps of the schedule need, and the actions of those steps."""
+OTHERWISE = {
+    "kafka-4.0.2-quorum": {"HandleFetchRequest": 1},
+    "kafka-4.0.2-Z68": {"HandleRestart": 1},
+}
+"""How many steps of an action of 4.0.2, which has no profile of its quorum, the specs refuse."""
+
+
+def actions(path: Path, profile: Any = None) -> dict[str, int]:
+    """Of the refused steps, how many of each action."""
+    trace = read_foreign(path)
+    lines = judge_steps(trace, trace.steps, profile=profile).lines()
+    refused = [step.action for step in trace.steps if step.line in lines]
+    return {action: refused.count(action) for action in sorted({*refused})}
+
+
+def test_there_is_a_recording_of_each_release() -> None:
+    assert [*INDEX] == versions()
+    files = {name for each in INDEX.values() for name in each.values()}
+    assert {"kafka-run", "kafka-partition-run"} < files
+    assert {path.stem for path in DATA.glob("*.jsonl")} - files == {
+        *("kafka-departures", "kafka-partition-departures")
+    }
+    for version, names in INDEX.items():
+        assert {"quorum", "partition", "Z67", "Z68", "Z69"} <= names.keys(), version
+        assert all((DATA / f"{name}.jsonl").is_file() for name in names.values())
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("name", FINDS)
+def test_a_find_is_a_step_that_the_specs_refuse(name: str) -> None:
+    """And that its entry, among bugs, is needed for."""
+    entry, of = FINDS[name]
+    path = DATA / f"{name}.jsonl"
+    assert of <= actions(path).keys()
+    assert actions(path, PROFILE) == {}
+    without = msgspec.structs.replace(
+        PROFILE,
+        parts=tuple(
+            msgspec.structs.replace(
+                part, entries=tuple(each for each in part.entries if each.name != entry)
+            )
+            for part in PROFILE.parts
+        ),
+    )
+    assert actions(path, without).keys() == of
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_4_0_does_otherwise_is_refused(name: str) -> None:
+    assert profile_of("4.0.2", "quorum") is None
+    assert actions(DATA / f"{name}.jsonl") == OTHERWISE[name]
+
+
+@pytest.mark.tlc
+def test_where_4_1_parts_from_later_ones_the_specs_allow_both() -> None:
+    """KAFKA-16926: it announces itself to who has fetched lately, too."""
+    path = DATA / "kafka-4.1.2-parts.jsonl"
+    _, older, newer = lines_of(path)
+    assert (older["before"], older["input"]) == (newer["before"], newer["input"])
+    assert {m["type"] for m in older["sent"]} == {"BeginQuorumEpochRequest"}
+    assert [m for m in newer["sent"] if m not in older["sent"]] == []
+    assert len(older["sent"]) > len(newer["sent"])
+    assert judge_batch(read_foreign(path), profile=PROFILE).verdict == "holds"
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("name", [*FINDS, "kafka-4.0.2-quorum"])
+def test_a_recording_with_a_fault_is_refused_at_it(name: str, tmp_path: Path) -> None:
+    head, *steps = lines_of(DATA / f"{name}.jsonl")
+    at = next(n for n in range(10, len(steps)) if steps[n]["before"] != steps[n]["after"])
+    if "registrations" in steps[at]["after"] or "isr" in steps[at]["after"]:
+        fault(steps[at], "high watermark")
+    else:
+        fault(steps[at], "epoch")
+    profile = None if "4.0.2" in name else PROFILE
+    trace = read_foreign(written(tmp_path, [head, *steps]))
+    assert trace.steps[at].line in judge_steps(trace, trace.steps, profile=profile).lines()
