@@ -157,7 +157,7 @@ TABLES = (
             Forced("IsCoordinatorFenced", "producer, m", "FALSE", T_ONE),
             Forced("MarkerError", "producer, m", '"INVALID_PRODUCER_EPOCH"', T_ONE),
             Forced("MarkerClearsGuard", "guard, m", "FALSE", T_LATE),
-            Forced("LastStableOffset", "row", "0", T_REPLICAS),
+            Forced("LastStableOffset", "row", "Len(row.log)", T_REPLICAS),
             Forced("IsProducerExpired", "producer", "TRUE", T_ONE),
         ),
         # Words, and no decisions; how many epochs an id is counted as having.
