@@ -62,16 +62,20 @@ class Java:
         return self._consumers.reader(bootstrap, group, options)
 
 
+def command() -> list[str]:
+    """What starts the program. Raises LibraryError."""
+    try:
+        return [program("java"), *JVM, "-cp", f"{libraries()}/*", str(PROGRAM)]
+    except ArtifactError as error:
+        raise LibraryError(str(error)) from None
+
+
 class _Program:
     """The program, and who waits for an answer of it."""
 
     def __init__(self) -> None:
-        try:
-            words = [program("java"), *JVM, "-cp", f"{libraries()}/*", str(PROGRAM)]
-        except ArtifactError as error:
-            raise LibraryError(str(error)) from None
         self._process = subprocess.Popen(
-            words,
+            command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
