@@ -6,15 +6,19 @@
 // young, ended: TransactionCoordinator and TransactionStateManager, whose log acknowledges at once and
 // whose markers are written at once. Between the listing of transactions that took too long and their
 // abort one of them ends; in "young" its producer begins the next one. offsets: GroupCoordinatorShard;
-// the first of two commits of offsets in one transaction comes once more, after the second.
+// the first of two commits of offsets in one transaction comes once more, after the second. marker,
+// batch: UnifiedLog, with transactions of version 1, and of version 2 as the control; the marker of one
+// transaction comes again amid the next, or a batch comes and is verified after the marker.
 
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Supplier;
@@ -25,10 +29,15 @@ import kafka.coordinator.transaction.TransactionStateManager;
 import kafka.coordinator.transaction.TransactionalIdAndProducerIdEpoch;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.message.OffsetFetchRequestData;
 import org.apache.kafka.common.message.TxnOffsetCommitRequestData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.ControlRecordType;
+import org.apache.kafka.common.record.internal.EndTransactionMarker;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
@@ -45,7 +54,16 @@ import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
+import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.server.util.Scheduler;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import org.apache.kafka.timeline.SnapshotRegistry;
 import scala.Function1;
 import scala.Option;
@@ -60,6 +78,8 @@ public class LateForTransactions {
         say("young", young(true), young(false));
         say("ended", ended(true), ended(false));
         say("offsets", offsets(true), offsets(false));
+        say("marker", marker((short) 1), marker((short) 2));
+        say("batch", batch((short) 1), batch((short) 2));
         System.exit(0);
     }
 
@@ -320,6 +340,76 @@ public class LateForTransactions {
             var asked = new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId("g").setTopics(List.of(
                 new OffsetFetchRequestData.OffsetFetchRequestTopics().setName("t").setPartitionIndexes(List.of(0))));
             return "" + shard.fetchOffsets(asked, Long.MAX_VALUE).topics().get(0).partitions().get(0).committedOffset();
+        }
+    }
+
+    // What becomes of a marker that comes again while the next transaction is open.
+    private static String marker(short version) throws Exception {
+        try (Log log = new Log(version)) {
+            log.batch(0, 0);
+            log.marker(1);
+            log.batch(1, version == 2 ? 0 : 1);
+            return log.marker(1) + log.openly();
+        }
+    }
+
+    // What becomes of a batch that comes, and is let in, after the marker of its transaction.
+    private static String batch(short version) throws Exception {
+        try (Log log = new Log(version)) {
+            log.batch(0, 0);
+            log.marker(1);
+            return log.batch(0, 1) + log.openly();
+        }
+    }
+
+    // A log of one partition; transactions are counted from 0, and share an epoch with version 1.
+    private static class Log implements AutoCloseable {
+        private static final long PRODUCER = 1000;
+        private final short version;
+        private final UnifiedLog log;
+
+        Log(short version) throws Exception {
+            this.version = version;
+            var folder = Files.createTempDirectory("late").resolve("t-0").toFile();
+            log = UnifiedLog.create(
+                folder, new LogConfig(new Properties()), 0, 0, new KafkaScheduler(1), new BrokerTopicStats(), Time.SYSTEM,
+                900_000, new ProducerStateManagerConfig(86_400_000, true), 600_000, new LogDirFailureChannel(1), true,
+                Optional.empty());
+        }
+
+        private short epoch(int transaction) {
+            return (short) (version == 2 ? transaction : 0);
+        }
+
+        String batch(int transaction, int sequence) {
+            MemoryRecords records = MemoryRecords.withTransactionalRecords(
+                Compression.NONE, PRODUCER, epoch(transaction), sequence, new SimpleRecord("x".getBytes()));
+            return came(() -> log.appendAsLeader(records, 0, AppendOrigin.CLIENT, RequestLocal.noCaching(),
+                log.maybeStartTransactionVerification(PRODUCER, sequence, epoch(transaction), version == 2), version));
+        }
+
+        // With version 2 a marker has the epoch of the next transaction.
+        String marker(int next) {
+            MemoryRecords records = MemoryRecords.withEndTransactionMarker(
+                PRODUCER, epoch(next), new EndTransactionMarker(ControlRecordType.COMMIT, 1));
+            return came(() -> log.appendAsLeader(records, 0, AppendOrigin.COORDINATOR, RequestLocal.noCaching(),
+                VerificationGuard.SENTINEL, version));
+        }
+
+        String openly() {
+            return log.hasOngoingTransaction(PRODUCER, epoch(1)) ? ", open" : "";
+        }
+
+        private static String came(Callable<LogAppendInfo> append) {
+            try {
+                return "appended at " + append.call().firstOffset();
+            } catch (Exception problem) {
+                return problem.getClass().getSimpleName();
+            }
+        }
+
+        public void close() {
+            log.close();
         }
     }
 
