@@ -49,10 +49,12 @@ def test_what_a_snapshot_comes_to() -> None:
 
 
 def test_what_comes_late() -> None:
-    """Z200 and Z87, each with its control."""
+    """Z200, Z87, Z75 and Z72, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
         "ended": ("IllegalStateException, still open: 1", "a whole sweep, still open: 0"),
         "offsets": ("10", "20"),
+        "marker": ("appended at 3", "InvalidProducerEpochException, open"),
+        "batch": ("appended at 2, open", "InvalidProducerEpochException"),
     }
